@@ -1,0 +1,3 @@
+//! The C header and the shared library's name, when the C interface is built.
+
+fn main() {}

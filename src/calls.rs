@@ -1,0 +1,181 @@
+//! The interface, call by call. Each file declares one call: where it goes, what it carries, what
+//! comes back. Client, service, bindings and documents read it from here.
+
+mod app_details;
+mod app_stats;
+mod check_approval;
+mod check_phone_verification;
+mod create_approval;
+mod create_user;
+mod delete_user;
+mod enrol_authenticator;
+mod failure;
+mod phone_info;
+mod register_activity;
+mod request_call;
+mod request_sms;
+mod route;
+mod start_phone_verification;
+mod user_status;
+mod verify;
+
+pub use app_details::{AppDetails, Application};
+pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
+pub use check_approval::{Approval, ApprovalStatus, CheckApproval};
+pub use check_phone_verification::CheckPhoneVerification;
+pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
+pub use create_user::{CreateUser, NewUser, UserCreated};
+pub use delete_user::DeleteUser;
+pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
+pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
+pub use register_activity::{ActivityType, RegisterActivity};
+pub use request_call::RequestCall;
+pub use request_sms::{CodeRequested, RequestSms};
+pub use route::Route;
+pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhoneVerification};
+pub use user_status::{UserStatus, UserStatusReply};
+pub use verify::{Device, Verdict, Verification, Verify};
+
+use crate::wire::{Format, Reply, Request, loose, object};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// A call of the interface: its fields are the parameters, by their names on the wire.
+pub trait Call: Serialize + DeserializeOwned {
+    /// Where the call goes.
+    const ROUTE: Route;
+    /// The service's error code for a parameter that cannot be right.
+    const INVALID: &'static str = "60004";
+    /// The object of the body that holds the reply's fields, all but `message`.
+    const ENVELOPE: Option<&'static str> = None;
+    /// What a service answers when it did what was asked.
+    type Reply: Serialize + DeserializeOwned;
+
+    /// Reads a service's reply.
+    ///
+    /// # Errors
+    /// Every reply that is not plainly a success is the error that it stands for.
+    fn read(reply: Reply) -> Result<Self::Reply> {
+        let mut fields = failure::success(reply)?;
+        if let Some(name) = Self::ENVELOPE {
+            let message = fields.shift_remove("message");
+            fields = match fields.shift_remove(name) {
+                Some(Value::Object(inner)) => inner,
+                _ => return Err(Error::garbled(format!("the body has no object `{name}`"))),
+            };
+            fields.extend(message.map(|text| ("message".to_owned(), text)));
+        }
+        loose::read(fields).map_err(|mismatch| Error::garbled(mismatch.to_string()))
+    }
+
+    /// Writes a service's reply.
+    fn write(answer: &Self::Reply) -> Reply {
+        let mut body = object(answer);
+        if let Some(name) = Self::ENVELOPE {
+            let message = body.shift_remove("message");
+            body = [(name.to_owned(), Value::Object(body))].into_iter().collect();
+            body.extend(message.map(|text| ("message".to_owned(), text)));
+        }
+        body.insert("success".into(), true.into());
+        Reply::new(200, Value::Object(body))
+    }
+}
+
+/// Whatever can answer a call: a client by asking a service, an engine by itself.
+pub trait Answer<C: Call> {
+    /// Answers the call.
+    ///
+    /// # Errors
+    /// As [`Error`] says; no error means that anybody may come in.
+    fn answer(&self, call: &C) -> Result<C::Reply>;
+}
+
+/// The reply of calls that only do something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Done {
+    /// What happened, in the service's words.
+    pub message: Option<String>,
+}
+
+impl Done {
+    #[cfg(feature = "engine")]
+    pub(crate) fn saying(message: &str) -> Done {
+        Done { message: Some(message.into()) }
+    }
+}
+
+/// A call as it leaves a client.
+pub fn request<C: Call>(call: &C, format: Format) -> Request {
+    let mut params = object(call);
+    let path = C::ROUTE.fill(format, &mut params);
+    Request { method: C::ROUTE.method, path, params }
+}
+
+/// A request as a service answers it, with the format that it asked for; nothing when no call has
+/// its path and method.
+pub fn dispatch(service: &impl AnswerEvery, request: &Request) -> Option<(Format, Reply)> {
+    service.dispatch(request)
+}
+
+fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Format, Reply)> {
+    let (format, in_path) = C::ROUTE.matches(request.method, &request.path)?;
+    let mut fields = request.params.clone();
+    fields.extend(in_path);
+    let answer = loose::read(fields)
+        .map_err(Error::from)
+        .and_then(|call: C| service.answer(&call))
+        .map_or_else(|error| failure::write::<C>(&error), |answer| C::write(&answer));
+    Some((format, answer))
+}
+
+/// How a service words an error that concerns no single call, such as a wrong API key.
+pub fn failure(error: &Error) -> Reply {
+    failure::write::<AppDetails>(error)
+}
+
+macro_rules! calls {
+    ($($call:ident),* $(,)?) => {
+        /// Every call, in the order of the interface document; the last two are of its practice.
+        pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
+
+        /// Whatever can answer every call of the interface.
+        pub trait AnswerEvery: $(Answer<$call> +)* {
+            #[doc(hidden)]
+            fn dispatch(&self, request: &Request) -> Option<(Format, Reply)>;
+        }
+
+        impl<S: $(Answer<$call> +)*> AnswerEvery for S {
+            fn dispatch(&self, request: &Request) -> Option<(Format, Reply)> {
+                None$(.or_else(|| answer::<$call>(self, request)))*
+            }
+        }
+    };
+}
+
+calls! {
+    CreateUser,
+    RequestSms,
+    RequestCall,
+    Verify,
+    DeleteUser,
+    RegisterActivity,
+    AppDetails,
+    UserStatus,
+    AppStats,
+    StartPhoneVerification,
+    PhoneInfo,
+    CreateApproval,
+    CheckApproval,
+    CheckPhoneVerification,
+    EnrolAuthenticator,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn yes() -> bool {
+    true
+}

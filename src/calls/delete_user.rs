@@ -1,0 +1,27 @@
+//! `POST /protected/{format}/users/{user_id}/delete`
+
+use super::{Call, Done, Route};
+use crate::model::UserId;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// Removes a user from the application, with all that is known of them (interface 4.5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeleteUser {
+    /// The user who goes.
+    pub user_id: UserId,
+    /// The address that asks for it.
+    pub user_ip: Option<IpAddr>,
+}
+
+impl DeleteUser {
+    /// The call with its defaults.
+    pub fn new(user_id: UserId) -> DeleteUser {
+        DeleteUser { user_id, user_ip: None }
+    }
+}
+
+impl Call for DeleteUser {
+    const ROUTE: Route = Route::post("delete_user", "/protected/{format}/users/{user_id}/delete");
+    type Reply = Done;
+}

@@ -1,0 +1,119 @@
+//! How refusals look on the wire, in both directions (interface 7).
+
+use super::Call;
+use crate::error::Refusal;
+use crate::wire::{Reply, scalar};
+use crate::{Error, Result, Stage};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+const WRONG_KEY: &str = "60001";
+const WAIT: &str = "60003";
+const GENERIC: &str = "60000";
+/// The one refusal that also shows its fields at the top level.
+const USER_NOT_VALID: &str = "60027";
+
+/// The body of a success: status 200, an object, and nothing in it that says otherwise.
+pub(super) fn success(reply: Reply) -> Result<Map<String, Value>> {
+    match (reply.status, &reply.body) {
+        (200, Value::Object(fields)) if !says_no(fields.get("success")) => {}
+        _ => return Err(read(reply)),
+    }
+    match reply.body {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(Error::garbled("the body is not an object")),
+    }
+}
+
+fn says_no(success: Option<&Value>) -> bool {
+    success.and_then(scalar).is_some_and(|said| said.eq_ignore_ascii_case("false"))
+}
+
+/// The error that a reply stands for.
+pub(super) fn read(reply: Reply) -> Error {
+    let Value::Object(body) = &reply.body else {
+        return Error::garbled(format!("status {}, and the body is not an object", reply.status));
+    };
+    let code = reply.text("error_code");
+    let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
+    match (reply.status, code.as_deref()) {
+        (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message },
+        (429, _) | (503, Some(WAIT) | None) => {
+            Error::Limited { message, retry_after: reply.retry_after }
+        }
+        (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Asking, message },
+        (200 | 400.., _) => Error::Refused(Box::new(Refusal {
+            status: reply.status,
+            code,
+            message,
+            fields: fields(body),
+        })),
+        (status, _) => Error::garbled(format!("status {status} is none of the interface")),
+    }
+}
+
+fn message(body: &Map<String, Value>) -> Option<String> {
+    let inner = body.get("errors").and_then(|errors| errors.get("message"));
+    body.get("message").or(inner).and_then(scalar)
+}
+
+/// What `errors` says of each field; very old services say it in lists.
+fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
+    let text = |value: &Value| match value {
+        Value::Array(items) => items.iter().filter_map(scalar).collect::<Vec<_>>().join(", "),
+        other => scalar(other).unwrap_or_default(),
+    };
+    let errors = body.get("errors").and_then(Value::as_object);
+    errors.into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
+/// The reply that says an error to a client of `C`.
+pub(super) fn write<C: Call>(error: &Error) -> Reply {
+    let plain = |status, code: &str, message: &str| {
+        let fields = [("message".to_owned(), message.to_owned())].into();
+        body(status, Some(code), message, &fields)
+    };
+    match error {
+        Error::Invalid { parameter, reason } => {
+            let message = match C::INVALID {
+                USER_NOT_VALID => "User was not valid.".to_owned(),
+                _ => format!("{parameter} {reason}"),
+            };
+            let field = (parameter.to_string(), reason.to_string());
+            let fields = [field, ("message".to_owned(), message.clone())].into();
+            body(400, Some(C::INVALID), &message, &fields)
+        }
+        Error::Refused(no) => body(no.status, no.code.as_deref(), &no.message, &no.fields),
+        Error::Unauthorized { .. } | Error::Forged { .. } => {
+            plain(401, WRONG_KEY, "Invalid API key.")
+        }
+        Error::Limited { message, retry_after } => {
+            Reply { retry_after: *retry_after, ..plain(503, WAIT, message) }
+        }
+        Error::Unavailable { .. } | Error::Garbled { .. } => {
+            plain(503, GENERIC, "The request could not be carried out. Try again later.")
+        }
+        Error::Storage { .. } | Error::Internal { .. } => plain(503, GENERIC, "Internal error."),
+    }
+}
+
+fn body(
+    status: u16,
+    code: Option<&str>,
+    message: &str,
+    fields: &BTreeMap<String, String>,
+) -> Reply {
+    let mut body = Map::new();
+    body.insert("message".into(), message.into());
+    body.insert("success".into(), false.into());
+    body.insert("errors".into(), json!(fields));
+    if code == Some(USER_NOT_VALID) {
+        for (name, text) in fields.iter().filter(|(name, _)| *name != "message") {
+            body.insert(name.clone(), text.as_str().into());
+        }
+    }
+    if let Some(code) = code {
+        body.insert("error_code".into(), code.into());
+    }
+    Reply::new(status, Value::Object(body))
+}

@@ -1,0 +1,61 @@
+//! `POST /protected/{format}/users/{user_id}/register_activity`
+
+use super::{Call, Done, Route};
+use crate::model::UserId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::net::IpAddr;
+
+/// Tells the service what a user did, so that fraud can be found (interface 4.6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisterActivity {
+    /// Whose activity it was.
+    pub user_id: UserId,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub activity: ActivityType,
+    /// Whatever belongs to it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub data: Map<String, Value>,
+    /// The address the user acted from.
+    pub user_ip: Option<IpAddr>,
+}
+
+/// The activities that the interface knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityType {
+    /// The user's password was set anew.
+    PasswordReset,
+    /// The application locked the user out.
+    Banned,
+    /// The application let the user in again.
+    Unbanned,
+    /// A cookie stood in for the second factor.
+    CookieLogin,
+}
+
+impl RegisterActivity {
+    /// The call with its defaults.
+    pub fn new(user_id: UserId, activity: ActivityType) -> RegisterActivity {
+        RegisterActivity { user_id, activity, data: Map::new(), user_ip: None }
+    }
+}
+
+impl ActivityType {
+    /// The activity's name in the interface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ActivityType::PasswordReset => "password_reset",
+            ActivityType::Banned => "banned",
+            ActivityType::Unbanned => "unbanned",
+            ActivityType::CookieLogin => "cookie_login",
+        }
+    }
+}
+
+impl Call for RegisterActivity {
+    const ROUTE: Route =
+        Route::post("register_activity", "/protected/{format}/users/{user_id}/register_activity");
+    type Reply = Done;
+}

@@ -1,0 +1,31 @@
+//! `GET /protected/{format}/call/{svc_id}`
+
+use super::{Call, CodeRequested, Route, is_false};
+use crate::model::{Action, Line, UserId};
+use serde::{Deserialize, Serialize};
+
+/// Speaks a code in a voice call (interface 4.3). The fields are those of [`super::RequestSms`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCall {
+    /// The user who is called.
+    pub svc_id: UserId,
+    /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
+    pub action: Option<Action>,
+    /// What the voice says of the action.
+    pub action_message: Option<Line>,
+    /// Calls even a user who has an app. Default: as the service is set up.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub force: bool,
+}
+
+impl RequestCall {
+    /// The call with its defaults.
+    pub fn new(svc_id: UserId) -> RequestCall {
+        RequestCall { svc_id, action: None, action_message: None, force: false }
+    }
+}
+
+impl Call for RequestCall {
+    const ROUTE: Route = Route::get("request_call", "/protected/{format}/call/{svc_id}");
+    type Reply = CodeRequested;
+}

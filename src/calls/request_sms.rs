@@ -1,0 +1,46 @@
+//! `GET /protected/{format}/sms/{svc_id}`
+
+use super::{Call, Route, is_false};
+use crate::model::{Action, Line, UserId};
+use serde::{Deserialize, Serialize};
+
+/// Sends a code by SMS (interface 4.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestSms {
+    /// The user who gets the code.
+    pub svc_id: UserId,
+    /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
+    pub action: Option<Action>,
+    /// What the message says of the action.
+    pub action_message: Option<Line>,
+    /// Sends the code even to a user who has an app. Default: as the service is set up.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub force: bool,
+}
+
+impl RequestSms {
+    /// The call with its defaults.
+    pub fn new(svc_id: UserId) -> RequestSms {
+        RequestSms { svc_id, action: None, action_message: None, force: false }
+    }
+}
+
+impl Call for RequestSms {
+    const ROUTE: Route = Route::get("request_sms", "/protected/{format}/sms/{svc_id}");
+    type Reply = CodeRequested;
+}
+
+/// A code is on its way, or was not needed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CodeRequested {
+    /// What happened, in the service's words.
+    pub message: Option<String>,
+    /// The number used, masked: `+1-XXX-XXX-XX23`.
+    pub cellphone: Option<String>,
+    /// True when nothing was sent because the user has an app and `force` was not given.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ignored: bool,
+    /// The user's latest device, when the request was ignored.
+    pub device: Option<String>,
+}

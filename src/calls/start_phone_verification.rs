@@ -1,0 +1,76 @@
+//! `POST /protected/{format}/phones/verification/start`
+
+use super::{Call, Route};
+use crate::model::{ApprovalId, CountryCode, PhoneNumber};
+use serde::{Deserialize, Serialize};
+
+/// Sends a code to a number that belongs to no user yet (interface 4.10).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartPhoneVerification {
+    /// How the code travels.
+    pub via: Channel,
+    /// The number.
+    pub phone_number: PhoneNumber,
+    /// The calling code of the number.
+    pub country_code: CountryCode,
+    /// The language of the message, such as `en`. A service that lacks it uses its own.
+    pub locale: Option<String>,
+    /// How many digits the code has, 4 to 10. Default: as the service is set up.
+    pub code_length: Option<u64>,
+}
+
+/// How a code travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// In a text message.
+    Sms,
+    /// In a voice call.
+    Call,
+}
+
+impl Channel {
+    /// The channel's name in the interface.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Channel::Sms => "sms",
+            Channel::Call => "call",
+        }
+    }
+}
+
+impl StartPhoneVerification {
+    /// The call with its defaults.
+    pub fn new(
+        via: Channel,
+        phone_number: PhoneNumber,
+        country_code: CountryCode,
+    ) -> StartPhoneVerification {
+        StartPhoneVerification { via, phone_number, country_code, locale: None, code_length: None }
+    }
+}
+
+impl Call for StartPhoneVerification {
+    const ROUTE: Route =
+        Route::post("start_phone_verification", "/protected/{format}/phones/verification/start");
+    const INVALID: &'static str = "60033";
+    type Reply = PhoneVerificationStarted;
+}
+
+/// A code is on its way to the number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PhoneVerificationStarted {
+    /// Who carries the number, where the service knows.
+    pub carrier: Option<String>,
+    /// Whether the number moved from one carrier to another, where the service knows.
+    pub is_ported: Option<bool>,
+    /// Whether the number is a mobile one, where the service knows.
+    pub is_cellphone: Option<bool>,
+    /// What happened, in the service's words.
+    pub message: Option<String>,
+    /// How long the code lives, in seconds.
+    pub seconds_to_expire: Option<u64>,
+    /// The verification's own name.
+    pub uuid: Option<ApprovalId>,
+}

@@ -1,0 +1,74 @@
+//! `GET /protected/{format}/users/{user_id}/status`
+
+use super::{Call, Route};
+use crate::model::UserId;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// Asks what the service knows of a user (interface 4.8).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserStatus {
+    /// The user.
+    pub user_id: UserId,
+    /// The address that asks.
+    pub user_ip: Option<IpAddr>,
+}
+
+impl UserStatus {
+    /// The call with its defaults.
+    pub fn new(user_id: UserId) -> UserStatus {
+        UserStatus { user_id, user_ip: None }
+    }
+}
+
+impl Call for UserStatus {
+    const ROUTE: Route = Route::get("user_status", "/protected/{format}/users/{user_id}/status");
+    const ENVELOPE: Option<&'static str> = Some("status");
+    type Reply = UserStatusReply;
+}
+
+/// A user as the service knows them (interface 2.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UserStatusReply {
+    /// The user's id.
+    pub svc_id: UserId,
+    /// Whether the user has used a valid code.
+    #[serde(default)]
+    pub confirmed: bool,
+    /// Whether the user has registered an app.
+    #[serde(default)]
+    pub registered: bool,
+    /// The calling code of the user's number.
+    pub country_code: Option<u64>,
+    /// The user's number, masked: `XXX-XXX-0123`.
+    pub phone_number: Option<String>,
+    /// What codes come from or go to: `android`, `android_tablet`, `ios`, `svc_chrome`, `sms`.
+    #[serde(default)]
+    pub devices: Vec<String>,
+    /// Whether the user has a hardware token.
+    #[serde(default)]
+    pub has_hard_token: bool,
+    /// Whether the user's account is switched off.
+    #[serde(default)]
+    pub account_disabled: bool,
+    /// What happened, in the service's words.
+    pub message: Option<String>,
+}
+
+impl UserStatusReply {
+    /// A user of whom only the id is known.
+    pub fn new(svc_id: UserId) -> UserStatusReply {
+        UserStatusReply {
+            svc_id,
+            confirmed: false,
+            registered: false,
+            country_code: None,
+            phone_number: None,
+            devices: Vec::new(),
+            has_hard_token: false,
+            account_disabled: false,
+            message: None,
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! `open(url)`: who answers the calls.
+
+use crate::calls::*;
+use crate::engine::{Clock, Deliver, Engine, EngineSettings, Random};
+use crate::model::{
+    ApprovalId, CountryCode, Line, PhoneNumber, Secret, Token, UserId, VerificationCode,
+};
+use crate::remote::{Remote, RemoteSettings};
+use crate::{Error, Result};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Opens a service with the defaults of [`Settings`].
+///
+/// # Errors
+/// As [`Settings::open`].
+pub fn open(url: &str) -> Result<Service> {
+    Settings::new(url).open()
+}
+
+/// What answers the calls: an engine in this process, or a client of a service elsewhere.
+///
+/// It can be shared between threads, and cloned: clones are the same service.
+#[derive(Clone)]
+pub struct Service(Answerer);
+
+#[derive(Clone)]
+enum Answerer {
+    Engine(Engine),
+    Remote(Remote),
+}
+
+/// How to open a service. Nothing here is read from the environment.
+#[must_use = "settings do nothing before open()"]
+#[derive(Clone)]
+pub struct Settings {
+    url: String,
+    engine: EngineSettings,
+    remote: RemoteSettings,
+}
+
+impl Settings {
+    /// The defaults for a URL: `https://…` for a service elsewhere, `sqlite:/path/file.db` for an
+    /// engine in this process, `sandbox:` for one that forgets and accepts every token, for the
+    /// tests of applications (`sandbox:?accept=0000000` accepts that one alone).
+    pub fn new(url: &str) -> Settings {
+        Settings {
+            url: url.to_owned(),
+            engine: EngineSettings::default(),
+            remote: RemoteSettings::default(),
+        }
+    }
+
+    /// The application's API key. A service elsewhere needs it; an engine makes one for the first
+    /// application of a new database when none is given.
+    pub fn api_key(mut self, key: impl Into<String>) -> Settings {
+        let key = Secret::new(key);
+        self.engine.api_key = Some(key.clone());
+        self.remote.api_key = Some(key);
+        self
+    }
+
+    /// How long a call may take from its first step to its last. Default 10 s.
+    pub fn timeout(mut self, timeout: Duration) -> Settings {
+        self.remote.timeout = timeout;
+        self
+    }
+
+    /// A file of certificates in PEM to trust in place of the system's.
+    pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
+        self.remote.ca_file = Some(file.into());
+        self
+    }
+
+    /// Allows `http://` to this machine itself. For tests: the key then travels in the clear.
+    pub fn allow_loopback_http(mut self, allow: bool) -> Settings {
+        self.remote.allow_loopback_http = allow;
+        self
+    }
+
+    /// What carries SMS and voice calls of an engine. Default: a folder of text files beside the
+    /// database, named as the database with `.spool` for `.db`.
+    pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
+        self.engine.deliver = Some(Arc::new(deliver));
+        self
+    }
+
+    /// The application's name in messages and authenticator apps, for an engine. Default: the name
+    /// that the database holds, and `Seconder` in a new one.
+    pub fn application_name(mut self, name: impl Into<String>) -> Settings {
+        self.engine.application_name = Some(name.into());
+        self
+    }
+
+    /// Where an engine posts the answers to approval requests (interface 6): an `https:` URL, or
+    /// an `http:` one of this machine. Default: the URL that the database holds, and none in a new
+    /// one.
+    pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
+        self.engine.callback_url = Some(url.into());
+        self
+    }
+
+    /// The clock of an engine. Default: the system's.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Settings {
+        self.engine.clock = Arc::new(clock);
+        self
+    }
+
+    /// The source of randomness of an engine. Default: the system's.
+    pub fn random(mut self, random: impl Random + 'static) -> Settings {
+        self.engine.random = Arc::new(random);
+        self
+    }
+
+    /// Opens the service.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a URL or setting that cannot be right, [`Error::Storage`] for a
+    /// database that cannot be opened (which is then left as it was), and
+    /// [`Error::Unauthorized`] when the database has no application of that API key. Nothing is
+    /// sent before the first call.
+    pub fn open(self) -> Result<Service> {
+        let url = self.url.as_str();
+        let answerer = match url.split_once(':') {
+            Some(("https" | "http", _)) => Answerer::Remote(Remote::open(url, self.remote)?),
+            Some(("sqlite", path)) => Answerer::Engine(Engine::open_sqlite(path, self.engine)?),
+            Some(("sandbox", rest)) => Answerer::Engine(Engine::open_sandbox(rest, self.engine)?),
+            _ => {
+                return Err(Error::invalid(
+                    "url",
+                    "must begin with https: (a service elsewhere), sqlite: (a database file) or \
+                     sandbox: (for tests)",
+                ));
+            }
+        };
+        Ok(Service(answerer))
+    }
+}
+
+impl Service {
+    /// The engine, where one answers in this process: devices and the API key are its matter.
+    pub fn engine(&self) -> Option<&Engine> {
+        match &self.0 {
+            Answerer::Engine(engine) => Some(engine),
+            Answerer::Remote(_) => None,
+        }
+    }
+
+    /// The engine, for what only an engine does.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when a service elsewhere answers.
+    pub fn require_engine(&self) -> Result<&Engine> {
+        self.engine().ok_or_else(|| {
+            Error::invalid("url", "names a service elsewhere: this needs a sqlite: or sandbox: URL")
+        })
+    }
+
+    /// Enrols a user (interface 4.1). See [`CreateUser`] for the options.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] names the argument that cannot be right; else as [`Error`] says.
+    pub fn create_user(
+        &self,
+        email: &str,
+        cellphone: &str,
+        country_code: &str,
+    ) -> Result<UserCreated> {
+        self.answer(&CreateUser::new(email.parse()?, cellphone.parse()?, country_code.parse()?))
+    }
+
+    /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
+    ///
+    /// # Errors
+    /// [`Error::Limited`] when the user was sent one just now; else as [`Error`] says.
+    pub fn request_sms(&self, svc_id: UserId) -> Result<CodeRequested> {
+        self.answer(&RequestSms::new(svc_id))
+    }
+
+    /// Speaks a code in a voice call (interface 4.3). See [`RequestCall`] for the options.
+    ///
+    /// # Errors
+    /// As for [`Service::request_sms`].
+    pub fn request_call(&self, svc_id: UserId) -> Result<CodeRequested> {
+        self.answer(&RequestCall::new(svc_id))
+    }
+
+    /// Checks a code (interface 4.4). See [`Verify`] for the options.
+    ///
+    /// # Errors
+    /// [`Error::Limited`] after wrong codes, until the user may try again; else as [`Error`] says.
+    pub fn verify(&self, token: &Token, svc_id: UserId) -> Result<Verdict> {
+        self.answer(&Verify::new(token.clone(), svc_id)).map(|found| found.verdict)
+    }
+
+    /// Removes a user (interface 4.5). See [`DeleteUser`] for the options.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn delete_user(&self, user_id: UserId) -> Result<Done> {
+        self.answer(&DeleteUser::new(user_id))
+    }
+
+    /// Tells what a user did (interface 4.6). See [`RegisterActivity`] for the options.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn register_activity(&self, user_id: UserId, activity: ActivityType) -> Result<Done> {
+        self.answer(&RegisterActivity::new(user_id, activity))
+    }
+
+    /// What the service knows of the application (interface 4.7).
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn app_details(&self) -> Result<Application> {
+        self.answer(&AppDetails::default())
+    }
+
+    /// What the service knows of a user (interface 4.8).
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn user_status(&self, user_id: UserId) -> Result<UserStatusReply> {
+        self.answer(&UserStatus::new(user_id))
+    }
+
+    /// What the application used, month by month (interface 4.9).
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn app_stats(&self) -> Result<Statistics> {
+        self.answer(&AppStats::default())
+    }
+
+    /// Sends a code to a number that belongs to no user yet (interface 4.10). See
+    /// [`StartPhoneVerification`] for the options.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn start_phone_verification(
+        &self,
+        via: Channel,
+        phone_number: &str,
+        country_code: &str,
+    ) -> Result<PhoneVerificationStarted> {
+        let (number, country) = phone(phone_number, country_code)?;
+        self.answer(&StartPhoneVerification::new(via, number, country))
+    }
+
+    /// Checks the code that was sent to a number. `Ok` says that it was right.
+    ///
+    /// # Errors
+    /// See [`CheckPhoneVerification`].
+    pub fn check_phone_verification(
+        &self,
+        phone_number: &str,
+        country_code: &str,
+        code: &VerificationCode,
+    ) -> Result<Done> {
+        let (number, country) = phone(phone_number, country_code)?;
+        self.answer(&CheckPhoneVerification::new(number, country, code.clone()))
+    }
+
+    /// What kind of number a number is (interface 4.11).
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn phone_info(&self, phone_number: &str, country_code: &str) -> Result<PhoneInformation> {
+        let (number, country) = phone(phone_number, country_code)?;
+        self.answer(&PhoneInfo::new(number, country))
+    }
+
+    /// Asks a user to approve something (interface 4.12). See [`CreateApproval`] for the options.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn create_approval(&self, user_id: UserId, message: &str) -> Result<ApprovalCreated> {
+        let message: Line = message.parse()?;
+        self.answer(&CreateApproval::new(user_id, message))
+    }
+
+    /// How a user answered (interface 4.13).
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn check_approval(&self, uuid: &ApprovalId) -> Result<Approval> {
+        self.answer(&CheckApproval::new(uuid.clone()))
+    }
+
+    /// Gives a user's authenticator app a new secret. See [`EnrolAuthenticator`] for the options.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub fn enrol_authenticator(&self, user_id: UserId) -> Result<AuthenticatorEnrolled> {
+        self.answer(&EnrolAuthenticator::new(user_id))
+    }
+}
+
+fn phone(number: &str, country: &str) -> Result<(PhoneNumber, CountryCode)> {
+    let number = number.parse().map_err(|error| match error {
+        Error::Invalid { reason, .. } => Error::invalid("phone_number", reason),
+        other => other,
+    })?;
+    Ok((number, country.parse()?))
+}
+
+impl<C: Call> Answer<C> for Service
+where
+    Engine: Answer<C>,
+{
+    fn answer(&self, call: &C) -> Result<C::Reply> {
+        match &self.0 {
+            Answerer::Engine(engine) => engine.answer(call),
+            Answerer::Remote(remote) => remote.answer(call),
+        }
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.0 {
+            Answerer::Engine(_) => "Service(engine in this process)",
+            Answerer::Remote(_) => "Service(service elsewhere)",
+        })
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("url", &self.url).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,153 @@
+//! What crosses between client and service. Everything narrows here to two values, a [`Request`]
+//! and a [`Reply`]; the formats are pairs of functions around them, and know nothing of the calls.
+
+pub mod form;
+pub mod json;
+pub mod loose;
+
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// A call on its way to a service.
+#[derive(Clone, PartialEq)]
+pub struct Request {
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// The path behind the base URL, beginning with `/`, its fields percent-encoded.
+    pub path: String,
+    /// The parameters that are not part of the path.
+    pub params: Map<String, Value>,
+}
+
+/// What a service said to a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body, read.
+    pub body: Value,
+    /// How long the service asks to wait (`Retry-After`).
+    pub retry_after: Option<Duration>,
+}
+
+/// The `{FORMAT}` of a path (interface 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// `json`
+    Json,
+}
+
+/// The names that services of this interface choose differently, with those of the interface
+/// document as the default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Names {
+    /// What the headers `…API-Key`, `…Signature` and `…Signature-Nonce` begin with.
+    pub header_prefix: String,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names { header_prefix: "X-Svc-".into() }
+    }
+}
+
+impl Names {
+    /// The header that carries the API key (interface 5.1).
+    pub fn api_key(&self) -> String {
+        format!("{}API-Key", self.header_prefix)
+    }
+
+    /// The header that carries a callback's signature (interface 5.5).
+    pub fn signature(&self) -> String {
+        format!("{}Signature", self.header_prefix)
+    }
+
+    /// The header that carries a callback's nonce (interface 5.5).
+    pub fn nonce(&self) -> String {
+        format!("{}Signature-Nonce", self.header_prefix)
+    }
+}
+
+impl Format {
+    /// The word in the path.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+        }
+    }
+
+    /// The format that a path asks for.
+    pub fn named(name: &str) -> Option<Format> {
+        (name == "json").then_some(Format::Json)
+    }
+
+    /// The media type of a body.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Format::Json => "application/json; charset=utf-8",
+        }
+    }
+
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`Error::Garbled`] when it is not of this format.
+    pub fn read(self, bytes: &[u8]) -> Result<Value> {
+        match self {
+            Format::Json => json::read(bytes),
+        }
+    }
+
+    /// Writes a body.
+    pub fn write(self, value: &Value) -> Vec<u8> {
+        match self {
+            Format::Json => json::write(value),
+        }
+    }
+}
+
+impl Reply {
+    /// A reply whose body is the object made of `fields`.
+    pub fn new(status: u16, body: Value) -> Reply {
+        Reply { status, body, retry_after: None }
+    }
+
+    /// The text of a top-level field; a number is given as it is written.
+    pub fn text(&self, field: &str) -> Option<String> {
+        scalar(self.body.get(field)?)
+    }
+}
+
+/// A scalar as text, as forms and XML carry it; nothing for null, lists and objects.
+pub fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// The value of a call's or a reply's struct, which is always an object.
+pub(crate) fn object(value: &impl serde::Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
+        _ => Map::new(),
+    }
+}
+
+impl std::fmt::Debug for Request {
+    /// Shows neither the path nor the parameters, which may hold a token or a key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// A reader's complaint about one field, as the caller's mistake.
+impl From<loose::Mismatch> for Error {
+    fn from(mismatch: loose::Mismatch) -> Error {
+        Error::invalid(mismatch.field, mismatch.problem)
+    }
+}

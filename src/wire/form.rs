@@ -1,0 +1,182 @@
+//! Parameters: `user[email]=a%40b.c&logos[][res]=default`.
+
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+
+/// Nesting deeper than any call of the interface needs is refused.
+const DEPTH: usize = 8;
+/// More pairs than any call of the interface needs are refused.
+const PAIRS: usize = 1000;
+
+/// Writes parameters as a query or a form body; nulls, empty lists and empty objects vanish.
+pub fn write(params: &Map<String, Value>) -> String {
+    let mut pairs = Vec::new();
+    for (name, value) in params {
+        flatten(&mut pairs, escape(name), value);
+    }
+    pairs.join("&")
+}
+
+fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                flatten(pairs, format!("{name}[{}]", escape(key)), value);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(pairs, format!("{name}[{index}]"), item);
+            }
+        }
+        scalar => {
+            if let Some(text) = super::scalar(scalar) {
+                pairs.push(format!("{name}={}", escape(&text)));
+            }
+        }
+    }
+}
+
+/// Reads a query or a form body. Lists are met as `a[]`, `a[][k]` (a key that repeats starts the
+/// next item) and `a[0]`.
+///
+/// # Errors
+/// [`Error::Invalid`] for text that is not UTF-8 once decoded, for a name that is there twice, for
+/// a name that is used both as a list and as an object, and for more than any call needs.
+pub fn read(form: &str) -> Result<Map<String, Value>> {
+    let mut params = Value::Object(Map::new());
+    for (count, pair) in form.split('&').filter(|pair| !pair.is_empty()).enumerate() {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (unescape(name)?, unescape(value)?);
+        let keys = keys(&name).filter(|keys| keys.len() <= DEPTH && count < PAIRS);
+        let keys = keys.ok_or_else(|| Error::invalid("parameters", "are nested too deep"))?;
+        put(&mut params, &keys, value)
+            .ok_or_else(|| Error::invalid(keys[0].to_owned(), "is there twice"))?;
+    }
+    match lists(params) {
+        Value::Object(map) => Ok(map),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// `a[b][]` as `a`, `b`, and the empty text.
+fn keys(name: &str) -> Option<Vec<&str>> {
+    let Some((first, mut rest)) = name.split_once('[') else { return Some(vec![name]) };
+    let mut keys = vec![first];
+    loop {
+        let (key, more) = rest.split_once(']')?;
+        keys.push(key);
+        match more.strip_prefix('[') {
+            Some(more) => rest = more,
+            None => return more.is_empty().then_some(keys),
+        }
+    }
+}
+
+/// Puts a value at its place, or tells that something stands there already.
+fn put(slot: &mut Value, keys: &[&str], value: String) -> Option<()> {
+    let Some((key, rest)) = keys.split_first() else {
+        return slot.is_null().then(|| *slot = Value::String(value));
+    };
+    if key.is_empty() {
+        if slot.is_null() {
+            *slot = Value::Array(Vec::new());
+        }
+        let items = slot.as_array_mut()?;
+        let full = |item: &Value| rest.first().is_none_or(|key| item.get(*key).is_some());
+        if items.last().is_none_or(full) {
+            items.push(Value::Null);
+        }
+        return put(items.last_mut()?, rest, value);
+    }
+    if slot.is_null() {
+        *slot = Value::Object(Map::new());
+    }
+    put(slot.as_object_mut()?.entry(*key).or_insert(Value::Null), rest, value)
+}
+
+/// Turns `{"0": …, "1": …}` into a list, wherever the indices are whole.
+fn lists(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let counted = (0..).zip(map.keys()).all(|(n, key)| *key == n.to_string());
+            match counted && !map.is_empty() {
+                true => map.into_iter().map(|(_, value)| lists(value)).collect(),
+                false => map.into_iter().map(|(key, value)| (key, lists(value))).collect(),
+            }
+        }
+        Value::Array(items) => items.into_iter().map(lists).collect(),
+        scalar => scalar,
+    }
+}
+
+/// Percent-encodes all but the unreserved characters of RFC 3986.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            true => out.push(byte.into()),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// Decodes `%XX` and `+`.
+///
+/// # Errors
+/// [`Error::Invalid`] for a `%` without two hexadecimal digits, and for what is then not UTF-8.
+pub fn unescape(text: &str) -> Result<String> {
+    let bad = || Error::invalid("parameters", "are not percent-encoded UTF-8");
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                hex(bytes.next()).zip(hex(bytes.next())).map(|(h, l)| h << 4 | l).ok_or_else(bad)?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(out).map_err(|_| bad())
+}
+
+fn hex(digit: Option<u8>) -> Option<u8> {
+    (digit? as char).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn reads_every_way_to_write_a_list() {
+        let wanted = json!({"logos": [{"res": "default", "url": "u"}, {"res": "low", "url": "v"}]});
+        for form in [
+            "logos[][res]=default&logos[][url]=u&logos[][res]=low&logos[][url]=v",
+            "logos[0][res]=default&logos[0][url]=u&logos[1][res]=low&logos[1][url]=v",
+            "logos%5B%5D%5Bres%5D=default&logos[][url]=u&logos[][res]=low&logos[][url]=v",
+        ] {
+            assert_eq!(Value::Object(read(form).unwrap()), wanted, "{form}");
+        }
+        assert_eq!(Value::Object(read("a[]=1&a[]=2").unwrap()), json!({"a": ["1", "2"]}));
+    }
+
+    #[test]
+    fn reads_what_it_writes() {
+        let params = json!({"user": {"email": "ada+x@example.com", "näme": "a&b=c%"}, "l": ["1"]});
+        let params = params.as_object().unwrap();
+        assert_eq!(&read(&write(params)).unwrap(), params);
+    }
+
+    #[test]
+    fn refuses_what_is_ambiguous() {
+        for bad in ["a=1&a=2", "a=1&a[b]=2", "a[]=1&a[b]=2", "%zz=1", "a=%ff", "a[b=1", "a[b]c=1"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+        assert!(read(&format!("a{}=1", "[b]".repeat(100_000))).is_err());
+        assert!(read(&"a[]=1&".repeat(2000)).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! JSON bodies. A key that is there twice makes the body ambiguous, and what is ambiguous is refused.
+
+use crate::{Error, Result};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use std::fmt;
+
+/// Reads a body.
+///
+/// # Errors
+/// [`Error::Garbled`] when it is not one JSON text in UTF-8, or names a key twice.
+pub fn read(bytes: &[u8]) -> Result<Value> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    Strict
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value))
+        .map_err(|e| Error::garbled(format!("not JSON ({})", place(&e))))
+}
+
+/// Writes a body.
+pub fn write(value: &Value) -> Vec<u8> {
+    value.to_string().into_bytes()
+}
+
+/// Where reading stopped; the text itself may hold a secret and is not shown.
+fn place(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => error.to_string(),
+        _ => format!("it breaks off or errs at line {} column {}", error.line(), error.column()),
+    }
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(flag.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(number).into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Strict)? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            if map.insert(key, fields.next_value_seed(Strict)?).is_some() {
+                return Err(A::Error::custom("a key is there twice"));
+            }
+        }
+        Ok(map.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_writes() {
+        let text = r#"{"a":[1,-2,"x",null,true],"b":{"c":9223372036854775807}}"#;
+        assert_eq!(write(&read(text.as_bytes()).unwrap()), text.as_bytes());
+    }
+
+    #[test]
+    fn refuses_what_two_readers_could_read_differently() {
+        let twice = r#"{"token":"is invalid","token":"is valid"}"#;
+        let nested = r#"{"a":[{"b":1,"b":2}]}"#;
+        for bad in [twice, nested, "", "{", "{}x", "<html>", "\u{feff}{}", "nul"] {
+            assert!(matches!(read(bad.as_bytes()), Err(Error::Garbled { .. })), "{bad}");
+        }
+        assert!(read(b"\"\xff\"").is_err());
+        assert!(read("[".repeat(100_000).as_bytes()).is_err());
+    }
+}

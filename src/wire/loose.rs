@@ -1,0 +1,234 @@
+//! Reads calls and replies out of values. Forms and XML carry every scalar as text, and services
+//! have sent numbers as text and text as numbers, so either is taken where the other is due; the
+//! structs need not know.
+
+use serde::de::value::SeqDeserializer;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// A value that does not fit its field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// The innermost field, by its name in the interface.
+    pub field: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// Reads a struct out of an object.
+///
+/// # Errors
+/// A [`Mismatch`] that names the first field that does not fit.
+pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismatch> {
+    T::deserialize(Loose(Value::Object(fields)))
+}
+
+struct Loose(Value);
+
+impl Loose {
+    /// The value that a text stands for, where `wanted` is due.
+    fn parsed<T: std::str::FromStr>(&self, wanted: &str) -> Result<Option<T>, Mismatch> {
+        match self.0.as_str() {
+            Some(text) => text.parse().map(Some).map_err(|_| mismatch(format!("must be {wanted}"))),
+            None => Ok(None),
+        }
+    }
+
+    /// What the value holds, by its own kind.
+    fn plain<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        self.0.deserialize_any(visitor).map_err(|e| mismatch(e.to_string()))
+    }
+}
+
+impl<'de> Deserializer<'de> for Loose {
+    type Error = Mismatch;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match self.0 {
+            Value::Object(fields) => visitor.visit_map(Fields(fields.into_iter(), None)),
+            Value::Array(items) => {
+                visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(Loose)))
+            }
+            _ => self.plain(visitor),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match super::scalar(&self.0).as_deref() {
+            Some("true" | "True" | "1") => visitor.visit_bool(true),
+            Some("false" | "False" | "0") => visitor.visit_bool(false),
+            _ => Err(mismatch("must be true or false".into())),
+        }
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match self.parsed("a whole number")? {
+            Some(number) => visitor.visit_u64(number),
+            None => self.plain(visitor),
+        }
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match self.parsed("a whole number")? {
+            Some(number) => visitor.visit_i64(number),
+            None => self.plain(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match super::scalar(&self.0) {
+            Some(text) => visitor.visit_string(text),
+            None => Err(mismatch("must be text".into())),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match self.0 {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Mismatch> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mismatch> {
+        match self.0 {
+            Value::String(text) => visitor.visit_enum(text.into_deserializer()),
+            _ => Err(mismatch("must be text".into())),
+        }
+    }
+
+    /// A null field of a struct is as good as none.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mismatch> {
+        match self.0 {
+            Value::Object(mut fields) => {
+                fields.retain(|_, value| !value.is_null());
+                Loose(Value::Object(fields)).deserialize_any(visitor)
+            }
+            _ => Err(mismatch("must be an object".into())),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i128 u8 u16 u32 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map identifier ignored_any
+    }
+}
+
+impl IntoDeserializer<'_, Mismatch> for Loose {
+    type Deserializer = Self;
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// The fields of an object; a mismatch inside one carries its name out.
+struct Fields(serde_json::map::IntoIter, Option<(String, Value)>);
+
+impl<'de> de::MapAccess<'de> for Fields {
+    type Error = Mismatch;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Mismatch> {
+        self.1 = self.0.next();
+        let Some((name, _)) = &self.1 else { return Ok(None) };
+        seed.deserialize(name.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Mismatch> {
+        let (name, value) = self.1.take().ok_or_else(|| mismatch("has no value".into()))?;
+        seed.deserialize(Loose(value)).map_err(|inner| match inner.field.is_empty() {
+            true => Mismatch { field: name, ..inner },
+            false => inner,
+        })
+    }
+}
+
+fn mismatch(problem: String) -> Mismatch {
+    Mismatch { field: String::new(), problem }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.field, self.problem)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+impl de::Error for Mismatch {
+    fn custom<T: fmt::Display>(problem: T) -> Mismatch {
+        mismatch(problem.to_string())
+    }
+
+    fn missing_field(field: &'static str) -> Mismatch {
+        Mismatch { field: field.into(), problem: "is required".into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Sample {
+        id: u64,
+        #[serde(default)]
+        flag: bool,
+        text: Option<String>,
+        inner: Option<Box<Sample>>,
+    }
+
+    fn sample(value: Value) -> Result<Sample, Mismatch> {
+        read(value.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn takes_text_for_numbers_and_numbers_for_text() {
+        let wanted = Sample { id: 7, flag: true, text: Some("5".into()), inner: None };
+        assert_eq!(sample(json!({"id": "7", "flag": "True", "text": 5})).unwrap(), wanted);
+        assert_eq!(
+            sample(json!({"id": 7, "flag": 1, "text": "5", "inner": null})).unwrap(),
+            wanted
+        );
+    }
+
+    #[test]
+    fn a_null_is_as_good_as_none() {
+        assert!(!sample(json!({"id": 7, "flag": null})).unwrap().flag);
+    }
+
+    #[test]
+    fn names_the_innermost_field() {
+        let field = |value| sample(value).unwrap_err().field;
+        assert_eq!(field(json!({"id": 1, "inner": {"id": "x"}})), "id");
+        assert_eq!(field(json!({"id": 1, "flag": "maybe"})), "flag");
+        assert_eq!(field(json!({})), "id");
+        assert_eq!(field(json!({"id": 1, "text": {}})), "text");
+    }
+}
