@@ -9,8 +9,7 @@ mod loopback;
 mod reply;
 mod trust;
 
-#[allow(unused_imports, reason = "the engine is on its way")]
-pub(crate) use callback::post_callback;
+pub(crate) use callback::{PostOverHttp, check_callback_url};
 
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;

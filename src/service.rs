@@ -5,7 +5,7 @@ use crate::engine::{Clock, Deliver, Engine, EngineSettings, Random};
 use crate::model::{
     ApprovalId, CountryCode, Line, PhoneNumber, Secret, Token, UserId, VerificationCode,
 };
-use crate::remote::{Remote, RemoteSettings};
+use crate::remote::{self, Remote, RemoteSettings};
 use crate::{Error, Result};
 use std::fmt;
 use std::path::PathBuf;
@@ -121,7 +121,11 @@ impl Settings {
     /// database that cannot be opened (which is then left as it was), and
     /// [`Error::Unauthorized`] when the database has no application of that API key. Nothing is
     /// sent before the first call.
-    pub fn open(self) -> Result<Service> {
+    pub fn open(mut self) -> Result<Service> {
+        if let Some(url) = &self.engine.callback_url {
+            remote::check_callback_url(url)?;
+        }
+        self.engine.post.get_or_insert_with(|| Arc::new(remote::PostOverHttp));
         let url = self.url.as_str();
         let answerer = match url.split_once(':') {
             Some(("https" | "http", _)) => Answerer::Remote(Remote::open(url, self.remote)?),

@@ -1,19 +1,42 @@
 //! Posting a callback (interface 6).
 
-use super::address;
 use super::trust::Trust;
-use super::{connect, explain, trust};
+use super::{address, connect, explain, trust};
+use crate::engine::{Post, SignedCallback};
 use crate::error::Refusal;
+use crate::wire::Names;
 use crate::{Error, Result};
 use std::time::Duration;
 use ureq::http::{Request, header, uri::Scheme};
+
+/// How long an application may take to accept a callback.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Posts callbacks over HTTP, on the thread that answers the approval request.
+pub(crate) struct PostOverHttp;
+
+impl Post for PostOverHttp {
+    fn post(&self, callback: &SignedCallback) -> std::result::Result<(), String> {
+        let names = Names::default();
+        let headers = [
+            (names.signature(), callback.signature.clone()),
+            (names.nonce(), callback.nonce.clone()),
+        ];
+        let posted = post_callback(&callback.url, &headers, &callback.body, TIMEOUT);
+        posted.map_err(|error| error.to_string())
+    }
+}
+
+/// Checks that callbacks may be posted to a URL.
+pub(crate) fn check_callback_url(url: &str) -> Result<()> {
+    address::check("callback_url", url, true).map(drop)
+}
 
 /// Posts a JSON body to an `https:` URL, or to an `http:` one of this machine.
 ///
 /// Only a status from 200 to 299 is `Ok`; every other is [`Error::Refused`] with that status,
 /// redirects included, and no answer is [`Error::Unavailable`]. The reply's body is not read.
-#[allow(dead_code, reason = "the engine is on its way")]
-pub(crate) fn post_callback(
+fn post_callback(
     url: &str,
     headers: &[(String, String)],
     body: &[u8],
