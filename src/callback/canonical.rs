@@ -1,0 +1,161 @@
+//! The parameters of a callback as one text that both sides write alike (interface 5.5, step 3).
+//!
+//! Nested bodies are flattened as the original service flattens them: hashes as `a[b]=…`, lists as
+//! `a[]=…` in the order of the document, null as `a=`, numbers as they are written, empty hashes
+//! and lists not at all. Finished pairs are sorted bytewise at each level.
+
+use crate::wire::form;
+use crate::{Error, Result};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Deeper than any callback of the interface.
+const DEPTH: usize = 32;
+
+/// The canonical parameters of a JSON body.
+pub(super) fn of_json(body: &[u8]) -> Result<String> {
+    let bad = |_| Error::Forged { message: "the body is not JSON".into() };
+    let body = std::str::from_utf8(body).map_err(|e| bad(e.to_string()))?;
+    let raw: &RawValue = serde_json::from_str(body).map_err(|e| bad(e.to_string()))?;
+    let mut pairs = Pairs { depth: 0 }.fields(raw).map_err(|e| bad(e.to_string()))?;
+    pairs.sort_unstable();
+    Ok(pairs.join("&"))
+}
+
+/// The canonical parameters of a query or a form body: each pair written anew, and sorted by key.
+/// Pairs of one key keep their order, because it is the order of a list.
+pub(super) fn of_form(form: &str) -> Result<String> {
+    let mut pairs = Vec::new();
+    for pair in form.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = escape(&form::unescape(name)?) + "=";
+        pairs.push((name, escape(&form::unescape(value)?)));
+    }
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
+    let pairs: Vec<String> = pairs.into_iter().map(|(name, value)| name + &value).collect();
+    Ok(pairs.join("&"))
+}
+
+/// Form-encoding: a space is `+`, and all but letters, digits and `-._~` is `%XX`.
+fn escape(text: &str) -> String {
+    form::escape(text).replace("%20", "+")
+}
+
+/// Writes the pairs of one level. Numbers are taken as they are written, which a parsed value
+/// would have forgotten.
+#[derive(Clone, Copy)]
+struct Pairs {
+    depth: usize,
+}
+
+impl Pairs {
+    fn fields(self, raw: &RawValue) -> serde_json::Result<Vec<String>> {
+        let Fields(fields) = serde_json::from_str(raw.get())?;
+        let pair = |(name, value): &(Cow<str>, &RawValue)| self.value(&escape(name), value);
+        fields.iter().map(pair).filter_map(Result::transpose).collect()
+    }
+
+    /// The pairs of a value under a key, joined; none for an empty hash or list.
+    fn value(self, key: &str, raw: &RawValue) -> serde_json::Result<Option<String>> {
+        if self.depth > DEPTH {
+            return Err(serde_json::Error::custom("nested too deep"));
+        }
+        let inner = Pairs { depth: self.depth + 1 };
+        let text = match raw.get().as_bytes()[0] {
+            b'{' => {
+                let Fields(fields) = serde_json::from_str(raw.get())?;
+                let pair = |(name, value): &(Cow<str>, &RawValue)| {
+                    inner.value(&format!("{key}%5B{}%5D", escape(name)), value)
+                };
+                let pairs = fields.iter().map(pair).filter_map(Result::transpose);
+                let mut pairs = pairs.collect::<serde_json::Result<Vec<_>>>()?;
+                pairs.sort_unstable();
+                return Ok((!pairs.is_empty()).then(|| pairs.join("&")));
+            }
+            b'[' => {
+                let items: Vec<&RawValue> = serde_json::from_str(raw.get())?;
+                let key = format!("{key}%5B%5D");
+                let pairs = items.iter().map(|item| inner.value(&key, item));
+                let pairs =
+                    pairs.filter_map(Result::transpose).collect::<serde_json::Result<Vec<_>>>()?;
+                return Ok((!pairs.is_empty()).then(|| pairs.join("&")));
+            }
+            b'"' => escape(&serde_json::from_str::<Cow<str>>(raw.get())?),
+            b'n' => String::new(),
+            _ => escape(raw.get()),
+        };
+        Ok(Some(format!("{key}={text}")))
+    }
+}
+
+/// The fields of an object in the order of the document.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Fields<'de>, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Fields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
+                while let Some(pair) = map.next_entry::<String, &RawValue>()? {
+                    fields.push((pair.0.into(), pair.1));
+                }
+                Ok(Fields(fields))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Fields<'de>, A::Error> {
+                Err(A::Error::custom("a list is no object"))
+            }
+        }
+        from.deserialize_map(Read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flattens_as_the_original_service_does() {
+        for (body, wanted) in [
+            (
+                r#"{"b":1,"a":{"d":[3,1,2],"c":null}}"#,
+                "a%5Bc%5D=&a%5Bd%5D%5B%5D=3&a%5Bd%5D%5B%5D=1&a%5Bd%5D%5B%5D=2&b=1",
+            ),
+            (
+                r#"{"a":{},"b":[],"c":true,"d":[{"y":1,"x":2}]}"#,
+                "c=true&d%5B%5D%5Bx%5D=2&d%5B%5D%5By%5D=1",
+            ),
+            (
+                r#"{"n":123456789012345678901234567890,"f":1.0}"#,
+                "f=1.0&n=123456789012345678901234567890",
+            ),
+            (r#"{"a b":"c*ü|"}"#, "a+b=c%2A%C3%BC%7C"),
+            ("{}", ""),
+        ] {
+            assert_eq!(of_json(body.as_bytes()).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn a_query_is_sorted_by_key_and_keeps_the_order_of_lists() {
+        assert_eq!(
+            of_form("b=2&a%5B%5D=9&a[]=1&c=x%20y").unwrap(),
+            "a%5B%5D=9&a%5B%5D=1&b=2&c=x+y"
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_no_object() {
+        for bad in ["", "[]", "1", "{", "{}x", "\u{1}"] {
+            assert!(of_json(bad.as_bytes()).is_err(), "{bad}");
+        }
+        let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));
+        assert!(of_json(deep.as_bytes()).is_err());
+    }
+}
