@@ -6,7 +6,7 @@
 
 use crate::wire::form;
 use crate::{Error, Result};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -107,9 +107,6 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                     fields.push((pair.0.into(), pair.1));
                 }
                 Ok(Fields(fields))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Fields<'de>, A::Error> {
-                Err(A::Error::custom("a list is no object"))
             }
         }
         from.deserialize_map(Read)

@@ -1,0 +1,176 @@
+//! Applications: which one is meant, what is known of it, what it used (interface 4.7 and 4.9).
+
+use super::clock;
+use super::store::{AppChange, AppRow, Counted, Store};
+use super::{Engine, EngineSettings, limits};
+use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
+use crate::model::Line;
+use crate::{Answer, Error, Result};
+use time::Month;
+
+const DEFAULT_NAME: &str = "Seconder";
+
+/// The application that the settings mean, made if the database has none yet.
+pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<AppRow> {
+    let change = AppChange {
+        name: settings.application_name.as_deref().map(name).transpose()?,
+        callback_url: settings.callback_url.as_deref().map(callback_url).transpose()?,
+    };
+    if settings.api_key.as_ref().is_some_and(|key| key.expose().is_empty()) {
+        return Err(Error::invalid("api_key", "must not be empty"));
+    }
+    if store.applications()?.is_empty() {
+        store
+            .add_first_application(first(settings, &change)?, clock::Time::of(&*settings.clock))?;
+    }
+    let app = match &settings.api_key {
+        Some(key) => store.application_of_key(key)?.ok_or_else(unknown_key)?,
+        None => sole(store.applications()?)?,
+    };
+    if change.name.is_none() && change.callback_url.is_none() {
+        return Ok(app);
+    }
+    store.configure_application(app.app_id, change)?;
+    store.application_of_key(&app.api_key)?.ok_or_else(unknown_key)
+}
+
+pub(super) fn unknown_key() -> Error {
+    Error::Unauthorized { message: "no application has it".into() }
+}
+
+fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
+    let api_key = match &settings.api_key {
+        Some(key) => key.clone(),
+        None => clock::secret(&*settings.random)?,
+    };
+    Ok(AppRow {
+        app_id: 0,
+        name: change.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+        plan: "embedded".into(),
+        sms_enabled: true,
+        white_label: false,
+        api_key,
+        callback_url: change.callback_url.clone(),
+        token_length: limits::TOKEN_LENGTH,
+    })
+}
+
+fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
+    match (apps.pop(), apps.len()) {
+        (Some(app), 0) => Ok(app),
+        (_, others) => Err(Error::invalid(
+            "api_key",
+            format!("is needed: the database has {} applications", others + 1),
+        )),
+    }
+}
+
+fn name(name: &str) -> Result<String> {
+    let line: Line = name.parse().map_err(|_| bad_name())?;
+    match line.as_str().len() <= 64 && !line.as_str().contains([':', '\n', '\t']) {
+        true => Ok(name.to_owned()),
+        false => Err(bad_name()),
+    }
+}
+
+fn bad_name() -> Error {
+    Error::invalid("application_name", "must be 1 to 64 bytes without colons and line feeds")
+}
+
+/// A callback carries an answer that lets somebody in, so it travels by TLS or stays here.
+fn callback_url(url: &str) -> Result<String> {
+    let plain = url.strip_prefix("http://").is_some_and(|rest| {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let name = match host.strip_prefix("[::1]") {
+            Some(port) if port.is_empty() || port.starts_with(':') => "localhost",
+            _ => host.split(':').next().unwrap_or_default(),
+        };
+        name == "localhost" || name.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+    });
+    let secure = url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
+    let simple = url.bytes().all(|b| b.is_ascii_graphic()) && !url.contains(['|', '?', '#', '@']);
+    match (plain || secure) && simple {
+        true => Ok(url.to_owned()),
+        false => Err(Error::invalid(
+            "callback_url",
+            "must be https://host/path without parameters (http:// to this machine alone)",
+        )),
+    }
+}
+
+impl Answer<AppDetails> for Engine {
+    fn answer(&self, _call: &AppDetails) -> Result<Application> {
+        self.begin();
+        let mut found = Application::default();
+        found.app_id = u64::try_from(self.app.app_id).ok();
+        found.name = self.app.name.clone();
+        found.plan = Some(self.app.plan.clone());
+        found.sms_enabled = self.app.sms_enabled;
+        found.white_label = self.app.white_label;
+        found.message = Some("Application information.".into());
+        Ok(found)
+    }
+}
+
+impl Answer<AppStats> for Engine {
+    fn answer(&self, _call: &AppStats) -> Result<Statistics> {
+        let last = self.begin().month();
+        let (counted, total_users) = self.store().statistics(self.app.app_id, last - 11)?;
+        let of = |month| counted.iter().find(|counted| counted.month == month).copied();
+        let months = (last - 11..=last)
+            .map(|month| of(month).unwrap_or(Counted { month, ..Counted::default() }));
+        let mut found = Statistics::default();
+        found.app_id = u64::try_from(self.app.app_id).ok();
+        found.count = Some(12);
+        found.message = Some("Monthly statistics.".into());
+        found.stats = months.map(statistic).collect();
+        found.total_users = Some(total_users);
+        Ok(found)
+    }
+}
+
+fn statistic(counted: Counted) -> MonthlyStatistic {
+    let month = u8::try_from(counted.month.rem_euclid(12) + 1).unwrap_or(1);
+    let mut statistic = MonthlyStatistic::default();
+    statistic.month = Month::try_from(month).unwrap_or(Month::January).to_string();
+    statistic.year = u64::try_from(counted.month.div_euclid(12)).unwrap_or(0);
+    statistic.api_calls_count = Some(counted.api_calls);
+    statistic.auths_count = Some(counted.auths);
+    statistic.calls_count = Some(counted.calls);
+    statistic.sms_count = counted.sms;
+    statistic.users_count = counted.users;
+    statistic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callbacks_go_by_tls_or_stay_on_this_machine() {
+        for good in [
+            "https://app.example/cb",
+            "http://127.0.0.1:80/cb",
+            "http://localhost/",
+            "http://[::1]:9/",
+        ] {
+            assert!(callback_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "http://app.example/",
+            "http://127.0.0.1.example/",
+            "http://localhost@evil.example/",
+            "https://a/?x=1",
+            "https://a/#x",
+            "https://",
+            "ftp://a/",
+            "https://a/ b",
+            "http://[::1]x/",
+            "https://a/|",
+            "http://10.0.0.1/",
+        ] {
+            assert!(callback_url(bad).is_err(), "{bad}");
+        }
+    }
+}

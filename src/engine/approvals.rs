@@ -1,0 +1,258 @@
+//! Approval requests: asking, answering from a device, telling the application (interface 4.12,
+//! 4.13 and 6).
+
+use super::clock::{self, Time};
+use super::delivery::SignedCallback;
+use super::store::{ApprovalRow, Asked, Decided, Decision, DeviceRow, NewApproval};
+use super::{Engine, limits, refusals};
+use crate::calls::*;
+use crate::model::{ApprovalId, DeviceId, Secret, UserId};
+use crate::{Answer, Error, Result, callback};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// A device's answer to an approval request.
+#[derive(Clone, Debug)]
+pub struct AnswerApproval {
+    /// The request.
+    pub uuid: ApprovalId,
+    /// The device that answers.
+    pub device_id: DeviceId,
+    /// The secret that the device was told when it was registered.
+    pub device_secret: Secret,
+    /// What the user said.
+    pub answer: UserAnswer,
+}
+
+/// What a user said to an approval request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserAnswer {
+    /// Yes.
+    Approve,
+    /// No.
+    Deny,
+    /// No, and it was not me who asked: the user is left in peace for 5 minutes.
+    Report,
+}
+
+/// An approval request as a device shows it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ApprovalRequest {
+    /// The request's name.
+    pub uuid: ApprovalId,
+    /// What the user is asked.
+    pub message: String,
+    /// What else the user is shown.
+    pub details: Map<String, Value>,
+    /// When the request can be answered no longer, in Unix seconds; none is never.
+    pub expires_at: Option<u64>,
+}
+
+impl UserAnswer {
+    /// The answer's name in every language.
+    pub const fn name(self) -> &'static str {
+        match self {
+            UserAnswer::Approve => "approve",
+            UserAnswer::Deny => "deny",
+            UserAnswer::Report => "report",
+        }
+    }
+}
+
+impl std::str::FromStr for UserAnswer {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<UserAnswer> {
+        let all = [Self::Approve, Self::Deny, Self::Report];
+        all.into_iter()
+            .find(|answer| answer.name() == name)
+            .ok_or_else(|| Error::invalid("answer", "must be approve, deny or report"))
+    }
+}
+
+impl Engine {
+    /// The requests that a device's user can still answer, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the device does not prove itself; else as [`Error`] says.
+    pub fn open_approvals(
+        &self,
+        device_id: DeviceId,
+        device_secret: &Secret,
+    ) -> Result<Vec<ApprovalRequest>> {
+        let device = self.device(device_id, device_secret)?;
+        let open = self.store().open_approvals(device.svc_id, self.now())?;
+        let shown = |row: ApprovalRow| ApprovalRequest {
+            uuid: row.uuid,
+            message: row.message,
+            details: serde_json::from_str(&row.details).unwrap_or_default(),
+            expires_at: row.expires_at.map(Time::seconds),
+        };
+        Ok(open.into_iter().map(shown).collect())
+    }
+
+    /// Answers an approval request from a device. The answer is kept first; then the callback is
+    /// posted, and when it is not taken, it stays in the outbox.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the device does not prove itself, [`Error::Refused`] when the
+    /// request is not its user's or no longer pending; else as [`Error`] says.
+    pub fn answer_approval(&self, answer: &AnswerApproval) -> Result<Approval> {
+        let now = self.now();
+        let device = self.device(answer.device_id, &answer.device_secret)?;
+        let row = self.approval(&answer.uuid)?;
+        if row.svc_id != device.svc_id {
+            return Err(refusals::approval_not_found());
+        }
+        let approved = answer.answer == UserAnswer::Approve;
+        let body = self.callback_body(&row, &device, approved, now).to_string();
+        let url = self.app.callback_url.clone();
+        let decided = self.store().decide_approval(Decision {
+            app: self.app.app_id,
+            svc_id: device.svc_id,
+            uuid: answer.uuid.clone(),
+            device: device.device_id,
+            approved,
+            quiet_until: (answer.answer == UserAnswer::Report).then(|| now.plus(limits::QUIET)),
+            callback: url.clone().map(|url| (url, body.clone())),
+            now,
+        })?;
+        let Decided::Done { callback } = decided else {
+            return Err(refusals::approval_not_pending());
+        };
+        if let Some((job, url)) = callback.zip(url) {
+            self.store().finish_callback(job, self.post(url, body, now).err())?;
+        }
+        Ok(shown(self.approval(&answer.uuid)?, now))
+    }
+
+    fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
+        let found = self.store().approval(self.app.app_id, uuid.clone())?;
+        found.ok_or_else(refusals::approval_not_found)
+    }
+
+    /// Signs a callback with the second and some randomness as its nonce, and posts it.
+    fn post(&self, url: String, body: String, now: Time) -> std::result::Result<(), String> {
+        let Some(post) = &self.shared.post else { return Err("nothing posts callbacks".into()) };
+        let unique = clock::digits(self.random(), 9).map_err(|e| e.to_string())?;
+        let nonce = format!("{}.{unique}", now.seconds());
+        let body = body.into_bytes();
+        let signature = callback::sign(&self.app.api_key, &nonce, &url, &body);
+        let signature = signature.map_err(|e| e.to_string())?;
+        post.post(&SignedCallback { url, body, signature, nonce })
+    }
+
+    fn callback_body(
+        &self,
+        row: &ApprovalRow,
+        device: &DeviceRow,
+        approved: bool,
+        now: Time,
+    ) -> Value {
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let status = if approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
+        json!({
+            "svc_id": row.svc_id,
+            "device_uuid": device.device_id,
+            "callback_action": "approval_request_status",
+            "uuid": row.uuid,
+            "status": status,
+            "approval_request": {
+                "transaction": {
+                    "details": value(&row.details),
+                    "hidden_details": value(&row.hidden_details),
+                    "message": row.message,
+                    "status": status,
+                    "uuid": row.uuid,
+                    "created_at_time": row.created_at.seconds(),
+                    "device_signing_time": now.seconds(),
+                },
+                "expiration_timestamp": row.expires_at.map(Time::seconds),
+                "logos": value(&row.logos),
+                "app_id": self.app.app_id,
+            },
+            "device": {
+                "id": device.device_id,
+                "os_type": device.os_type,
+                "registration_date": device.registered_at.seconds(),
+            },
+        })
+    }
+}
+
+impl Answer<CreateApproval> for Engine {
+    fn answer(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
+        let now = self.begin();
+        let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
+        if seconds > limits::APPROVAL_LIFE_MAX {
+            return Err(Error::invalid("seconds_to_expire", "must be 0 (no end) to 315360000"));
+        }
+        check_logos(&call.logos)?;
+        let text = |parameter: &'static str, value: Value| match value.to_string() {
+            text if text.len() <= 16 * 1024 => Ok(text),
+            _ => Err(Error::invalid(parameter, "must not be larger than 16 KiB")),
+        };
+        let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
+        let asked = self.store().add_approval(NewApproval {
+            app: self.app.app_id,
+            svc_id: call.user_id,
+            uuid: uuid.clone(),
+            message: call.message.as_str().to_owned(),
+            details: text("details", Value::Object(call.details.clone()))?,
+            hidden_details: text("hidden_details", Value::Object(call.hidden_details.clone()))?,
+            logos: text("logos", json!(call.logos))?,
+            seconds_to_expire: seconds,
+            expires_at: (seconds > 0).then(|| now.plus(Duration::from_secs(seconds))),
+            most_open: limits::OPEN_APPROVALS,
+            now,
+        })?;
+        match asked {
+            Asked::Done => Ok(ApprovalCreated::new(uuid)),
+            Asked::NoUser => Err(refusals::user_not_found()),
+            Asked::TooMany => refusals::wait("The user has too many open requests", None),
+            Asked::Quiet(until) => {
+                let message = "The user said that the last request was not theirs";
+                refusals::wait(message, until.after(now))
+            }
+        }
+    }
+}
+
+impl Answer<CheckApproval> for Engine {
+    fn answer(&self, call: &CheckApproval) -> Result<Approval> {
+        let now = self.begin();
+        Ok(shown(self.approval(&call.uuid)?, now))
+    }
+}
+
+fn check_logos(logos: &[Logo]) -> Result<()> {
+    let known = |res: &str| ["default", "low", "med", "high"].contains(&res);
+    if !logos.iter().all(|logo| known(&logo.res)) {
+        return Err(Error::invalid("logos", "must have a res of default, low, med or high"));
+    }
+    if !logos.is_empty() && !logos.iter().any(|logo| logo.res == "default") {
+        return Err(Error::invalid("logos", "must have an entry whose res is default"));
+    }
+    Ok(())
+}
+
+/// A request as its application sees it: what is pending and late has expired.
+fn shown(row: ApprovalRow, now: Time) -> Approval {
+    let late = row.expires_at.filter(|expires_at| *expires_at <= now);
+    let (status, processed_at) = match (row.status.as_str(), late) {
+        ("approved", _) => (ApprovalStatus::Approved, row.processed_at),
+        ("denied", _) => (ApprovalStatus::Denied, row.processed_at),
+        ("pending", Some(expired_at)) => (ApprovalStatus::Expired, Some(expired_at)),
+        ("pending", None) => (ApprovalStatus::Pending, None),
+        _ => (ApprovalStatus::Unknown, None),
+    };
+    let mut approval = Approval::new(status);
+    approval.uuid = Some(row.uuid);
+    approval.svc_id = Some(row.svc_id);
+    approval.created_at = Some(row.created_at.rfc3339());
+    approval.updated_at = Some(processed_at.unwrap_or(row.updated_at).rfc3339());
+    approval.processed_at = processed_at.map(Time::rfc3339);
+    approval.seconds_to_expire = Some(row.seconds_to_expire);
+    approval.notified = Some(false);
+    approval
+}

@@ -1,0 +1,52 @@
+//! Authenticator apps: a secret, and the picture that carries it into the app.
+
+use super::store::NewAuthenticator;
+use super::{Engine, limits, refusals};
+use crate::calls::{AuthenticatorEnrolled, EnrolAuthenticator};
+use crate::model::Secret;
+use crate::otp::{Algorithm, Totp};
+use crate::{Answer, Error, Result};
+use base64::Engine as _;
+use fast_qr::convert::{Builder, Shape, svg::SvgBuilder};
+use zeroize::Zeroizing;
+
+impl Answer<EnrolAuthenticator> for Engine {
+    fn answer(&self, call: &EnrolAuthenticator) -> Result<AuthenticatorEnrolled> {
+        let now = self.begin();
+        let size = match call.qr_size {
+            None => 300,
+            Some(size @ 100..=1000) => size,
+            Some(_) => return Err(Error::invalid("qr_size", "must be 100 to 1000 pixels")),
+        };
+        let user = self.user(call.user_id)?;
+        let label = match &call.label {
+            Some(label) => label.as_str().to_owned(),
+            None => user.email,
+        };
+        let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
+        self.shared.random.fill(&mut secret)?;
+        let (digits, period) = (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD);
+        let uri = Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label);
+        let picture = picture(&uri, size)?;
+        let (app, svc_id) = (self.app.app_id, call.user_id);
+        let new = NewAuthenticator { app, svc_id, secret, digits, period, now };
+        if !self.store().add_authenticator(new)? {
+            return Err(refusals::user_not_found());
+        }
+        let mut enrolled = AuthenticatorEnrolled::new(uri, picture);
+        enrolled.label = Some(label);
+        enrolled.issuer = Some(self.app.name.clone());
+        Ok(enrolled)
+    }
+}
+
+/// The URI as a QR code, in an SVG that an `<img>` takes as its source.
+fn picture(uri: &Secret, size: u64) -> Result<Secret> {
+    let code = fast_qr::QRBuilder::new(uri.expose()).build();
+    let code = code.map_err(|_| Error::invalid("label", "is too long for a QR code"))?;
+    let svg = Zeroizing::new(SvgBuilder::default().shape(Shape::Square).to_str(&code));
+    let sized = format!("<svg width=\"{size}\" height=\"{size}\" ");
+    let svg = Zeroizing::new(svg.replacen("<svg ", &sized, 1));
+    let text = base64::engine::general_purpose::STANDARD.encode(svg.as_bytes());
+    Ok(Secret::new(format!("data:image/svg+xml;base64,{text}")))
+}

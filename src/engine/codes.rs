@@ -1,0 +1,197 @@
+//! Codes by SMS and voice: for users (interface 4.2 and 4.3) and for numbers that belong to no user
+//! yet (interface 4.10).
+
+use super::clock::{self, Time};
+use super::phones::{self, Phone};
+use super::store::{Attempt, Committed, Factor, Found, IssueCode, Issued, Outgoing, Subject};
+use super::{Engine, Message, refusals};
+use super::{limits, verify};
+use crate::calls::*;
+use crate::model::{Action, Line, UserId};
+use crate::{Answer, Error, Result, Stage};
+use zeroize::Zeroizing;
+
+/// A code to make and to send.
+struct Order {
+    subject: Subject,
+    phone: Phone,
+    action: String,
+    about: Option<String>,
+    channel: Channel,
+    length: u8,
+    now: Time,
+}
+
+impl Engine {
+    /// Answers a user's request for a code, unless an app makes it needless.
+    fn request_code(
+        &self,
+        svc_id: UserId,
+        channel: Channel,
+        bound: (&Option<Action>, &Option<Line>),
+        force: bool,
+    ) -> Result<CodeRequested> {
+        let now = self.begin();
+        if !self.app.sms_enabled {
+            return Err(refusals::sms_not_enabled());
+        }
+        let user = self.user(svc_id)?;
+        let mut requested = CodeRequested::default();
+        requested.cellphone = Some(user.phone.masked_e164());
+        let word = if channel == Channel::Sms { "SMS" } else { "Call" };
+        if user.uses_app() && !force {
+            requested.message = Some(format!(
+                "{word} is not needed: the user has an app. Pass force=true to send it anyway."
+            ));
+            requested.ignored = true;
+            requested.device = user.devices.last().cloned();
+            return Ok(requested);
+        }
+        let text = |part: &Option<Line>| part.as_ref().map(|line| line.as_str().to_owned());
+        self.send_code(Order {
+            subject: Subject::User(self.app.app_id, svc_id),
+            phone: user.phone,
+            action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
+            about: text(bound.1),
+            channel,
+            length: self.app.token_length,
+            now,
+        })?;
+        requested.message = Some(match channel {
+            Channel::Sms => "SMS token was sent.".into(),
+            Channel::Call => "Call started.".into(),
+        });
+        Ok(requested)
+    }
+
+    /// Issues a code and hands it to the delivery; tells when it dies.
+    fn send_code(&self, order: Order) -> Result<Time> {
+        let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
+        let text = self.text(&order);
+        let message = Outgoing {
+            to: order.phone.e164(),
+            by_voice: order.channel == Channel::Call,
+            text: text.clone(),
+        };
+        let to = message.to.clone();
+        let issued = self.store().issue_code(IssueCode {
+            app: self.app.app_id,
+            subject: order.subject,
+            action: order.action,
+            fresh,
+            life: limits::CODE_LIFE,
+            cool_down: limits::COOL_DOWN,
+            sends: limits::SENDS,
+            tries: limits::TRIES,
+            message,
+            now: order.now,
+        })?;
+        let (job, code, expires_at) = match issued {
+            Issued::Sent { job, code, expires_at } => (job, code, expires_at),
+            Issued::TooSoon(next) => {
+                return refusals::wait("A code was sent just now", next.after(order.now));
+            }
+            Issued::TooOften(next) => {
+                return refusals::wait("The code was sent too often", next.after(order.now));
+            }
+        };
+        let sent = self.shared.deliver.deliver(&Message {
+            to,
+            via: order.channel,
+            text: format!("{}{}{}", text.0, *code, text.1),
+            code: code.to_string(),
+            expires_at: expires_at.seconds(),
+        });
+        self.store().finish_delivery(job, sent.is_ok())?;
+        sent.map_err(|message| Error::Unavailable { stage: Stage::Delivering, message })?;
+        Ok(expires_at)
+    }
+
+    /// What the person reads or hears, before and behind the code.
+    fn text(&self, order: &Order) -> (String, String) {
+        let about = order.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
+        let minutes = limits::CODE_LIFE.as_secs() / 60;
+        let before = format!("Your code for {}{about} is ", self.app.name);
+        (before, format!(". It is valid for {minutes} minutes. Tell it to nobody."))
+    }
+}
+
+impl Answer<RequestSms> for Engine {
+    fn answer(&self, call: &RequestSms) -> Result<CodeRequested> {
+        let bound = (&call.action, &call.action_message);
+        self.request_code(call.svc_id, Channel::Sms, bound, call.force)
+    }
+}
+
+impl Answer<RequestCall> for Engine {
+    fn answer(&self, call: &RequestCall) -> Result<CodeRequested> {
+        let bound = (&call.action, &call.action_message);
+        self.request_code(call.svc_id, Channel::Call, bound, call.force)
+    }
+}
+
+impl Answer<StartPhoneVerification> for Engine {
+    fn answer(&self, call: &StartPhoneVerification) -> Result<PhoneVerificationStarted> {
+        let now = self.begin();
+        let phone = Phone::parse(call.country_code, &call.phone_number)
+            .map_err(phones::invalid("phone_number"))?;
+        let length = match call.code_length {
+            None => self.app.token_length,
+            Some(length @ 4..=10) => length as u8,
+            Some(_) => return Err(Error::invalid("code_length", "must be 4 to 10")),
+        };
+        let kind = phone.kind();
+        let shown = format!("+{} {}", phone.country_code, phone.national);
+        let expires_at = self.send_code(Order {
+            subject: Subject::Phone(self.app.app_id, phone.e164()),
+            phone,
+            action: String::new(),
+            about: None,
+            channel: call.via,
+            length,
+            now,
+        })?;
+        let mut started = PhoneVerificationStarted::default();
+        started.message = Some(match call.via {
+            Channel::Sms => format!("Text message sent to {shown}."),
+            Channel::Call => format!("Call to {shown} was initiated."),
+        });
+        started.is_cellphone = match kind {
+            PhoneType::Cellphone => Some(true),
+            PhoneType::Landline | PhoneType::Voip => Some(false),
+            PhoneType::Unknown => None,
+        };
+        started.seconds_to_expire = expires_at.after(now).map(|life| life.as_secs());
+        Ok(started)
+    }
+}
+
+impl Answer<CheckPhoneVerification> for Engine {
+    fn answer(&self, call: &CheckPhoneVerification) -> Result<Done> {
+        let now = self.begin();
+        let phone = Phone::parse(call.country_code, &call.phone_number)
+            .map_err(phones::invalid("phone_number"))?;
+        let app = self.app.app_id;
+        let subject = Subject::Phone(app, phone.e164());
+        let typed = call.verification_code.as_str();
+        let standing = self.store().begin_verify(subject.clone())?.unwrap_or_default();
+        let pending = standing.codes.iter().find(|code| code.lives(now));
+        let code = pending.ok_or_else(refusals::no_pending_verification)?;
+        if let Some(wait) = standing.next_code_at.and_then(|next| next.after(now)) {
+            return refusals::wait(verify::TOO_MANY_WRONG, Some(wait));
+        }
+        let right = verify::same(&code.code, typed);
+        let found = match right {
+            true => Found::Code { action: String::new(), code: code.code.clone() },
+            // Whatever its length, a wrong code costs the one that waits a try.
+            false => Found::Nothing { factors: vec![Factor::Code], length: code.code.len() },
+        };
+        let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);
+        match self.store().commit_verify(Attempt { app, subject, found, tries, delay, now })? {
+            Committed::Done if right => Ok(Done::saying("Verification code is correct.")),
+            Committed::Done => Err(refusals::verification_code_wrong()),
+            Committed::Changed => Err(refusals::no_pending_verification()),
+            Committed::Wait(next) => refusals::wait(verify::TOO_MANY_WRONG, next.after(now)),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The default delivery: a folder of text files that a person can read.
+
+use super::{Deliver, Message};
+use crate::engine::clock::Clock;
+use crate::engine::clock::Time;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes each message to a file of its own. Names ascend with time.
+pub(crate) struct Spool {
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+    count: AtomicU64,
+}
+
+impl Spool {
+    /// The folder beside a database: `seconder.spool` for `seconder.db`. It is made when the first
+    /// message is written.
+    pub(crate) fn beside(database: &Path, clock: Arc<dyn Clock>) -> Spool {
+        Spool { folder: database.with_extension("spool"), clock, count: AtomicU64::new(0) }
+    }
+
+    fn write(&self, message: &Message) -> std::io::Result<()> {
+        make(&self.folder)?;
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let now = Time::of(&*self.clock);
+        let name = format!("{:013}-{}-{number:06}", now.0, std::process::id());
+        // A reader must never see half a message, so it is written under another name first.
+        let unfinished = self.folder.join(format!(".{name}"));
+        let mut file = create(&unfinished)?;
+        write!(
+            file,
+            "To: {}\nVia: {}\nCode: {}\nExpires: {}\n\n{}\n",
+            message.to,
+            message.via.name(),
+            message.code,
+            Time(i64::try_from(message.expires_at).unwrap_or(0).saturating_mul(1000)).rfc3339(),
+            message.text
+        )?;
+        file.sync_all()?;
+        fs::rename(&unfinished, self.folder.join(format!("{name}.txt")))
+    }
+}
+
+impl Deliver for Spool {
+    fn deliver(&self, message: &Message) -> Result<(), String> {
+        let told = |e| format!("cannot write to the spool folder {}: {e}", self.folder.display());
+        self.write(message).map_err(told)
+    }
+}
+
+/// Codes are for the service's own eyes.
+fn make(folder: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn create(file: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}

@@ -1,0 +1,118 @@
+//! Phone numbers in the numbering plans of their countries (interface 4.11), without asking anyone.
+
+use super::{Engine, refusals};
+use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
+use crate::model::{CountryCode, PhoneNumber};
+use crate::{Answer, Error, Result};
+use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumberType};
+
+/// A number as its country writes it, so that one phone has one number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Phone {
+    pub(super) country_code: u16,
+    /// The digits behind the calling code, without the prefix for calls within the country.
+    pub(super) national: String,
+}
+
+impl Phone {
+    /// The number of that text in that country.
+    ///
+    /// A number of the right length is taken even when no plan known here gives it out: plans
+    /// change, and an old plan must not lock out the owner of a new number.
+    pub(super) fn parse(country: CountryCode, number: &PhoneNumber) -> Result<Phone, &'static str> {
+        let text = format!("+{country}{}", number.as_str());
+        let number = PHONE_NUMBER_UTIL
+            .parse(&text, None)
+            .map_err(|_| "must be a valid cellphone number of a supported country")?;
+        let same = number.country_code == i32::from(country.get());
+        if !same || !PHONE_NUMBER_UTIL.is_possible_number(&number) {
+            return Err("must be a valid cellphone number: its length does not fit its country");
+        }
+        Ok(Phone {
+            country_code: country.get(),
+            national: rlibphonenumber::get_national_significant_number_owned(&number),
+        })
+    }
+
+    /// The number in E.164: `+15550100123`.
+    pub(super) fn e164(&self) -> String {
+        format!("+{}{}", self.country_code, self.national)
+    }
+
+    /// As a user's status shows it: `XXX-XXX-0123`.
+    pub(super) fn masked(&self) -> String {
+        format!("XXX-XXX-{}", self.last(4))
+    }
+
+    /// As the reply to a request for a code shows it: `+1-XXX-XXX-XX23`.
+    pub(super) fn masked_e164(&self) -> String {
+        format!("+{}-XXX-XXX-XX{}", self.country_code, self.last(2))
+    }
+
+    fn last(&self, count: usize) -> &str {
+        &self.national[self.national.len().saturating_sub(count)..]
+    }
+
+    /// What the numbering plan says of the number. North American plans do not tell mobile numbers
+    /// from landlines.
+    pub(super) fn kind(&self) -> PhoneType {
+        let number = PHONE_NUMBER_UTIL.parse(self.e164(), None).ok();
+        match number.map(|number| PHONE_NUMBER_UTIL.get_number_type(&number)) {
+            Some(PhoneNumberType::Mobile) => PhoneType::Cellphone,
+            Some(PhoneNumberType::FixedLine) => PhoneType::Landline,
+            Some(PhoneNumberType::VoIP) => PhoneType::Voip,
+            _ => PhoneType::Unknown,
+        }
+    }
+}
+
+impl Answer<PhoneInfo> for Engine {
+    fn answer(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
+        let now = self.begin();
+        let phone = Phone::parse(call.country_code, &call.phone_number)
+            .map_err(|reason| refusals::phone_information_failed(reason))?;
+        let mut found = PhoneInformation::new(phone.kind());
+        found.message = Some(format!("Phone number information as of {}", now.rfc3339()));
+        Ok(found)
+    }
+}
+
+/// The refusal of a number as an argument of a call.
+pub(super) fn invalid(parameter: &'static str) -> impl Fn(&'static str) -> Error {
+    move |reason| Error::invalid(parameter, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(country: &str, number: &str) -> Result<Phone, &'static str> {
+        Phone::parse(country.parse().unwrap(), &number.parse().unwrap())
+    }
+
+    #[test]
+    fn one_phone_has_one_number() {
+        for same in ["5550100123", "555-010-0123", "555.010.0123", "555 010 0123"] {
+            assert_eq!(parse("1", same).unwrap().e164(), "+15550100123");
+        }
+        assert_eq!(parse("44", "07400 123456"), parse("44", "7400123456"));
+        assert_eq!(parse("39", "06 1234 5678").unwrap().e164(), "+390612345678");
+    }
+
+    #[test]
+    fn refuses_what_fits_no_plan() {
+        for (country, number) in [("1", "12345"), ("1", "555010012345"), ("999", "5550100123")] {
+            assert!(parse(country, number).is_err(), "+{country} {number}");
+        }
+    }
+
+    #[test]
+    fn masks_and_kinds() {
+        let phone = parse("1", "555-010-0123").unwrap();
+        assert_eq!(phone.masked(), "XXX-XXX-0123");
+        assert_eq!(phone.masked_e164(), "+1-XXX-XXX-XX23");
+        assert_eq!(phone.kind(), PhoneType::Unknown);
+        assert_eq!(parse("44", "7400123456").unwrap().kind(), PhoneType::Cellphone);
+        assert_eq!(parse("44", "2079460000").unwrap().kind(), PhoneType::Landline);
+    }
+}

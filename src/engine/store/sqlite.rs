@@ -1,0 +1,173 @@
+//! The store on one SQLite file, or in memory for the sandbox.
+
+mod applications;
+mod approvals;
+mod codes;
+mod group;
+mod open;
+mod users;
+mod verify;
+
+use super::*;
+use crate::{Error, Result};
+use group::Writer;
+use rusqlite::Connection;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// One database. Writes of several threads share commits; reads go by a connection of their own.
+pub(crate) struct Sqlite {
+    writer: Writer,
+    /// None in memory, where a second connection would see another database.
+    reader: Option<Mutex<Connection>>,
+}
+
+impl Sqlite {
+    /// Opens a database file, and makes it when it is missing or empty.
+    pub(crate) fn open(path: &Path) -> Result<Sqlite> {
+        let writer = open::file(path)?;
+        let reader = open::reader(path)?;
+        Ok(Sqlite { writer: Writer::new(writer), reader: Some(Mutex::new(reader)) })
+    }
+
+    /// A database that goes when it is dropped.
+    pub(crate) fn in_memory() -> Result<Sqlite> {
+        Ok(Sqlite { writer: Writer::new(open::memory()?), reader: None })
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(job)
+    }
+
+    /// Reads within one snapshot.
+    fn read<T>(&self, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let Some(reader) = &self.reader else { return self.writer.read(job) };
+        let connection = reader.lock().map_err(|_| broken())?;
+        snapshot(&connection, job).map_err(failed)
+    }
+}
+
+fn snapshot<T>(
+    connection: &Connection,
+    job: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let transaction = connection.unchecked_transaction()?;
+    let found = job(&transaction)?;
+    transaction.commit()?;
+    Ok(found)
+}
+
+/// What SQLite said, without the values of any row.
+fn failed(error: rusqlite::Error) -> Error {
+    let message = match &error {
+        rusqlite::Error::SqliteFailure(code, _) => match code.code {
+            rusqlite::ErrorCode::DatabaseBusy => {
+                "the database is busy: another process holds it for too long".to_owned()
+            }
+            rusqlite::ErrorCode::DiskFull => "the disk is full".to_owned(),
+            rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
+                "the database is damaged: restore it from a copy".to_owned()
+            }
+            _ => code.to_string(),
+        },
+        _ => "a row does not hold what it should: the database is damaged".to_owned(),
+    };
+    Error::storage(message)
+}
+
+fn broken() -> Error {
+    Error::Internal { message: "a thread ended while it held the database".into() }
+}
+
+impl Store for Sqlite {
+    fn applications(&self) -> Result<Vec<AppRow>> {
+        self.read(applications::all)
+    }
+
+    fn application_of_key(&self, api_key: &Secret) -> Result<Option<AppRow>> {
+        self.read(|db| applications::of_key(db, api_key))
+    }
+
+    fn add_first_application(&self, app: AppRow, now: Time) -> Result<()> {
+        self.write(move |db| applications::add_first(db, &app, now))
+    }
+
+    fn configure_application(&self, app: AppId, change: AppChange) -> Result<()> {
+        self.write(move |db| applications::configure(db, app, &change))
+    }
+
+    fn count_call(&self, app: AppId, now: Time) {
+        self.writer.count_call(app, now.month());
+    }
+
+    fn statistics(&self, app: AppId, from: i64) -> Result<(Vec<Counted>, u64)> {
+        self.write(move |db| applications::statistics(db, app, from))
+    }
+
+    fn enrol_user(&self, user: EnrolUser) -> Result<UserId> {
+        self.write(move |db| users::enrol(db, &user))
+    }
+
+    fn user(&self, app: AppId, svc_id: UserId) -> Result<Option<UserRow>> {
+        self.read(|db| users::find(db, app, svc_id))
+    }
+
+    fn delete_user(&self, app: AppId, svc_id: UserId) -> Result<bool> {
+        self.write(move |db| users::delete(db, app, svc_id))
+    }
+
+    fn add_activity(&self, activity: Activity) -> Result<bool> {
+        self.write(move |db| users::add_activity(db, &activity))
+    }
+
+    fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>> {
+        self.write(move |db| users::add_device(db, &device))
+    }
+
+    fn device(&self, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>> {
+        self.read(|db| users::device(db, app, device))
+    }
+
+    fn add_authenticator(&self, authenticator: NewAuthenticator) -> Result<bool> {
+        self.write(move |db| users::add_authenticator(db, &authenticator))
+    }
+
+    fn issue_code(&self, issue: IssueCode) -> Result<Issued> {
+        self.write(move |db| codes::issue(db, &issue))
+    }
+
+    fn finish_delivery(&self, job: i64, done: bool) -> Result<()> {
+        self.write(move |db| codes::finish_delivery(db, job, done))
+    }
+
+    fn begin_verify(&self, subject: Subject) -> Result<Option<Standing>> {
+        self.read(|db| verify::begin(db, &subject))
+    }
+
+    fn commit_verify(&self, attempt: Attempt) -> Result<Committed> {
+        self.write(move |db| verify::commit(db, &attempt))
+    }
+
+    fn add_approval(&self, approval: NewApproval) -> Result<Asked> {
+        self.write(move |db| approvals::add(db, &approval))
+    }
+
+    fn approval(&self, app: AppId, uuid: ApprovalId) -> Result<Option<ApprovalRow>> {
+        self.read(|db| approvals::find(db, app, &uuid))
+    }
+
+    fn open_approvals(&self, svc_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
+        self.read(|db| approvals::open(db, svc_id, now))
+    }
+
+    fn decide_approval(&self, decision: Decision) -> Result<Decided> {
+        self.write(move |db| approvals::decide(db, &decision))
+    }
+
+    fn finish_callback(&self, job: i64, error: Option<String>) -> Result<()> {
+        self.write(move |db| approvals::finish_callback(db, job, error.as_deref()))
+    }
+}

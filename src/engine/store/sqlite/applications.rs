@@ -1,0 +1,104 @@
+//! Applications and what they used.
+
+use super::{AppChange, AppId, AppRow, Counted};
+use crate::engine::clock::Time;
+use crate::model::Secret;
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use sha2::{Digest, Sha256};
+
+const COLUMNS: &str = "app_id, name, plan, sms_enabled, white_label, api_key, callback_url, \
+                       token_length";
+
+pub(super) fn all(db: &Connection) -> Result<Vec<AppRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM applications ORDER BY app_id");
+    db.prepare_cached(&sql)?.query_map([], row)?.collect()
+}
+
+/// The key is looked up by its hash, so that how long it takes tells nothing of the key.
+pub(super) fn of_key(db: &Connection, api_key: &Secret) -> Result<Option<AppRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM applications WHERE api_key_hash = $1");
+    db.prepare_cached(&sql)?.query_row(params![hash(api_key)], row).optional()
+}
+
+pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> {
+    db.prepare_cached(
+        "INSERT INTO applications (name, plan, sms_enabled, white_label, api_key, api_key_hash, \
+         callback_url, token_length, created_at) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 \
+         WHERE NOT EXISTS (SELECT 1 FROM applications)",
+    )?
+    .execute(params![
+        app.name,
+        app.plan,
+        app.sms_enabled,
+        app.white_label,
+        app.api_key.expose(),
+        hash(&app.api_key),
+        app.callback_url,
+        app.token_length,
+        now.0
+    ])?;
+    Ok(())
+}
+
+pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Result<()> {
+    db.prepare_cached(
+        "UPDATE applications SET name = coalesce($1, name), \
+         callback_url = coalesce($2, callback_url) WHERE app_id = $3",
+    )?
+    .execute(params![change.name, change.callback_url, app])?;
+    Ok(())
+}
+
+/// Adds to one of the counters of a month. `counter` is a column's name, never a caller's text.
+pub(super) fn count(
+    db: &Connection,
+    app: AppId,
+    month: i64,
+    counter: &'static str,
+    by: u64,
+) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO statistics (app_id, month, {counter}) VALUES ($1, $2, $3) \
+         ON CONFLICT (app_id, month) DO UPDATE SET {counter} = {counter} + excluded.{counter}"
+    );
+    db.prepare_cached(&sql)?.execute(params![app, month, by as i64])?;
+    Ok(())
+}
+
+pub(super) fn statistics(db: &Connection, app: AppId, from: i64) -> Result<(Vec<Counted>, u64)> {
+    let mut months = db.prepare_cached(
+        "SELECT month, api_calls, auths, calls, sms, users FROM statistics \
+         WHERE app_id = $1 AND month >= $2 ORDER BY month",
+    )?;
+    let months = months.query_map(params![app, from], |row| {
+        let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
+        Ok(Counted {
+            month: row.get(0)?,
+            api_calls: count(1)?,
+            auths: count(2)?,
+            calls: count(3)?,
+            sms: count(4)?,
+            users: count(5)?,
+        })
+    })?;
+    let mut total = db.prepare_cached("SELECT count(*) FROM users WHERE app_id = $1")?;
+    let total: i64 = total.query_row(params![app], |row| row.get(0))?;
+    Ok((months.collect::<Result<_>>()?, total as u64))
+}
+
+fn hash(api_key: &Secret) -> [u8; 32] {
+    Sha256::digest(api_key.expose().as_bytes()).into()
+}
+
+fn row(row: &Row<'_>) -> Result<AppRow> {
+    Ok(AppRow {
+        app_id: row.get(0)?,
+        name: row.get(1)?,
+        plan: row.get(2)?,
+        sms_enabled: row.get(3)?,
+        white_label: row.get(4)?,
+        api_key: Secret::new(row.get::<_, String>(5)?),
+        callback_url: row.get(6)?,
+        token_length: row.get(7)?,
+    })
+}

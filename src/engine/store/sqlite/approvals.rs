@@ -1,0 +1,133 @@
+//! Approval requests and their callbacks.
+
+use super::applications::count;
+use super::users::user_id;
+use super::{AppId, ApprovalRow, Asked, Decided, Decision, NewApproval};
+use crate::engine::clock::Time;
+use crate::model::{ApprovalId, UserId};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+
+const COLUMNS: &str = "uuid, svc_id, message, details, hidden_details, logos, seconds_to_expire, \
+                       status, created_at, updated_at, expires_at, processed_at";
+
+pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<Asked> {
+    let id = new.svc_id.get() as i64;
+    let quiet_until = db
+        .prepare_cached("SELECT quiet_until FROM users WHERE svc_id = $1 AND app_id = $2")?
+        .query_row(params![id, new.app], |row| row.get(0).map(Time))
+        .optional()?;
+    match quiet_until {
+        None => return Ok(Asked::NoUser),
+        Some(until) if until > new.now => return Ok(Asked::Quiet(until)),
+        Some(_) => {}
+    }
+    let open: u32 = db
+        .prepare_cached(
+            "SELECT count(*) FROM approvals WHERE svc_id = $1 AND status = 'pending' \
+             AND (expires_at IS NULL OR expires_at > $2)",
+        )?
+        .query_row(params![id, new.now.0], |row| row.get(0))?;
+    if open >= new.most_open {
+        return Ok(Asked::TooMany);
+    }
+    db.prepare_cached(
+        "INSERT INTO approvals (uuid, app_id, svc_id, message, details, hidden_details, logos, \
+         seconds_to_expire, status, created_at, updated_at, expires_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', $9, $9, $10)",
+    )?
+    .execute(params![
+        new.uuid.as_str(),
+        new.app,
+        id,
+        new.message,
+        new.details,
+        new.hidden_details,
+        new.logos,
+        new.seconds_to_expire as i64,
+        new.now.0,
+        new.expires_at.map(|time| time.0)
+    ])?;
+    Ok(Asked::Done)
+}
+
+pub(super) fn find(db: &Connection, app: AppId, uuid: &ApprovalId) -> Result<Option<ApprovalRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM approvals WHERE uuid = $1 AND app_id = $2");
+    db.prepare_cached(&sql)?.query_row(params![uuid.as_str(), app], row).optional()
+}
+
+pub(super) fn open(db: &Connection, svc_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM approvals WHERE svc_id = $1 AND status = 'pending' \
+         AND (expires_at IS NULL OR expires_at > $2) ORDER BY created_at"
+    );
+    db.prepare_cached(&sql)?.query_map(params![svc_id.get() as i64, now.0], row)?.collect()
+}
+
+pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
+    let id = decision.svc_id.get() as i64;
+    let status = if decision.approved { "approved" } else { "denied" };
+    let decided = db
+        .prepare_cached(
+            "UPDATE approvals SET status = $1, processed_at = $2, updated_at = $2, \
+             device_id = $3 WHERE uuid = $4 AND app_id = $5 AND svc_id = $6 \
+             AND status = 'pending' AND (expires_at IS NULL OR expires_at > $2)",
+        )?
+        .execute(params![
+            status,
+            decision.now.0,
+            decision.device.get() as i64,
+            decision.uuid.as_str(),
+            decision.app,
+            id
+        ])?;
+    if decided == 0 {
+        return Ok(Decided::NotPending);
+    }
+    if decision.approved {
+        count(db, decision.app, decision.now.month(), "auths", 1)?;
+    }
+    if let Some(until) = decision.quiet_until {
+        db.prepare_cached("UPDATE users SET quiet_until = $1 WHERE svc_id = $2")?
+            .execute(params![until.0, id])?;
+    }
+    let Some((url, body)) = &decision.callback else {
+        return Ok(Decided::Done { callback: None });
+    };
+    let payload = serde_json::json!({ "url": url, "body": body });
+    db.prepare_cached(
+        "INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
+         VALUES ($1, 'callback', 'user:' || $2, '', $3, $4)",
+    )?
+    .execute(params![decision.app, id, payload.to_string(), decision.now.0])?;
+    Ok(Decided::Done { callback: Some(db.last_insert_rowid()) })
+}
+
+pub(super) fn finish_callback(db: &Connection, job: i64, error: Option<&str>) -> Result<()> {
+    match error {
+        None => db.prepare_cached("DELETE FROM outbox WHERE job_id = $1")?.execute(params![job])?,
+        Some(error) => db
+            .prepare_cached(
+                "UPDATE outbox SET attempts = attempts + 1, last_error = $1 WHERE job_id = $2",
+            )?
+            .execute(params![error, job])?,
+    };
+    Ok(())
+}
+
+fn row(row: &Row<'_>) -> Result<ApprovalRow> {
+    let uuid: String = row.get(0)?;
+    Ok(ApprovalRow {
+        uuid: uuid.parse().map_err(|_| rusqlite::Error::InvalidQuery)?,
+        svc_id: user_id(row.get(1)?)?,
+        message: row.get(2)?,
+        details: row.get(3)?,
+        hidden_details: row.get(4)?,
+        logos: row.get(5)?,
+        seconds_to_expire: row.get::<_, i64>(6)? as u64,
+        status: row.get(7)?,
+        created_at: Time(row.get(8)?),
+        updated_at: Time(row.get(9)?),
+        expires_at: row.get::<_, Option<i64>>(10)?.map(Time),
+        processed_at: row.get::<_, Option<i64>>(11)?.map(Time),
+    })
+}

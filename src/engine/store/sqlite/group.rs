@@ -1,0 +1,140 @@
+//! Writes that share commits. Whoever gets hold of the connection carries out the writes of all who
+//! wait for it, in one transaction with one sync; those then find theirs done. No thread of its
+//! own is needed, and nobody is told of success before the disk has it.
+
+use super::{broken, failed, snapshot};
+use crate::{Error, Result};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+pub(super) struct Writer {
+    connection: Mutex<Connection>,
+    waiting: Mutex<Vec<Box<dyn Job>>>,
+    /// Calls that were counted since the last write, by application and month.
+    counted: Mutex<BTreeMap<(i64, i64), u64>>,
+}
+
+/// A write that waits for its turn.
+trait Job: Send {
+    fn run(&mut self, db: &Connection) -> rusqlite::Result<()>;
+    /// Takes the outcome back: what was done is undone.
+    fn fail(&mut self, error: Error);
+}
+
+struct Pending<T, F> {
+    work: Option<F>,
+    outcome: Arc<Mutex<Option<Result<T>>>>,
+}
+
+impl<T, F> Job for Pending<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+{
+    fn run(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        let Some(work) = self.work.take() else { return Ok(()) };
+        let (outcome, end) = match work(db) {
+            Ok(done) => (Ok(done), Ok(())),
+            Err(error) => (Err(failed(error)), Err(rusqlite::Error::QueryReturnedNoRows)),
+        };
+        if let Ok(mut slot) = self.outcome.lock() {
+            *slot = Some(outcome);
+        }
+        end
+    }
+
+    fn fail(&mut self, error: Error) {
+        if let Ok(mut slot) = self.outcome.lock() {
+            *slot = Some(Err(error));
+        }
+    }
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection) -> Writer {
+        Writer {
+            connection: Mutex::new(connection),
+            waiting: Mutex::default(),
+            counted: Mutex::default(),
+        }
+    }
+
+    pub(super) fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let outcome = Arc::new(Mutex::new(None));
+        let job = Pending { work: Some(work), outcome: Arc::clone(&outcome) };
+        self.waiting.lock().map_err(|_| broken())?.push(Box::new(job));
+        let connection = self.connection.lock().map_err(|_| broken())?;
+        let mut jobs = std::mem::take(&mut *self.waiting.lock().map_err(|_| broken())?);
+        if !jobs.is_empty() {
+            self.commit(&connection, &mut jobs);
+        }
+        drop(connection);
+        let outcome = outcome.lock().map_err(|_| broken())?.take();
+        outcome.unwrap_or_else(|| Err(broken()))
+    }
+
+    pub(super) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        snapshot(&*self.connection.lock().map_err(|_| broken())?, work).map_err(failed)
+    }
+
+    pub(super) fn count_call(&self, app: i64, month: i64) {
+        if let Ok(mut counted) = self.counted.lock() {
+            *counted.entry((app, month)).or_default() += 1;
+        }
+    }
+
+    fn commit(&self, db: &Connection, jobs: &mut [Box<dyn Job>]) {
+        let counted = self.counted.lock().map(|mut counted| std::mem::take(&mut *counted));
+        let counted = counted.unwrap_or_default();
+        if let Err(error) = run_all(db, jobs, &counted) {
+            // A failed roll-back leaves nothing behind either: the commit did not happen.
+            let _ = db.execute_batch("ROLLBACK");
+            let error = failed(error);
+            jobs.iter_mut().for_each(|job| job.fail(error.clone()));
+            for ((app, month), count) in counted {
+                if let Ok(mut again) = self.counted.lock() {
+                    *again.entry((app, month)).or_default() += count;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    /// Counts that no write has taken to the disk yet go there now.
+    fn drop(&mut self) {
+        if self.counted.get_mut().is_ok_and(|counted| !counted.is_empty())
+            && let Ok(connection) = self.connection.lock()
+        {
+            self.commit(&connection, &mut []);
+        }
+    }
+}
+
+/// One transaction. A job that fails is undone alone.
+fn run_all(
+    db: &Connection,
+    jobs: &mut [Box<dyn Job>],
+    counted: &BTreeMap<(i64, i64), u64>,
+) -> rusqlite::Result<()> {
+    db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    for ((app, month), count) in counted {
+        super::applications::count(db, *app, *month, "api_calls", *count)?;
+    }
+    for job in jobs {
+        db.prepare_cached("SAVEPOINT job")?.execute([])?;
+        if job.run(db).is_err() {
+            db.prepare_cached("ROLLBACK TO job")?.execute([])?;
+        }
+        db.prepare_cached("RELEASE job")?.execute([])?;
+    }
+    db.prepare_cached("COMMIT")?.execute([])?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Opening a database, or refusing it and leaving it as it was.
+
+use crate::{Error, Result};
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// What tells our files from other programs' databases: "SCND".
+const APPLICATION: i64 = 0x5343_4e44;
+/// The version of the tables.
+const VERSION: i64 = 1;
+/// How long another process may hold the database.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The connection that writes.
+pub(super) fn file(path: &Path) -> Result<Connection> {
+    let shown = path.display();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(Error::storage(format!("there is no folder {}: make it", folder.display())));
+    }
+    let fresh = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
+    if fresh {
+        private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let told = |e: rusqlite::Error| Error::storage(told(path, &e));
+    let connection = Connection::open_with_flags(path, flags).map_err(told)?;
+    connection.busy_timeout(PATIENCE).map_err(told)?;
+    check(&connection, path)?;
+    prepare(&connection, "WAL").map_err(told)?;
+    Ok(connection)
+}
+
+/// The connection that only reads.
+pub(super) fn reader(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let told = |e: rusqlite::Error| Error::storage(told(path, &e));
+    let connection = Connection::open_with_flags(path, flags).map_err(told)?;
+    connection.busy_timeout(PATIENCE).map_err(told)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// A database without a file.
+pub(super) fn memory() -> Result<Connection> {
+    let told = |e: rusqlite::Error| Error::storage(e.to_string());
+    let connection = Connection::open_in_memory().map_err(told)?;
+    prepare(&connection, "MEMORY").map_err(told)?;
+    Ok(connection)
+}
+
+/// Makes an empty file that its owner alone can read.
+fn private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// Refuses what is not ours or cannot be written, before anything is changed.
+fn check(connection: &Connection, path: &Path) -> Result<()> {
+    let shown = path.display();
+    let told = |e: rusqlite::Error| Error::storage(told(path, &e));
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) =
+        (pragma("application_id").map_err(told)?, pragma("user_version").map_err(told)?);
+    let tables = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
+        .map_err(told)?;
+    let complaint = if connection.is_readonly("main").map_err(told)? {
+        "is read-only: give the program the right to write it".to_owned()
+    } else if tables > 0 && application != APPLICATION {
+        "is the database of another program: name another file".to_owned()
+    } else if version > VERSION {
+        format!(
+            "was written by a newer version of this library (tables {version}, known {VERSION}): \
+             update the library"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::storage(format!("{shown} {complaint}")))
+}
+
+fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", journal)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version == 0 {
+        connection.execute_batch(include_str!("schema.sql"))?;
+        connection.pragma_update(None, "application_id", APPLICATION)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+    }
+    connection.execute_batch("COMMIT")
+}
+
+fn told(path: &Path, error: &rusqlite::Error) -> String {
+    let shown = path.display();
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+            format!("{shown} is damaged or no database: restore it from a copy")
+        }
+        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::PermissionDenied) => {
+            format!("{shown} cannot be opened: check that the program may read and write it")
+        }
+        Some(rusqlite::ErrorCode::ReadOnly) => {
+            format!("{shown} is read-only: give the program the right to write it")
+        }
+        Some(rusqlite::ErrorCode::DatabaseBusy) => {
+            format!("{shown} is held by another process for too long")
+        }
+        _ => format!("{shown} cannot be opened: {error}"),
+    }
+}

@@ -1,0 +1,127 @@
+-- Times are milliseconds since the Unix epoch; flags are 0 or 1.
+
+CREATE TABLE applications (
+    app_id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    sms_enabled INTEGER NOT NULL,
+    white_label INTEGER NOT NULL,
+    api_key TEXT NOT NULL,
+    api_key_hash BLOB NOT NULL UNIQUE,
+    callback_url TEXT,
+    token_length INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE users (
+    svc_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_id INTEGER NOT NULL REFERENCES applications,
+    country_code INTEGER NOT NULL,
+    cellphone TEXT NOT NULL,
+    confirmed INTEGER NOT NULL DEFAULT 0,
+    sms_used INTEGER NOT NULL DEFAULT 0,
+    quiet_until INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    UNIQUE (app_id, country_code, cellphone)
+) STRICT;
+
+CREATE TABLE emails (
+    email_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    email TEXT NOT NULL,
+    UNIQUE (svc_id, email)
+) STRICT;
+
+-- A subject is `user:` and an id, or `phone:`, an application and a number.
+CREATE TABLE codes (
+    subject TEXT NOT NULL,
+    action TEXT NOT NULL,
+    code TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    sent_at INTEGER NOT NULL,
+    sends INTEGER NOT NULL,
+    wrong_tries INTEGER NOT NULL,
+    spent INTEGER NOT NULL,
+    PRIMARY KEY (subject, action)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE wrong_answers (
+    subject TEXT NOT NULL,
+    factor TEXT NOT NULL,
+    in_a_row INTEGER NOT NULL,
+    next_try_at INTEGER NOT NULL,
+    PRIMARY KEY (subject, factor)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE authenticators (
+    authenticator_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    secret BLOB NOT NULL,
+    digits INTEGER NOT NULL,
+    period INTEGER NOT NULL,
+    last_step INTEGER,
+    created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX authenticators_of_user ON authenticators (svc_id);
+
+CREATE TABLE devices (
+    device_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    os_type TEXT NOT NULL,
+    secret_hash BLOB NOT NULL,
+    registered_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX devices_of_user ON devices (svc_id);
+
+CREATE TABLE approvals (
+    uuid TEXT PRIMARY KEY,
+    app_id INTEGER NOT NULL,
+    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    message TEXT NOT NULL,
+    details TEXT NOT NULL,
+    hidden_details TEXT NOT NULL,
+    logos TEXT NOT NULL,
+    seconds_to_expire INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    processed_at INTEGER,
+    device_id INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX approvals_of_user ON approvals (svc_id, status);
+
+CREATE TABLE activities (
+    activity_id INTEGER PRIMARY KEY,
+    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    type TEXT NOT NULL,
+    data TEXT NOT NULL,
+    user_ip TEXT,
+    created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX activities_of_user ON activities (svc_id);
+
+-- What has to leave the engine. A row is written with its cause and goes when it was delivered.
+CREATE TABLE outbox (
+    job_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_id INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    action TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    last_error TEXT
+) STRICT;
+
+-- A month is the year times twelve and the month from 0.
+CREATE TABLE statistics (
+    app_id INTEGER NOT NULL,
+    month INTEGER NOT NULL,
+    api_calls INTEGER NOT NULL DEFAULT 0,
+    auths INTEGER NOT NULL DEFAULT 0,
+    calls INTEGER NOT NULL DEFAULT 0,
+    sms INTEGER NOT NULL DEFAULT 0,
+    users INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (app_id, month)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,163 @@
+//! The check of a code, in two halves: what it can be compared with, and what becomes of it.
+
+use super::applications::count;
+use super::{Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject};
+use crate::engine::clock::Time;
+use rusqlite::{Connection, OptionalExtension, Result, params};
+use zeroize::Zeroizing;
+
+pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<Standing>> {
+    let mut standing = Standing::default();
+    if let Subject::User(app, svc_id) = subject {
+        let id = svc_id.get() as i64;
+        let user = db
+            .prepare_cached(
+                "SELECT confirmed, created_at FROM users WHERE svc_id = $1 AND app_id = $2",
+            )?
+            .query_row(params![id, app], |row| Ok((row.get(0)?, Time(row.get(1)?))))
+            .optional()?;
+        let Some((confirmed, created_at)) = user else { return Ok(None) };
+        (standing.confirmed, standing.created_at) = (confirmed, Some(created_at));
+        standing.authenticators = authenticators(db, id)?;
+    }
+    let key = subject.key();
+    standing.codes = db
+        .prepare_cached(
+            "SELECT action, code, expires_at, wrong_tries, spent FROM codes WHERE subject = $1",
+        )?
+        .query_map(params![key], |row| {
+            Ok(CodeRow {
+                action: row.get(0)?,
+                code: Zeroizing::new(row.get(1)?),
+                expires_at: Time(row.get(2)?),
+                wrong_tries: row.get(3)?,
+                spent: row.get(4)?,
+            })
+        })?
+        .collect::<Result<_>>()?;
+    standing.next_code_at = next_try(db, &key, Factor::Code)?;
+    standing.next_authenticator_at = next_try(db, &key, Factor::Authenticator)?;
+    Ok(Some(standing))
+}
+
+fn authenticators(db: &Connection, svc_id: i64) -> Result<Vec<AuthenticatorRow>> {
+    db.prepare_cached(
+        "SELECT authenticator_id, secret, digits, period, last_step FROM authenticators \
+         WHERE svc_id = $1 ORDER BY authenticator_id",
+    )?
+    .query_map(params![svc_id], |row| {
+        Ok(AuthenticatorRow {
+            authenticator_id: row.get(0)?,
+            secret: Zeroizing::new(row.get(1)?),
+            digits: row.get(2)?,
+            period: row.get::<_, i64>(3)? as u64,
+            last_step: row.get::<_, Option<i64>>(4)?.map(|step| step as u64),
+        })
+    })?
+    .collect()
+}
+
+/// One code opens one door: what was found must still hold in the transaction that uses it up.
+pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
+    let subject = attempt.subject.key();
+    let factors = match &attempt.found {
+        Found::Code { .. } => vec![Factor::Code],
+        Found::Step { .. } => vec![Factor::Authenticator],
+        Found::Nothing { factors, .. } => factors.clone(),
+    };
+    for factor in &factors {
+        match next_try(db, &subject, *factor)? {
+            Some(next) if next > attempt.now => return Ok(Committed::Wait(next)),
+            _ => {}
+        }
+    }
+    let used = match &attempt.found {
+        Found::Nothing { length, .. } => {
+            return count_wrong(db, attempt, &subject, &factors, *length);
+        }
+        Found::Code { action, code } => db
+            .prepare_cached(
+                "UPDATE codes SET spent = 1 WHERE subject = $1 AND action = $2 AND code = $3 \
+                 AND spent = 0 AND wrong_tries < $4 AND expires_at > $5",
+            )?
+            .execute(params![subject, action, **code, attempt.tries, attempt.now.0])?,
+        Found::Step { authenticator_id, step } => db
+            .prepare_cached(
+                "UPDATE authenticators SET last_step = $1 WHERE authenticator_id = $2 \
+                 AND (last_step IS NULL OR last_step < $1)",
+            )?
+            .execute(params![*step as i64, authenticator_id])?,
+    };
+    if used == 0 {
+        return Ok(Committed::Changed);
+    }
+    accept(db, attempt, &subject, factors[0])?;
+    Ok(Committed::Done)
+}
+
+fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> Result<()> {
+    db.prepare_cached("DELETE FROM wrong_answers WHERE subject = $1 AND factor = $2")?
+        .execute(params![subject, factor.name()])?;
+    if let Subject::User(_, svc_id) = &attempt.subject {
+        let id = svc_id.get() as i64;
+        let by_sms = matches!(attempt.found, Found::Code { .. });
+        db.prepare_cached(
+            "UPDATE users SET confirmed = 1, sms_used = max(sms_used, $1) WHERE svc_id = $2",
+        )?
+        .execute(params![by_sms, id])?;
+        if let Found::Step { authenticator_id, .. } = attempt.found {
+            // The app shows this secret's codes, so the secrets before it have gone.
+            db.prepare_cached(
+                "DELETE FROM authenticators WHERE svc_id = $1 AND authenticator_id < $2",
+            )?
+            .execute(params![id, authenticator_id])?;
+        }
+    }
+    count(db, attempt.app, attempt.now.month(), "auths", 1)
+}
+
+fn count_wrong(
+    db: &Connection,
+    attempt: &Attempt,
+    subject: &str,
+    factors: &[Factor],
+    length: usize,
+) -> Result<Committed> {
+    for factor in factors {
+        let in_a_row: u32 = db
+            .prepare_cached(
+                "INSERT INTO wrong_answers (subject, factor, in_a_row, next_try_at) \
+                 VALUES ($1, $2, 1, 0) ON CONFLICT (subject, factor) \
+                 DO UPDATE SET in_a_row = in_a_row + 1 RETURNING in_a_row",
+            )?
+            .query_row(params![subject, factor.name()], |row| row.get(0))?;
+        let next = attempt.now.plus((attempt.delay)(in_a_row));
+        db.prepare_cached(
+            "UPDATE wrong_answers SET next_try_at = $1 WHERE subject = $2 AND factor = $3",
+        )?
+        .execute(params![next.0, subject, factor.name()])?;
+    }
+    if factors.contains(&Factor::Code) {
+        db.prepare_cached(
+            "UPDATE codes SET wrong_tries = wrong_tries + 1 \
+             WHERE subject = $1 AND length(code) = $2 AND spent = 0",
+        )?
+        .execute(params![subject, length as i64])?;
+    }
+    Ok(Committed::Done)
+}
+
+fn next_try(db: &Connection, subject: &str, factor: Factor) -> Result<Option<Time>> {
+    db.prepare_cached("SELECT next_try_at FROM wrong_answers WHERE subject = $1 AND factor = $2")?
+        .query_row(params![subject, factor.name()], |row| row.get(0).map(Time))
+        .optional()
+}
+
+impl Factor {
+    fn name(self) -> &'static str {
+        match self {
+            Factor::Code => "code",
+            Factor::Authenticator => "authenticator",
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Users: enrolling, status, removal, activities (interface 4.1, 4.5, 4.6, 4.8).
+
+use super::phones::{self, Phone};
+use super::store::{Activity, EnrolUser, UserRow};
+use super::{Engine, refusals};
+use crate::calls::*;
+use crate::model::UserId;
+use crate::{Answer, Error, Result};
+
+/// More than this, in bytes, is no activity.
+const ACTIVITY_SIZE: usize = 16 * 1024;
+
+impl Engine {
+    /// The user, of this application.
+    pub(super) fn user(&self, svc_id: UserId) -> Result<UserRow> {
+        self.store().user(self.app.app_id, svc_id)?.ok_or_else(refusals::user_not_found)
+    }
+}
+
+impl UserRow {
+    /// Whether the user has shown that an app of theirs makes codes or answers approvals, so that
+    /// an SMS is not needed.
+    pub(super) fn uses_app(&self) -> bool {
+        !self.devices.is_empty() || self.authenticator_used
+    }
+}
+
+impl Answer<CreateUser> for Engine {
+    fn answer(&self, call: &CreateUser) -> Result<UserCreated> {
+        let now = self.begin();
+        let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
+            .map_err(phones::invalid("cellphone"))?;
+        let email = call.user.email.as_str().to_owned();
+        let app = self.app.app_id;
+        let svc_id = self.store().enrol_user(EnrolUser { app, email, phone, now })?;
+        let mut created = UserCreated::new(svc_id);
+        created.message = Some("User created successfully.".into());
+        Ok(created)
+    }
+}
+
+impl Answer<UserStatus> for Engine {
+    fn answer(&self, call: &UserStatus) -> Result<UserStatusReply> {
+        self.begin();
+        let user = self.user(call.user_id)?;
+        let mut status = UserStatusReply::new(user.svc_id);
+        status.confirmed = user.confirmed;
+        status.registered = !user.devices.is_empty();
+        status.country_code = Some(user.phone.country_code.into());
+        status.phone_number = Some(user.phone.masked());
+        for kind in user.devices.into_iter().rev() {
+            if !status.devices.contains(&kind) {
+                status.devices.push(kind);
+            }
+        }
+        if user.sms_used {
+            status.devices.push("sms".into());
+        }
+        status.message = Some("User status.".into());
+        Ok(status)
+    }
+}
+
+impl Answer<DeleteUser> for Engine {
+    fn answer(&self, call: &DeleteUser) -> Result<Done> {
+        self.begin();
+        match self.store().delete_user(self.app.app_id, call.user_id)? {
+            true => Ok(Done::saying("User removed from application.")),
+            false => Err(refusals::user_not_found()),
+        }
+    }
+}
+
+impl Answer<RegisterActivity> for Engine {
+    fn answer(&self, call: &RegisterActivity) -> Result<Done> {
+        let now = self.begin();
+        let data = serde_json::to_string(&call.data).unwrap_or_default();
+        if data.len() > ACTIVITY_SIZE {
+            return Err(Error::invalid("data", "must not be larger than 16 KiB"));
+        }
+        let found = self.store().add_activity(Activity {
+            app: self.app.app_id,
+            svc_id: call.user_id,
+            kind: call.activity.name(),
+            data,
+            user_ip: call.user_ip.map(|ip| ip.to_string()),
+            now,
+        })?;
+        match found {
+            true => Ok(Done::saying("Activity was created.")),
+            false => Err(refusals::user_not_found()),
+        }
+    }
+}

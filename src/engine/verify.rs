@@ -1,0 +1,199 @@
+//! The check of a code (interface 3.1 and 4.4).
+
+use super::clock::Time;
+use super::store::{
+    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject,
+};
+use super::{Engine, Sandbox, limits, refusals};
+use crate::calls::{Device, Verdict, Verification, Verify};
+use crate::model::Token;
+use crate::otp::{Algorithm, Match, Totp};
+use crate::{Answer, Result};
+use subtle::ConstantTimeEq;
+
+pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
+/// How often a check that was overtaken by others looks again. Each time somebody else's attempt
+/// succeeded, so more rounds than factors do not happen.
+const ROUNDS: u32 = 8;
+
+/// What a token is, seen against all that is known.
+enum Seen {
+    Right(Found, Device),
+    Used,
+    Wrong(Vec<Factor>),
+    /// Every factor that it could be of waits.
+    Wait(Time),
+}
+
+impl Answer<Verify> for Engine {
+    fn answer(&self, call: &Verify) -> Result<Verification> {
+        let now = self.begin();
+        if let Some(sandbox) = &self.shared.sandbox {
+            return Ok(sandbox.verdict(&call.token));
+        }
+        let subject = Subject::User(self.app.app_id, call.svc_id);
+        for _ in 0..ROUNDS {
+            let standing = self.store().begin_verify(subject.clone())?;
+            let standing = standing.ok_or_else(refusals::user_not_found)?;
+            if !standing.confirmed && !call.force {
+                return Ok(verification(Verdict::NotChecked));
+            }
+            let (found, answer) = match look(call, &standing, now) {
+                Seen::Wait(next) => return refusals::wait(TOO_MANY_WRONG, next.after(now)),
+                Seen::Used => {
+                    let mut used = verification(Verdict::Wrong);
+                    used.reused = true;
+                    return Ok(used);
+                }
+                Seen::Right(found, device) => {
+                    let mut right = verification(Verdict::Right);
+                    right.device = Some(device);
+                    (found, right)
+                }
+                Seen::Wrong(factors) => {
+                    let length = call.token.as_str().len();
+                    (Found::Nothing { factors, length }, verification(Verdict::Wrong))
+                }
+            };
+            let attempt = Attempt {
+                app: self.app.app_id,
+                subject: subject.clone(),
+                found,
+                tries: limits::TRIES,
+                delay: limits::delay,
+                now,
+            };
+            match self.store().commit_verify(attempt)? {
+                Committed::Done => return Ok(answer),
+                Committed::Wait(next) => return refusals::wait(TOO_MANY_WRONG, next.after(now)),
+                Committed::Changed => {}
+            }
+        }
+        refusals::wait("Too many attempts at once", None)
+    }
+}
+
+/// Compares a token with all that it could be. Each factor that it could be of and that does not
+/// wait is tried, and counts the token if it is wrong.
+fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
+    let typed = call.token.as_str();
+    let codes: Vec<_> = standing.codes.iter().filter(|c| c.fits(typed, now)).collect();
+    let apps: Vec<_> = standing.authenticators.iter().filter(|a| a.fits(typed)).collect();
+    let waits = |next: Option<Time>| next.filter(|next| *next > now);
+    let mut waiting = Vec::new();
+    let mut tried = Vec::new();
+    let mut used = false;
+    if !codes.is_empty() {
+        match waits(standing.next_code_at) {
+            Some(next) => waiting.push(next),
+            None => {
+                tried.push(Factor::Code);
+                match look_at_codes(call, &codes, now) {
+                    Some(Seen::Used) => used = true,
+                    Some(right) => return with_date(right, standing),
+                    None => {}
+                }
+            }
+        }
+    }
+    if !apps.is_empty() {
+        match waits(standing.next_authenticator_at) {
+            Some(next) => waiting.push(next),
+            None => {
+                tried.push(Factor::Authenticator);
+                match look_at_apps(call, &apps, now) {
+                    Some(Seen::Used) => used = true,
+                    Some(right) => return with_date(right, standing),
+                    None => {}
+                }
+            }
+        }
+    }
+    match waiting.into_iter().min() {
+        _ if used => Seen::Used,
+        Some(next) if tried.is_empty() => Seen::Wait(next),
+        _ => Seen::Wrong(tried),
+    }
+}
+
+/// A code is right for its own action alone.
+fn look_at_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<Seen> {
+    let action = call.action.as_ref().map_or("", |action| action.as_str());
+    let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
+    match code.spent {
+        true => Some(Seen::Used),
+        false if code.lives(now) => {
+            let found = Found::Code { action: action.to_owned(), code: code.code.clone() };
+            Some(Seen::Right(found, made_with("sms")))
+        }
+        false => None,
+    }
+}
+
+/// An app's code was sent to nobody, so it is bound to no action.
+fn look_at_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<Seen> {
+    let mut used = None;
+    for app in apps {
+        let Ok(totp) = Totp::new(&app.secret, Algorithm::Sha1, app.digits, app.period) else {
+            continue;
+        };
+        match totp.check(&call.token, now.seconds(), app.last_step) {
+            Match::Step(step) => {
+                let found = Found::Step { authenticator_id: app.authenticator_id, step };
+                return Some(Seen::Right(found, made_with("authenticator")));
+            }
+            Match::Used => used = Some(Seen::Used),
+            Match::None => {}
+        }
+    }
+    used
+}
+
+/// Takes the same time wherever the two differ.
+pub(super) fn same(code: &str, typed: &str) -> bool {
+    code.as_bytes().ct_eq(typed.as_bytes()).into()
+}
+
+fn verification(verdict: Verdict) -> Verification {
+    Verification { verdict, ..Verification::default() }
+}
+
+fn made_with(os_type: &str) -> Device {
+    Device { os_type: Some(os_type.into()), ..Device::default() }
+}
+
+fn with_date(seen: Seen, standing: &Standing) -> Seen {
+    match seen {
+        Seen::Right(found, mut device) => {
+            let created = standing.created_at.map(Time::seconds);
+            device.registration_date = created.and_then(|seconds| i64::try_from(seconds).ok());
+            Seen::Right(found, device)
+        }
+        other => other,
+    }
+}
+
+impl CodeRow {
+    pub(super) fn lives(&self, now: Time) -> bool {
+        !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now
+    }
+
+    fn fits(&self, typed: &str, now: Time) -> bool {
+        self.code.len() == typed.len() && self.expires_at > now
+    }
+}
+
+impl AuthenticatorRow {
+    fn fits(&self, typed: &str) -> bool {
+        usize::from(self.digits) == typed.len()
+    }
+}
+
+impl Sandbox {
+    fn verdict(&self, token: &Token) -> Verification {
+        verification(match self {
+            Sandbox::Only(right) if right != token => Verdict::Wrong,
+            _ => Verdict::Right,
+        })
+    }
+}
