@@ -2,6 +2,8 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
+__all__ = ["CALLS", "Service", "__version__", "open", "totp_code", "verify_callback"]
+
 __version__: str
 CALLS: list[str]
 
@@ -21,7 +23,7 @@ def open(
     allow_loopback_http: bool,
     application_name: str | None,
     callback_url: str | None,
-    deliver: Callable[[str, str, str, str | None, int | None], None] | None,
+    deliver: Callable[[str, str, str, str, int], None] | None,
 ) -> Service: ...
 def totp_code(uri: str, at: int) -> str: ...
 def verify_callback(

@@ -348,6 +348,20 @@ class DeviceRegistered(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalRequest(Result):
+    """An approval request as a device shows it."""
+
+    uuid: str
+    """The request's name."""
+    message: str
+    """What the user is asked."""
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What else the user is shown."""
+    expires_at: int | None = None
+    """When the request can be answered no longer, in Unix seconds; none is never."""
+
+
+@dataclass(frozen=True, slots=True)
 class Event(Result):
     """An answer to an approval request, told by the service itself (section 6).
 
@@ -389,7 +403,7 @@ class Message(Result):
     """How it travels: ``sms`` or ``call``."""
     text: str = field(repr=False)
     """What the person reads or hears. It holds the code."""
-    code: str | None = field(default=None, repr=False)
-    """The code alone, when the message carries one."""
-    expires_at: int | None = None
+    code: str = field(repr=False)
+    """The code alone."""
+    expires_at: int
     """When the code dies, in Unix seconds."""

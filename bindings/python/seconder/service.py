@@ -14,6 +14,7 @@ from seconder.results import (
     Application,
     Approval,
     ApprovalCreated,
+    ApprovalRequest,
     AuthenticatorEnrolled,
     CodeRequested,
     DeviceRegistered,
@@ -91,8 +92,8 @@ def open(
 
 def _carrier(
     deliver: Callable[[Message], object],
-) -> Callable[[str, str, str, str | None, int | None], None]:
-    def carry(to: str, via: str, text: str, code: str | None, expires_at: int | None) -> None:
+) -> Callable[[str, str, str, str, int], None]:
+    def carry(to: str, via: str, text: str, code: str, expires_at: int) -> None:
         done = deliver(Message(to=to, via=via, text=text, code=code, expires_at=expires_at))
         if inspect.iscoroutine(done):
             # Nobody would await it, and the message would be lost without a word.
@@ -430,6 +431,20 @@ class Service:
         reply = self._call("register_device", svc_id=svc_id, device_type=device_type)
         return DeviceRegistered._read(reply)
 
+    def open_approvals(self, *, device_id: int, device_secret: str) -> tuple[ApprovalRequest, ...]:
+        """The requests that a device's user can still answer, the oldest first. Engines in this
+        process alone tell them.
+
+        Args:
+            device_id: The device that asks, from :meth:`register_device`.
+            device_secret: What the device was told when it was registered.
+
+        Raises:
+            InvalidArgument: The device does not prove itself.
+        """
+        reply = self._call("open_approvals", device_id=device_id, device_secret=device_secret)
+        return tuple(ApprovalRequest._read(request) for request in reply)
+
     def answer_approval(
         self,
         uuid: str,
@@ -449,6 +464,7 @@ class Service:
                 user gets 5 minutes of quiet.
 
         Raises:
+            InvalidArgument: The device does not prove itself.
             Refused: The request is not the device's to answer, or no longer.
         """
         reply = self._call(

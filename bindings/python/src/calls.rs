@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use seconder::callback::{self, Received};
 use seconder::calls::*;
-use seconder::engine::{AnswerApproval, Engine};
+use seconder::engine::{AnswerApproval, ApprovalRequest, Engine};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::loose;
 use seconder::{Answer, Call, Error, Service};
@@ -32,6 +32,7 @@ const CALLS: &[(&str, Ask)] = &[
     (CheckPhoneVerification::ROUTE.name, ask::<CheckPhoneVerification>),
     (EnrolAuthenticator::ROUTE.name, ask::<EnrolAuthenticator>),
     ("register_device", register_device),
+    ("open_approvals", open_approvals),
     ("answer_approval", answer_approval),
     ("api_key", api_key),
 ];
@@ -81,6 +82,27 @@ fn register_device(service: &Service, params: Params) -> Result<Value, Failure> 
     let call: RegisterDevice = read(params)?;
     let device = engine.register_device(call.svc_id, call.device_type.parse()?)?;
     Ok(json!({ "device_id": device.device_id, "secret": device.secret }))
+}
+
+#[derive(Deserialize)]
+struct OpenApprovals {
+    device_id: DeviceId,
+    device_secret: Secret,
+}
+
+fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
+    let engine = service.require_engine()?;
+    let call: OpenApprovals = read(params)?;
+    let open = engine.open_approvals(call.device_id, &call.device_secret)?;
+    let shown = |request: ApprovalRequest| {
+        json!({
+            "uuid": request.uuid,
+            "message": request.message,
+            "details": request.details,
+            "expires_at": request.expires_at,
+        })
+    };
+    Ok(open.into_iter().map(shown).collect())
 }
 
 #[derive(Deserialize)]

@@ -69,7 +69,11 @@ impl Failure {
                 or(message, "the code has been used already")
             }
             Failure::TokenInvalid { message, .. } => or(message, "the code is not the user's"),
-            Failure::NotChecked { message } => or(message, "the code was not checked"),
+            Failure::NotChecked { message } => or(
+                message,
+                "the code was not checked, because the user was never confirmed: force=True checks \
+                 it regardless",
+            ),
         }
     }
 

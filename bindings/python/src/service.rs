@@ -110,11 +110,9 @@ fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
         let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
         function.call1(py, parts).map(drop).map_err(|error| {
             let told = error.to_string();
-            match &message.code {
-                Some(code) if told.contains(code.as_str()) => {
-                    "deliver raised an exception that holds the code".to_owned()
-                }
-                _ => told,
+            match told.contains(&message.code) {
+                true => "deliver raised an exception that holds the code".to_owned(),
+                false => told,
             }
         })
     });

@@ -45,7 +45,6 @@ def test_a_signed_callback_is_an_event() -> None:
     "change",
     [
         {"api_key": "another"},
-        {"api_key": ""},
         {"url": "https://example.org/callback"},
         {"method": "GET"},
         {"body": json.dumps({**PARAMETERS, "svc_id": 8}).encode()},
@@ -63,3 +62,9 @@ def test_whatever_is_changed_is_noticed(change: dict[str, Any]) -> None:
     with pytest.raises(seconder.Forged) as caught:
         seconder.callback.verify(**received(**change))
     assert KEY not in f"{caught.value!r} {caught.value}"
+
+
+def test_without_a_key_nothing_is_checked() -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        seconder.callback.verify(**received(api_key=""))
+    assert caught.value.parameter == "api_key"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,9 +140,11 @@ def test_approvals(phone: Phone) -> None:
     assert pending.status is seconder.ApprovalStatus.PENDING
     assert not pending and not pending.approved_by(phone.user_id)
     assert pending.seconds_to_expire == 60 and pending.processed_at is None
-    answer = phone.service.answer_approval(
-        asked.uuid, device_id=device.device_id, device_secret=device.secret, answer="approve"
-    )
+    proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+    (shown,) = phone.service.open_approvals(**proof)
+    assert (shown.uuid, shown.message, shown.details) == (asked.uuid, "Log in?", {"city": "Oslo"})
+    answer = phone.service.answer_approval(asked.uuid, **proof, answer="approve")
+    assert phone.service.open_approvals(**proof) == ()
     assert answer.status is seconder.ApprovalStatus.APPROVED
     found = phone.service.check_approval(asked.uuid)
     assert found and found.approved_by(phone.user_id)
@@ -150,7 +154,7 @@ def test_approvals(phone: Phone) -> None:
 def test_a_denied_approval_lets_nobody_in(phone: Phone) -> None:
     device = phone.service.register_device(phone.user_id, "android")
     asked = phone.service.create_approval(phone.user_id, "Log in?")
-    with pytest.raises(seconder.SecondFactorError):
+    with pytest.raises(seconder.InvalidArgument, match="device_secret"):
         phone.service.answer_approval(
             asked.uuid, device_id=device.device_id, device_secret="another", answer="approve"
         )
@@ -180,13 +184,10 @@ def test_the_sandbox_accepts_one_token_alone() -> None:
             service.verify("1234567", user.id, force=True)
 
 
-def test_without_a_carrier_messages_land_in_a_folder(tmp_path: object) -> None:
-    from pathlib import Path
-
-    folder = Path(str(tmp_path))
-    with seconder.open(f"sqlite:{folder}/test.db") as service:
+def test_without_a_carrier_messages_land_in_a_folder(tmp_path: Path) -> None:
+    with seconder.open(f"sqlite:{tmp_path}/test.db") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         service.request_sms(user.id)
-    text = max((folder / "test.spool").iterdir()).read_text()
-    header, _, _ = text.partition("\n\n")
-    assert "To: +15550100123\n" in text and "Code: " in header
+    header, _, text = max((tmp_path / "test.spool").iterdir()).read_text().partition("\n\n")
+    lines = dict(line.split(": ") for line in header.splitlines())
+    assert lines["To"] == "+15550100123" and lines["Via"] == "sms" and lines["Code"] in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import copy
 import pickle
+import socket
 import threading
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ from conftest import Elsewhere, Phone
 def test_it_cannot_be_pickled_or_copied(phone: Phone) -> None:
     for copying in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError):
-            copying(phone.service)  # type: ignore[operator]
+            copying(phone.service)
 
 
 def test_it_shows_no_secret(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
         assert other.wait(timeout=10), "another thread could not make a call meanwhile"
 
     with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
-        user = service.create_user("ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False)
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
         with concurrent.futures.ThreadPoolExecutor() as pool:
             sending = pool.submit(service.request_sms, user.id)
             assert slow.wait(timeout=10)
@@ -101,8 +102,6 @@ def test_one_sms_opens_one_door_however_many_race(phone: Phone) -> None:
 
 
 def test_a_deadline_ends_a_call(elsewhere: Elsewhere) -> None:
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as silent:
         elsewhere.url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with elsewhere.open(timeout=0.5) as service:
