@@ -108,9 +108,7 @@ impl Done {
 
 /// A call as it leaves a client.
 pub fn request<C: Call>(call: &C, format: Format) -> Request {
-    let mut params = object(call);
-    let path = C::ROUTE.fill(format, &mut params);
-    Request { method: C::ROUTE.method, path, params }
+    C::ROUTE.request(format, object(call))
 }
 
 /// A request as a service answers it, with the format that it asked for; nothing when no call has

@@ -1,16 +1,51 @@
 //! The client of a service elsewhere.
 
+mod address;
+mod callback;
+mod connect;
+mod explain;
+#[cfg(test)]
+mod loopback;
+mod reply;
+mod trust;
+
+#[allow(unused_imports, reason = "the engine is on its way")]
+pub(crate) use callback::post_callback;
+
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;
-use crate::wire::Format;
+use crate::wire::{Format, Names, Reply, Request, form, json};
 use crate::{Error, Result};
+use address::Address;
+use connect::Connections;
+use serde_json::Value;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use ureq::http::{self, HeaderValue};
+
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The client of a service elsewhere.
+///
+/// A call runs on the caller's thread and has one deadline, from looking up the name to the last
+/// byte of the reply. Nothing is repeated and no redirect is followed. No proxy is used, and no
+/// variable of the environment is read.
+///
+/// The deadline cannot interrupt the system's look-up of a name, which has limits of its own
+/// (`timeout` and `attempts` in `resolv.conf`): a look-up that outlasts the deadline fails the
+/// call when it returns. A URL with an IP address looks nothing up.
+///
+/// A program that gives the crate `log` a logger should not log `ureq` at the level `trace`: that
+/// level shows paths, and a path may hold a code.
 #[derive(Clone)]
-pub struct Remote {
-    _settings: RemoteSettings,
+pub struct Remote(Arc<Client>);
+
+struct Client {
+    address: Address,
+    api_key: HeaderValue,
+    connections: Connections,
 }
 
 #[derive(Clone)]
@@ -33,14 +68,85 @@ impl Default for RemoteSettings {
 }
 
 impl Remote {
-    pub(crate) fn open(_url: &str, settings: RemoteSettings) -> Result<Remote> {
-        Ok(Remote { _settings: settings })
+    pub(crate) fn open(url: &str, settings: RemoteSettings) -> Result<Remote> {
+        let address = Address::parse(url, settings.allow_loopback_http)?;
+        let api_key = key_header(settings.api_key.as_ref())?;
+        if settings.timeout.is_zero() || settings.timeout > LONGEST {
+            return Err(Error::invalid("timeout", "must be more than 0 and at most an hour"));
+        }
+        let trust = trust::roots(&address, settings.ca_file.as_deref())?;
+        let connections = Connections::new(connect::config(settings.timeout, trust));
+        Ok(Remote(Arc::new(Client { address, api_key, connections })))
     }
 }
 
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
-        let _request = calls::request(call, Format::Json);
-        Err(Error::garbled("not here yet"))
+        C::read(self.0.exchange(&calls::request(call, Format::Json))?)
     }
 }
+
+impl Client {
+    fn exchange(&self, request: &Request) -> Result<Reply> {
+        let query =
+            if request.method == "GET" { form::write(&request.params) } else { String::new() };
+        let ready = http::Request::builder()
+            .method(request.method)
+            .uri(self.address.uri(&request.path, &query)?)
+            .header(Names::default().api_key(), &self.api_key);
+        let agent = self.connections.agent();
+        let sent = match body(request) {
+            None => agent.run(ready.body(()).map_err(unsendable)?),
+            Some((media_type, bytes)) => {
+                let ready = ready.header(http::header::CONTENT_TYPE, media_type);
+                agent.run(ready.body(bytes.as_slice()).map_err(unsendable)?)
+            }
+        };
+        let host = self.address.host();
+        sent.map_err(|error| explain::error(error, host)).and_then(|reply| reply::read(reply, host))
+    }
+}
+
+/// The body of a POST and its media type. Calls below `/push/` carry hashes with values of every
+/// kind (interface 4.12), which a form would flatten to text, so these go as JSON; all others go
+/// as the form that every service of the interface reads.
+fn body(request: &Request) -> Option<(&'static str, Vec<u8>)> {
+    match (request.method, request.path.starts_with("/push/")) {
+        ("POST", true) => {
+            Some(("application/json", json::write(&Value::Object(request.params.clone()))))
+        }
+        ("POST", false) => {
+            Some(("application/x-www-form-urlencoded", form::write(&request.params).into_bytes()))
+        }
+        _ => None,
+    }
+}
+
+fn key_header(key: Option<&Secret>) -> Result<HeaderValue> {
+    let key = key.map(Secret::expose).filter(|key| !key.is_empty()).ok_or_else(|| {
+        Error::invalid("api_key", "is missing: a service elsewhere asks for the application's key")
+    })?;
+    let plain = key.bytes().all(|byte| byte.is_ascii_graphic());
+    let header = HeaderValue::from_str(key).ok().filter(|_| plain);
+    let mut header = header.ok_or_else(|| {
+        Error::invalid(
+            "api_key",
+            "must be ASCII text without spaces: was a line feed read with it?",
+        )
+    })?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn unsendable(_: http::Error) -> Error {
+    Error::Internal { message: "a request could not be put together".into() }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("host", &self.0.address.host()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Where a call goes, and how a path carries its fields.
 
-use crate::wire::{Format, form, scalar};
+use crate::wire::{Format, Request, form, scalar};
 use serde_json::{Map, Value};
 
 /// Where a call goes. Fields named in `{}` leave the parameters for the path.
@@ -23,8 +23,14 @@ impl Route {
         Route { name, method: "POST", path }
     }
 
+    /// The request of this call with these parameters, whether or not a service would take them.
+    pub fn request(&self, format: Format, mut params: Map<String, Value>) -> Request {
+        let path = self.fill(format, &mut params);
+        Request { method: self.method, path, params }
+    }
+
     /// The path with its fields, which are taken from the parameters.
-    pub(super) fn fill(&self, format: Format, params: &mut Map<String, Value>) -> String {
+    fn fill(&self, format: Format, params: &mut Map<String, Value>) -> String {
         let segment = |part: &str| match name_of(part) {
             Some("format") => format.name().to_owned(),
             Some(name) => {

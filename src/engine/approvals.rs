@@ -6,7 +6,7 @@ use super::delivery::SignedCallback;
 use super::store::{ApprovalRow, Asked, Decided, Decision, DeviceRow, NewApproval};
 use super::{Engine, limits, refusals};
 use crate::calls::*;
-use crate::model::{ApprovalId, DeviceId, Secret, UserId};
+use crate::model::{ApprovalId, DeviceId, Secret};
 use crate::{Answer, Error, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;

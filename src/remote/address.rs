@@ -1,0 +1,156 @@
+//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine alone.
+
+use crate::{Error, Result};
+use std::net::IpAddr;
+use ureq::http::Uri;
+use ureq::http::uri::Scheme;
+
+/// Where a service is.
+pub(super) struct Address {
+    /// The URL without a slash at its end.
+    base: String,
+    /// `host` or `host:port`, for messages.
+    host: String,
+    tls: bool,
+}
+
+impl Address {
+    pub(super) fn parse(url: &str, loopback_http: bool) -> Result<Address> {
+        if url.contains('?') {
+            return Err(Error::invalid("url", "must not have a query"));
+        }
+        let uri = check("url", url, loopback_http)?;
+        let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
+        let tls = uri.scheme() == Some(&Scheme::HTTPS);
+        Ok(Address { base: url.trim_end_matches('/').to_owned(), host, tls })
+    }
+
+    /// The URL of a call.
+    pub(super) fn uri(&self, path: &str, query: &str) -> Result<Uri> {
+        let mark = if query.is_empty() { "" } else { "?" };
+        let whole = format!("{}{path}{mark}{query}", self.base);
+        whole.parse().map_err(|_| Error::invalid("parameters", "are too long for a URL"))
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(super) fn needs_tls(&self) -> bool {
+        self.tls
+    }
+}
+
+/// Checks a URL that a request may go to. What is wrong is told without the URL, which may hold a
+/// secret in a part where none belongs.
+pub(super) fn check(parameter: &'static str, url: &str, loopback_http: bool) -> Result<Uri> {
+    let bad = |reason: &'static str| Error::invalid(parameter, reason);
+    if url.contains('#') {
+        return Err(bad("must not have a fragment"));
+    }
+    let uri: Uri =
+        url.parse().map_err(|_| bad("must look like https://host or https://host/base"))?;
+    let authority = uri.authority().ok_or_else(|| bad("must name a host"))?;
+    if authority.as_str().contains('@') {
+        return Err(bad("must not hold a user name or password"));
+    }
+    let host = authority.host();
+    let port = authority.as_str().strip_prefix(host);
+    if host.is_empty() || !port.is_some_and(is_port) {
+        return Err(bad("must name a host, and a port from 1 to 65535 or none"));
+    }
+    match uri.scheme() == Some(&Scheme::HTTPS) {
+        true => Ok(uri),
+        false if uri.scheme() != Some(&Scheme::HTTP) => Err(bad("must begin with https:")),
+        false if !loopback_http => Err(bad(
+            "must begin with https: (http: needs the setting allow_loopback_http, for tests)",
+        )),
+        false if !is_loopback(host) => {
+            Err(bad("must begin with https: (http: is for 127.0.0.1, ::1 and localhost alone)"))
+        }
+        false => Ok(uri),
+    }
+}
+
+/// Whether what follows the host is nothing, or a port that can be connected to.
+fn is_port(rest: &str) -> bool {
+    let plain = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = rest.strip_prefix(':').filter(plain).and_then(|port| port.parse::<u16>().ok());
+    rest.is_empty() || port.is_some_and(|port| port > 0)
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_base_urls() {
+        for good in [
+            "https://2fa.example.com",
+            "https://2fa.example.com/",
+            "https://2fa.example.com:8443/some/base",
+            "https://[::1]:8443",
+            "https://127.0.0.1",
+        ] {
+            let address = Address::parse(good, false).unwrap();
+            let uri = address.uri("/protected/json/app/details", "user_ip=%3A%3A1").unwrap();
+            let whole = format!(
+                "{}/protected/json/app/details?user_ip=%3A%3A1",
+                good.trim_end_matches('/')
+            );
+            assert_eq!(uri.to_string(), whole);
+            assert!(address.needs_tls());
+        }
+    }
+
+    #[test]
+    fn refuses_all_others_without_showing_them() {
+        for bad in [
+            "http://2fa.example.com",
+            "http://127.0.0.1",
+            "https://",
+            "https://:8443",
+            "https://host:",
+            "https://host:0",
+            "https://host:65536",
+            "https://host:+1",
+            "https://hidden:hidden@host",
+            "https://hidden@host",
+            "https://host?api_key=hidden",
+            "https://host/#hidden",
+            "https://ho st",
+            "https:host",
+            "ftp://host",
+            "https://host\n",
+        ] {
+            let error = Address::parse(bad, false).err().unwrap();
+            assert!(
+                matches!(&error, Error::Invalid { parameter, .. } if parameter == "url"),
+                "{bad}"
+            );
+            assert!(!error.to_string().contains("hidden"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn plain_http_stays_on_this_machine() {
+        for good in
+            ["http://127.0.0.1:8080", "http://localhost:1", "http://[::1]:1/b", "http://127.9.9.9"]
+        {
+            assert!(!Address::parse(good, true).unwrap().needs_tls(), "{good}");
+        }
+        for bad in [
+            "http://10.0.0.1",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "http://[::2]",
+        ] {
+            assert!(Address::parse(bad, true).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Posting a callback (interface 6).
+
+use super::address;
+use super::trust::Trust;
+use super::{connect, explain, trust};
+use crate::error::Refusal;
+use crate::{Error, Result};
+use std::time::Duration;
+use ureq::http::{Request, header, uri::Scheme};
+
+/// Posts a JSON body to an `https:` URL, or to an `http:` one of this machine.
+///
+/// Only a status from 200 to 299 is `Ok`; every other is [`Error::Refused`] with that status,
+/// redirects included, and no answer is [`Error::Unavailable`]. The reply's body is not read.
+#[allow(dead_code, reason = "the engine is on its way")]
+pub(crate) fn post_callback(
+    url: &str,
+    headers: &[(String, String)],
+    body: &[u8],
+    timeout: Duration,
+) -> Result<()> {
+    let uri = address::check("callback_url", url, true)?;
+    let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
+    let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
+        true => Trust::Roots(trust::system()?),
+        false => Trust::ThisMachine,
+    };
+    let mut request = Request::post(uri).header(header::CONTENT_TYPE, "application/json");
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(body).map_err(super::unsendable)?;
+    let sent = connect::agent(connect::config(timeout, trust)).run(request);
+    let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
+    match status {
+        200..=299 => Ok(()),
+        _ => Err(Error::Refused(Box::new(Refusal {
+            status,
+            message: "the callback URL did not take the callback".into(),
+            ..Refusal::default()
+        }))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::loopback::{Loopback, ok, reply};
+    use super::*;
+
+    fn post(url: &str) -> Result<()> {
+        let headers = [("X-Svc-Signature".to_owned(), "c2ln".to_owned())];
+        post_callback(url, &headers, br#"{"status":"approved"}"#, Duration::from_secs(5))
+    }
+
+    #[test]
+    fn posts_json_with_the_headers_given() {
+        let server = Loopback::start(|_| ok("taken"));
+        post(&server.url("/callback?from=2fa")).unwrap();
+        let asked = server.asked();
+        assert!(asked.starts_with("POST /callback?from=2fa HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{asked}");
+        assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
+        assert!(asked.ends_with("\r\n\r\n{\"status\":\"approved\"}"), "{asked}");
+    }
+
+    #[test]
+    fn every_other_status_is_a_refusal() {
+        for status in [302, 307, 400, 410, 500] {
+            let location = "Location: http://127.0.0.1:1/\r\n";
+            let server = Loopback::start(move |_| reply(status, location, ""));
+            let error = post(&server.url("/")).unwrap_err();
+            assert!(matches!(error, Error::Refused(no) if no.status == status), "{status}");
+        }
+    }
+
+    #[test]
+    fn does_not_leave_this_machine_in_the_clear() {
+        for url in
+            ["http://192.0.2.1/", "http://example.com/", "file:///etc/passwd", "https://a@b/"]
+        {
+            assert!(matches!(post(url), Err(Error::Invalid { .. })), "{url}");
+        }
+    }
+}

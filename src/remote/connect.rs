@@ -1,0 +1,187 @@
+//! Connections: how they are made, kept, and not shared with a forked child.
+
+use super::trust::Trust;
+use crate::Stage;
+use std::fmt;
+use std::net::ToSocketAddrs;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::http::uri::Scheme;
+use ureq::tls::TlsConfig;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{
+    ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
+};
+use ureq::{Agent, Error, Timeout};
+
+const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
+const HEADERS: usize = 32 * 1024;
+
+/// The connections of a process that are kept for its next call.
+pub(super) struct Connections {
+    config: Config,
+    first: Process,
+}
+
+/// A forked child that wrote into its parent's connections would spoil both, so each process has
+/// its own. No lock is held while the child looks for its own: another thread of the parent might
+/// have held it when the fork happened.
+struct Process {
+    id: u32,
+    agent: Agent,
+    child: OnceLock<Box<Process>>,
+}
+
+impl Connections {
+    pub(super) fn new(config: Config) -> Connections {
+        Connections { first: Process::new(std::process::id(), &config), config }
+    }
+
+    pub(super) fn agent(&self) -> &Agent {
+        self.agent_of(std::process::id())
+    }
+
+    fn agent_of(&self, id: u32) -> &Agent {
+        let mut process = &self.first;
+        while process.id != id {
+            process = process.child.get_or_init(|| Box::new(Process::new(id, &self.config)));
+        }
+        &process.agent
+    }
+}
+
+impl Process {
+    fn new(id: u32, config: &Config) -> Process {
+        Process { id, agent: agent(config.clone()), child: OnceLock::new() }
+    }
+}
+
+/// An agent that says at which stage it failed.
+pub(super) fn agent(config: Config) -> Agent {
+    let chain =
+        ().chain(Staged { stage: Stage::Connecting, inner: TcpConnector::default() })
+            .chain(Staged { stage: Stage::Securing, inner: RustlsConnector::default() });
+    Agent::with_parts(config, chain, OnThisThread)
+}
+
+/// Every setting whose default would follow, repeat, leak or wait for ever.
+pub(super) fn config(timeout: Duration, trust: Trust) -> Config {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
+    let (tls, https_only) = match trust {
+        Trust::Roots(roots) => (tls.root_certs(roots), true),
+        Trust::ThisMachine => (tls.root_certs(ureq::tls::RootCerts::new_with_certs(&[])), false),
+    };
+    Agent::config_builder()
+        .https_only(https_only)
+        .tls_config(tls.build())
+        .proxy(None)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .timeout_global(Some(timeout))
+        .user_agent(USER_AGENT)
+        .accept("application/json")
+        .max_response_header_size(HEADERS)
+        .input_buffer_size(2 * HEADERS)
+        .output_buffer_size(HEADERS)
+        .build()
+}
+
+/// An error while a connection was made, when nothing of the request was sent yet.
+#[derive(Debug)]
+pub(super) struct Early {
+    pub(super) stage: Stage,
+    pub(super) error: Error,
+}
+
+impl Early {
+    fn wrap(stage: Stage, error: Error) -> Error {
+        Error::Other(Box::new(Early { stage, error }))
+    }
+}
+
+impl fmt::Display for Early {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failed while {}", self.stage)
+    }
+}
+
+impl std::error::Error for Early {}
+
+#[derive(Debug)]
+struct Staged<C> {
+    stage: Stage,
+    inner: C,
+}
+
+impl<In: Transport, C: Connector<In>> Connector<In> for Staged<C> {
+    type Out = C::Out;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<In>,
+    ) -> Result<Option<C::Out>, Error> {
+        self.inner.connect(details, chained).map_err(|error| Early::wrap(self.stage, error))
+    }
+}
+
+/// Looks names up on the caller's thread; the library's own way starts one for each look-up.
+#[derive(Debug)]
+struct OnThisThread;
+
+impl Resolver for OnThisThread {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        _: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
+        let found = self.look_up(uri, timeout);
+        found.map_err(|error| Early::wrap(Stage::Resolving, error))
+    }
+}
+
+impl OnThisThread {
+    fn look_up(&self, uri: &Uri, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(Error::HostNotFound);
+        };
+        let name = DefaultResolver::host_and_port(scheme, authority).ok_or(Error::HostNotFound)?;
+        let started = Instant::now();
+        let addresses = name.to_socket_addrs().map_err(|_| Error::HostNotFound)?;
+        if started.elapsed() >= *timeout.after {
+            return Err(Error::Timeout(Timeout::Resolve));
+        }
+        // What is not encrypted must not leave this machine, whatever `localhost` stands for here.
+        let allowed = addresses.filter(|to| *scheme == Scheme::HTTPS || to.ip().is_loopback());
+        let mut result = self.empty();
+        allowed.take(16).for_each(|address| result.push(address));
+        if result.is_empty() { Err(Error::HostNotFound) } else { Ok(result) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_to_defaults() {
+        let config = config(Duration::from_secs(1), Trust::ThisMachine);
+        assert!(config.proxy().is_none());
+        assert_eq!(config.max_redirects(), 0);
+        assert_eq!(config.timeouts().global, Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_forked_child_has_connections_of_its_own() {
+        let connections = Connections::new(config(Duration::from_secs(1), Trust::ThisMachine));
+        let (own, child) = (connections.agent(), connections.agent_of(0));
+        assert!(!std::ptr::eq(own, child));
+        assert!(std::ptr::eq(own, connections.agent()));
+        assert!(std::ptr::eq(child, connections.agent_of(0)));
+    }
+}

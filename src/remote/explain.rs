@@ -1,0 +1,107 @@
+//! What went wrong on the way, in words of our own. The transport's words may hold the URL, and
+//! with it a token, so none of them is passed on.
+
+use super::connect::Early;
+use crate::{Error, Stage};
+use rustls::CertificateError;
+use std::io;
+
+/// The error that a failed request stands for.
+pub(super) fn error(error: ureq::Error, host: &str) -> Error {
+    match error {
+        ureq::Error::Other(inner) => match inner.downcast::<Early>() {
+            Ok(early) => at(early.stage, &early.error, host),
+            Err(_) => at(Stage::Asking, &ureq::Error::ConnectionFailed, host),
+        },
+        other => at(Stage::Asking, &other, host),
+    }
+}
+
+fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
+    use ureq::Error as E;
+    let message = match error {
+        E::BodyExceedsLimit(limit) => {
+            return Error::garbled(format!("the body has over {limit} bytes"));
+        }
+        E::LargeResponseHeader(..) => return Error::garbled("the headers are too large"),
+        E::Protocol(_) => return Error::garbled("it is not HTTP/1.1"),
+        E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
+            return Error::Internal { message: "a request could not be put together".into() };
+        }
+        E::Timeout(_) => "the time for the call is over".to_owned(),
+        E::HostNotFound => "the name is not known here".to_owned(),
+        E::Rustls(error) => tls(error),
+        E::Io(error) => from_io(error),
+        E::Tls(_) => "the host name cannot be in a certificate".to_owned(),
+        _ => "the connection failed".to_owned(),
+    };
+    Error::Unavailable { stage, message: format!("{host}: {message}") }
+}
+
+fn from_io(error: &io::Error) -> String {
+    use io::ErrorKind as Kind;
+    if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        return tls(error);
+    }
+    match error.kind() {
+        Kind::ConnectionRefused => "nobody listens there: is the service running, and the port \
+                                    right?"
+            .to_owned(),
+        Kind::HostUnreachable | Kind::NetworkUnreachable => {
+            "the network cannot reach it".to_owned()
+        }
+        Kind::TimedOut | Kind::WouldBlock => "the time for the call is over".to_owned(),
+        Kind::ConnectionReset
+        | Kind::ConnectionAborted
+        | Kind::BrokenPipe
+        | Kind::NotConnected
+        | Kind::UnexpectedEof => "it closed the connection".to_owned(),
+        kind => kind.to_string(),
+    }
+}
+
+fn tls(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(error) => certificate(error).to_owned(),
+        rustls::Error::InvalidMessage(_) => {
+            "it does not speak TLS: is this an http: port?".to_owned()
+        }
+        rustls::Error::PeerIncompatible(_) => {
+            "it has no TLS version from 1.2 on, or no cipher, in \
+                                               common with this client"
+                .to_owned()
+        }
+        rustls::Error::AlertReceived(alert) => format!("it refused the TLS connection ({alert:?})"),
+        _ => "the TLS connection failed".to_owned(),
+    }
+}
+
+fn certificate(error: &CertificateError) -> &'static str {
+    use CertificateError as E;
+    match error {
+        E::UnknownIssuer => {
+            "its certificate is from nobody who is trusted here. If it is your own, name its \
+             authority, or the certificate itself, in the setting ca_file"
+        }
+        E::Expired | E::ExpiredContext { .. } => {
+            "its certificate has expired: renew it, or set this machine's clock right"
+        }
+        E::NotValidYet | E::NotValidYetContext { .. } => {
+            "its certificate is not valid yet: is this machine's clock right?"
+        }
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            "its certificate is for another host: use the name that it was made for, or make one \
+             for this name"
+        }
+        E::Revoked => "its certificate has been revoked",
+        E::InvalidPurpose | E::InvalidPurposeContext { .. } => {
+            "its certificate is not for servers: make one for serverAuth"
+        }
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "its certificate is one for an authority (CA:TRUE), as `openssl req -x509` makes them, \
+             and cannot be a server's. Make one with `-addext basicConstraints=CA:FALSE`, or let \
+             `seconder serve --self-signed` make one"
+        }
+        _ => "its certificate is not acceptable",
+    }
+}

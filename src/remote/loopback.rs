@@ -1,0 +1,89 @@
+//! A service that answers with canned bytes, for the tests of the client.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// What is written, piece by piece, with a pause before each.
+pub(super) struct Canned {
+    pub(super) pieces: Vec<Vec<u8>>,
+    pub(super) pause: Duration,
+}
+
+/// A listener on this machine that answers one request on each connection.
+pub(super) struct Loopback {
+    origin: String,
+    asked: Receiver<String>,
+}
+
+impl Loopback {
+    pub(super) fn start(answer: impl Fn(&str) -> Canned + Send + 'static) -> Loopback {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let (tell, asked) = channel();
+        #[allow(clippy::disallowed_methods, reason = "a test needs somebody to talk to")]
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                serve(stream.unwrap(), &tell, &answer);
+            }
+        });
+        Loopback { origin, asked }
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+
+    /// The next request that was received, head and body.
+    pub(super) fn asked(&self) -> String {
+        self.asked.recv_timeout(Duration::from_secs(5)).unwrap()
+    }
+
+    /// Whether nobody has asked for anything.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.asked.recv_timeout(Duration::from_millis(50)).is_err()
+    }
+}
+
+/// A whole reply. The headers end in CRLF each.
+pub(super) fn reply(status: u16, headers: &str, body: &str) -> Canned {
+    let length = body.len();
+    let text = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
+    Canned { pieces: vec![text.into_bytes()], pause: Duration::ZERO }
+}
+
+pub(super) fn ok(body: &str) -> Canned {
+    reply(200, "", body)
+}
+
+fn serve(mut stream: TcpStream, tell: &Sender<String>, answer: &impl Fn(&str) -> Canned) {
+    let asked = request(&mut stream);
+    let canned = answer(&asked);
+    let _ = tell.send(asked);
+    for piece in canned.pieces {
+        std::thread::sleep(canned.pause);
+        if stream.write_all(&piece).is_err() {
+            return;
+        }
+    }
+}
+
+fn request(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_lowercase();
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+            if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                return text;
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return text,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! From HTTP's response to [`Reply`].
+
+use super::explain;
+use crate::wire::{Format, Reply};
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+use std::time::Duration;
+use ureq::Body;
+use ureq::http::{HeaderMap, Response, Uri, header};
+
+/// More bytes than any reply of the interface has.
+const LIMIT: u64 = 1024 * 1024;
+
+/// Reads a response to its end.
+pub(super) fn read(response: Response<Body>, host: &str) -> Result<Reply> {
+    let (parts, body) = response.into_parts();
+    let status = parts.status.as_u16();
+    if (300..400).contains(&status) {
+        return Err(redirected(status, &parts.headers));
+    }
+    let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
+    let bytes = bytes.map_err(|error| explain::error(error, host))?;
+    let body = match Format::Json.read(&bytes) {
+        Ok(body) => body,
+        // What stands before a service says these in its own words, and their meaning is plain.
+        Err(_) if status == 429 || status >= 500 => Value::Object(Map::new()),
+        Err(Error::Garbled { message }) => {
+            return Err(Error::garbled(format!("status {status}, {message}")));
+        }
+        Err(other) => return Err(other),
+    };
+    Ok(Reply { status, body, retry_after: retry_after(&parts.headers) })
+}
+
+/// Names the host that was pointed to, and nothing else of the address: it may repeat a token.
+fn redirected(status: u16, headers: &HeaderMap) -> Error {
+    let to = text(headers, header::LOCATION).and_then(|to| to.parse::<Uri>().ok());
+    let host = to.as_ref().and_then(Uri::host);
+    let to = host.map(|host| format!(" to {host}")).unwrap_or_default();
+    Error::garbled(format!("it redirects{to} (status {status}), and redirects are not followed"))
+}
+
+/// `Retry-After` in seconds, or as a date that is measured from the date of the response itself,
+/// so that no clock of this machine is asked.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let after = text(headers, header::RETRY_AFTER)?;
+    if let Ok(seconds) = after.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(after).ok()?;
+    let now = httpdate::parse_http_date(text(headers, header::DATE)?).ok()?;
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(headers: &[(header::HeaderName, &str)]) -> Option<u64> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(name, value.parse().unwrap());
+        }
+        retry_after(&map).map(|time| time.as_secs())
+    }
+
+    #[test]
+    fn a_wait_is_told_in_seconds_or_as_a_date() {
+        let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT");
+        let wait = |after, date| waits(&[(header::RETRY_AFTER, after), (header::DATE, date)]);
+        assert_eq!(wait("120", early), Some(120));
+        assert_eq!(wait(late, early), Some(30));
+        assert_eq!(wait(early, late), Some(0));
+        assert_eq!(wait("-1", early), None);
+        assert_eq!(waits(&[(header::RETRY_AFTER, late)]), None);
+        assert_eq!(waits(&[]), None);
+    }
+}

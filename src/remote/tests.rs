@@ -1,0 +1,207 @@
+//! The client against a service that does what none should.
+
+use super::loopback::{Canned, Loopback, ok, reply};
+use crate::calls::{AppDetails, CreateApproval, CreateUser, RequestSms, Verify};
+use crate::{Answer, Error, Service, Settings, Stage, Verdict};
+use std::time::{Duration, Instant};
+
+const KEY: &str = "hidden-key";
+const TOKEN: &str = "7654321";
+const RIGHT: &str = r#"{"token":"is valid","success":"true","message":"Token is valid."}"#;
+
+fn settings(server: &Loopback) -> Settings {
+    let settings = Settings::new(&server.url("/base/")).allow_loopback_http(true);
+    settings.api_key(KEY).timeout(Duration::from_secs(5))
+}
+
+fn open(server: &Loopback) -> Service {
+    settings(server).open().unwrap()
+}
+
+fn verify(service: &Service) -> crate::Result<Verdict> {
+    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+}
+
+/// The error of a verification, which shows neither key nor token.
+fn error(canned: impl Fn() -> Canned + Send + 'static) -> Error {
+    let server = Loopback::start(move |_| canned());
+    let error = verify(&open(&server)).unwrap_err();
+    for shown in [error.to_string(), format!("{error:?}")] {
+        assert!(!shown.contains(KEY) && !shown.contains(TOKEN) && !shown.contains("/protected"));
+    }
+    error
+}
+
+fn is_garbled(error: Error, with: &str) {
+    let text = error.to_string();
+    assert!(matches!(error, Error::Garbled { .. }) && text.contains(with), "{text}");
+}
+
+#[test]
+fn a_get_carries_its_parameters_in_the_query_and_the_key_in_a_header() {
+    let server = Loopback::start(|_| ok(RIGHT));
+    let call = Verify { force: true, ..Verify::new(TOKEN.parse().unwrap(), 1.try_into().unwrap()) };
+    assert_eq!(open(&server).answer(&call).unwrap().verdict, Verdict::Right);
+    let asked = server.asked().to_lowercase();
+    assert!(asked.starts_with("get /base/protected/json/verify/7654321/1?force=true http/1.1\r\n"));
+    assert!(asked.contains("\r\nx-svc-api-key: hidden-key\r\n"), "{asked}");
+    assert!(asked.contains(concat!(
+        "\r\nuser-agent: seconder/",
+        env!("CARGO_PKG_VERSION"),
+        "\r\n"
+    )));
+    assert!(!asked.contains("accept-encoding") && asked.ends_with("\r\n\r\n"), "{asked}");
+}
+
+#[test]
+fn a_post_carries_a_form_and_a_push_carries_json() {
+    let server = Loopback::start(|asked| match asked.contains("/push/") {
+        true => ok(
+            r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d-0000-4000-8000-0123456789ab"}}"#,
+        ),
+        false => ok(r#"{"success":true,"user":{"id":7}}"#),
+    });
+    let service = open(&server);
+    let email = "ada@example.com".parse().unwrap();
+    let user = CreateUser::new(email, "555-010-0123".parse().unwrap(), "1".parse().unwrap());
+    service.answer(&user).unwrap();
+    let asked = server.asked();
+    assert!(asked.starts_with("POST /base/protected/json/users/new HTTP/1.1\r\n"), "{asked}");
+    assert!(
+        asked.to_lowercase().contains("\r\ncontent-type: application/x-www-form-urlencoded\r\n")
+    );
+    assert!(asked.contains("\r\n\r\nuser[email]=ada%40example.com&"), "{asked}");
+
+    let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
+    service.answer(&push).unwrap();
+    let asked = server.asked();
+    assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
+    assert!(asked.ends_with("\r\n\r\n{\"message\":\"Log in?\"}"), "{asked}");
+}
+
+#[test]
+fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
+    let elsewhere = Loopback::start(|_| ok(RIGHT));
+    for status in [301, 302, 303, 307, 308] {
+        let to = elsewhere.url("/protected/json/verify/7654321/1?api_key=hidden-key");
+        let location = format!("Location: {to}\r\n");
+        is_garbled(
+            error(move || reply(status, &location, "")),
+            "redirects to 127.0.0.1 (status 30",
+        );
+    }
+    let back = elsewhere.url("/");
+    let server = Loopback::start(move |_| reply(307, &format!("Location: {back}\r\n"), "moved"));
+    let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
+    is_garbled(open(&server).answer(&push).unwrap_err(), "redirects");
+    assert!(elsewhere.is_untouched());
+}
+
+#[test]
+fn what_is_too_large_is_not_read() {
+    is_garbled(error(|| ok(&format!("{RIGHT}{}", " ".repeat(1024 * 1024)))), "over 1048576 bytes");
+    is_garbled(error(|| reply(200, &format!("X: {}\r\n", "x".repeat(40_000)), RIGHT)), "headers");
+    is_garbled(error(|| reply(200, &"X: x\r\n".repeat(500), RIGHT)), "HTTP/1.1");
+}
+
+#[test]
+fn what_comes_in_drips_ends_at_the_deadline() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n";
+    for drip in [b" ".to_vec(), b"X: x\r\n".to_vec()] {
+        let end = if drip == b" " { "\r\n" } else { "" };
+        let first = format!("{head}{end}").into_bytes();
+        let pause = Duration::from_millis(20);
+        let pieces = move || [vec![first.clone()], vec![drip.clone(); 400]].concat();
+        let server = Loopback::start(move |_| Canned { pieces: pieces(), pause });
+        let service = settings(&server).timeout(Duration::from_millis(300)).open().unwrap();
+        let started = Instant::now();
+        let error = verify(&service).unwrap_err();
+        assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+        assert!(error.to_string().contains("the time for the call is over"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_not_the_interface_is_no_answer() {
+    is_garbled(error(|| ok("<html>is valid</html>")), "not JSON");
+    is_garbled(error(|| ok("")), "not JSON");
+    is_garbled(error(|| ok(r#"["is valid"]"#)), "not an object");
+    is_garbled(error(|| reply(401, "", "Requires authentication")), "status 401");
+    is_garbled(error(|| reply(403, "", "<html>")), "status 403");
+    is_garbled(error(|| reply(204, "", "")), "");
+    is_garbled(
+        error(|| Canned { pieces: vec![b"SSH-2.0-x\r\n\r\n".to_vec()], pause: Duration::ZERO }),
+        "HTTP",
+    );
+    let broken = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}").into_bytes();
+    let error = error(move || Canned { pieces: vec![broken.clone()], pause: Duration::ZERO });
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+}
+
+#[test]
+fn what_stands_before_a_service_is_understood() {
+    for status in [429, 503] {
+        let error = error(move || reply(status, "Retry-After: 7\r\n", "<html>busy</html>"));
+        let wait = Some(Duration::from_secs(7));
+        assert!(
+            matches!(error, Error::Limited { retry_after, .. } if retry_after == wait),
+            "{error}"
+        );
+    }
+    for status in [500, 502, 504] {
+        let error = error(move || reply(status, "", "<html>down</html>"));
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_connection_that_cannot_be_made_is_safe_to_repeat() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let service = Settings::new(&url).allow_loopback_http(true).api_key(KEY).open().unwrap();
+    let error = verify(&service).unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(error.retry_safe() && error.to_string().contains("nobody listens there"), "{error}");
+}
+
+#[test]
+fn a_connection_that_the_service_closed_is_made_anew() {
+    let server = Loopback::start(|_| ok(r#"{"success":true,"message":"sent"}"#));
+    let service = open(&server);
+    for _ in 0..3 {
+        service.answer(&RequestSms::new(1.try_into().unwrap())).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_right_are_told_before_anything_is_sent() {
+    let server = Loopback::start(|_| ok(RIGHT));
+    let parameter = |settings: Settings| match settings.open() {
+        Err(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+        other => panic!("{other:?}"),
+    };
+    let bare = || Settings::new(&server.url("")).allow_loopback_http(true);
+    assert_eq!(parameter(bare()), "api_key");
+    for key in ["", "key\n", "k ey", "kéy"] {
+        assert_eq!(parameter(bare().api_key(key)), "api_key", "{key:?}");
+    }
+    assert_eq!(parameter(settings(&server).allow_loopback_http(false)), "url");
+    assert_eq!(parameter(settings(&server).timeout(Duration::ZERO)), "timeout");
+    assert_eq!(parameter(settings(&server).timeout(Duration::MAX)), "timeout");
+    assert_eq!(parameter(Settings::new("https://a").api_key(KEY).ca_file("/nowhere")), "ca_file");
+    assert!(server.is_untouched());
+}
+
+#[test]
+fn the_key_does_not_show() {
+    let server = Loopback::start(|_| {
+        reply(401, "", r#"{"message":"Invalid API key","error_code":"60001"}"#)
+    });
+    let service = open(&server);
+    assert!(!format!("{service:?} {:?}", settings(&server)).contains(KEY));
+    let error = service.answer(&AppDetails::default()).unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
+}

@@ -1,0 +1,223 @@
+//! Runs the cases of `tests/vectors/calls/*.txt` against whatever answers the calls. The format of
+//! the cases is told in `tests/vectors/calls/README.md`.
+
+use seconder::calls::{self, ROUTES};
+use seconder::engine::{AnswerApproval, Clock, Engine, Message};
+use seconder::model::{DeviceId, Secret};
+use seconder::wire::{Format, Reply, form};
+use seconder::{Service, Settings};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A clock that stands still until it is told to go on.
+#[derive(Clone, Default)]
+pub struct TestClock(Arc<Mutex<Duration>>);
+
+impl Clock for TestClock {
+    fn now(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// An engine whose time and messages the test holds.
+pub struct World {
+    pub engine: Engine,
+    clock: TestClock,
+    sent: Arc<Mutex<Vec<Message>>>,
+    variables: BTreeMap<String, String>,
+}
+
+impl World {
+    /// A fresh engine, and the service that it is.
+    pub fn new(folder: &Path) -> (World, Service) {
+        let clock = TestClock(Arc::new(Mutex::new(Duration::from_secs(1_786_924_800))));
+        let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
+        let keep = Arc::clone(&sent);
+        let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
+            .api_key("a key for tests")
+            .application_name("Test")
+            .clock(clock.clone())
+            .deliver(move |message: &Message| {
+                keep.lock().unwrap().push(message.clone());
+                Ok(())
+            })
+            .open()
+            .unwrap();
+        let engine = service.engine().unwrap().clone();
+        (World { engine, clock, sent, variables: BTreeMap::new() }, service)
+    }
+
+    /// Runs one file of cases: what is sent goes to `service`, which may be the engine itself or a
+    /// client of it.
+    pub fn run(&mut self, service: &Service, name: &str, text: &str) {
+        let mut reply = None;
+        for (number, line) in text.lines().enumerate() {
+            let place = format!("{name}:{}: {line}", number + 1);
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match word {
+                "" | "#" => {}
+                ">" => reply = Some(self.send(service, rest, &place)),
+                "<" => self.expect(reply.as_ref().expect(&place), rest, &place),
+                _ => self.act(word, rest, &place),
+            }
+        }
+    }
+
+    fn send(&self, service: &Service, line: &str, place: &str) -> Reply {
+        let (call, params) = line.split_once(' ').unwrap_or((line, ""));
+        let route = ROUTES.iter().find(|route| route.name == call).expect(place);
+        let params = form::read(&self.replace(params)).expect(place);
+        let request = route.request(Format::Json, params);
+        calls::dispatch(service, &request).expect(place).1
+    }
+
+    fn expect(&mut self, reply: &Reply, line: &str, place: &str) {
+        let mut words = line.split_whitespace();
+        let shown = format!("{place}\ngot {} {}", reply.status, reply.body);
+        assert_eq!(reply.status.to_string(), words.next().unwrap(), "{shown}");
+        for word in words {
+            let (path, wanted) = word.split_once('=').expect(place);
+            let got = match path {
+                "retry_after" => reply.retry_after.map(|time| time.as_secs().into()),
+                _ => path.split('.').try_fold(&reply.body, step).cloned(),
+            };
+            let text =
+                got.as_ref().map(|value| value.as_str().map_or(value.to_string(), Into::into));
+            match wanted.strip_prefix('$') {
+                Some(name) if !self.variables.contains_key(name) => {
+                    self.variables.insert(name.into(), text.expect(&shown));
+                }
+                Some(name) => {
+                    assert_eq!(text.as_ref(), self.variables.get(name), "{path}: {shown}")
+                }
+                None if wanted == "-" => assert_eq!(got, None, "{path}: {shown}"),
+                None if wanted == "*" => assert!(got.is_some(), "{path}: {shown}"),
+                None if wanted.starts_with('~') => {
+                    let part = wanted[1..].replace('_', " ");
+                    assert!(text.expect(&shown).contains(&part), "{path}: {shown}");
+                }
+                None => {
+                    let wanted: Value = serde_json::from_str(&wanted.replace('_', " "))
+                        .or_else(|_| serde_json::from_str(wanted))
+                        .expect(place);
+                    let plain = serde_json::from_str(&word[path.len() + 1..]).ok();
+                    assert!(got == Some(wanted) || got == plain, "{path}: {shown}");
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, word: &str, rest: &str, place: &str) {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let value = |index: usize| self.replace(words[index]);
+        let (name, value) = match word {
+            "wait" => {
+                *self.clock.0.lock().unwrap() += Duration::from_secs(words[0].parse().unwrap());
+                return;
+            }
+            "sent" => (words[1], self.sent(words[0], place)),
+            "no-more" => {
+                assert!(self.sent.lock().unwrap().is_empty(), "{place}");
+                return;
+            }
+            "other" => (words[1], other(&value(0))),
+            "totp" => {
+                let uri = form::unescape(&value(0)).unwrap();
+                let totp = seconder::otp::Totp::from_uri(&uri).unwrap();
+                (words[1], totp.code(self.clock.now().as_secs()).expose().to_owned())
+            }
+            "device" => {
+                let user = value(0).parse().unwrap();
+                let device = self.engine.register_device(user, words[1].parse().unwrap()).unwrap();
+                (words[2], format!("{}:{}", device.device_id, device.secret.expose()))
+            }
+            "answer" => {
+                let answer = self.answer(&value(0), words[1], &value(2));
+                assert_eq!(answer, words[3], "{place}");
+                return;
+            }
+            _ => panic!("{place}: no such word"),
+        };
+        self.variables.insert(name.trim_start_matches('$').into(), value);
+    }
+
+    /// The code of the oldest message that was not looked at.
+    fn sent(&self, part: &str, place: &str) -> String {
+        let mut sent = self.sent.lock().unwrap();
+        assert!(!sent.is_empty(), "{place}: nothing was sent");
+        let message = sent.remove(0);
+        assert!(message.text.contains(&message.code), "{place}: {}", message.text);
+        match part {
+            "code" => message.code,
+            "to" => message.to,
+            "via" => message.via.name().into(),
+            "text" => message.text,
+            _ => panic!("{place}: no such part"),
+        }
+    }
+
+    fn answer(&self, uuid: &str, answer: &str, device: &str) -> String {
+        let device = form::unescape(device).unwrap();
+        let (id, secret) = device.split_once(':').unwrap();
+        let device_id: DeviceId = id.parse().unwrap();
+        let answered = self.engine.answer_approval(&AnswerApproval {
+            uuid: uuid.parse().unwrap(),
+            device_id,
+            device_secret: Secret::new(secret),
+            answer: answer.parse().unwrap(),
+        });
+        match answered {
+            Ok(approval) => approval.status.name().into(),
+            Err(seconder::Error::Refused(refusal)) => refusal.code.unwrap(),
+            Err(other) => other.to_string(),
+        }
+    }
+
+    /// Puts the values of variables in, so that a form carries them.
+    fn replace(&self, text: &str) -> String {
+        let mut parts = text.split('$');
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            let value = self.variables.get(name).unwrap_or_else(|| panic!("no variable ${name}"));
+            out += &form::escape(value);
+            out += rest;
+        }
+        out
+    }
+}
+
+fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        _ => value.get(key),
+    }
+}
+
+/// Another code of the same length.
+fn other(code: &str) -> String {
+    let last = code.bytes().last().unwrap() - b'0';
+    format!("{}{}", &code[..code.len() - 1], (last + 1) % 10)
+}
+
+/// Every file of cases, by name.
+pub fn cases() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = [folder.join("tests"), folder.join("../tests")].into_iter();
+    let folder = folder.map(|folder| folder.join("vectors/calls")).find(|f| f.is_dir()).unwrap();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut cases: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    cases.sort();
+    assert!(!cases.is_empty());
+    cases
+}

@@ -1,0 +1,271 @@
+//! Every face shows every call, with every parameter. What a call takes is asked of serde, so no
+//! face and no document can forget a field.
+
+use seconder::calls::*;
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor, value::Error};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// A call as its declaration has it.
+struct Declared {
+    route: &'static Route,
+    fields: &'static [&'static str],
+}
+
+/// Every call; [`every_call_is_compared`] holds it equal to [`ROUTES`].
+fn calls() -> Vec<Declared> {
+    vec![
+        declared::<CreateUser>(),
+        declared::<RequestSms>(),
+        declared::<RequestCall>(),
+        declared::<Verify>(),
+        declared::<DeleteUser>(),
+        declared::<RegisterActivity>(),
+        declared::<AppDetails>(),
+        declared::<UserStatus>(),
+        declared::<AppStats>(),
+        declared::<StartPhoneVerification>(),
+        declared::<PhoneInfo>(),
+        declared::<CreateApproval>(),
+        declared::<CheckApproval>(),
+        declared::<CheckPhoneVerification>(),
+        declared::<EnrolAuthenticator>(),
+    ]
+}
+
+/// The section of the interface document that no call of its practice has.
+const PRACTICE: &str = "practice";
+/// How many calls the interface document has; the others are of its practice.
+const IN_DOCUMENT: usize = 13;
+
+#[test]
+fn every_call_is_compared() {
+    let compared: Vec<&Route> = calls().iter().map(|call| call.route).collect();
+    assert_eq!(compared, ROUTES, "tests/faces.rs: list every call in calls(), in ROUTES' order");
+}
+
+#[test]
+fn the_c_header_shows_every_parameter() {
+    let Some(header) = landed("include/seconder.h") else { return };
+    let shown = calls().into_iter().map(|call| {
+        let name = call.route.name;
+        (call, c_parameters(&header, name).ok_or(format!("has no `seconder_{name}(`")))
+    });
+    compare("include/seconder.h", "src/capi", shown);
+}
+
+#[test]
+fn python_shows_every_parameter() {
+    let Some(module) = landed("bindings/python/seconder/service.py") else { return };
+    let shown = calls().into_iter().map(|call| {
+        let name = call.route.name;
+        (call, python_parameters(&module, name).ok_or(format!("has no `def {name}(`")))
+    });
+    compare("bindings/python/seconder/service.py", "the class Service", shown);
+}
+
+#[test]
+fn the_list_of_calls_is_up_to_date() {
+    assert!(
+        read("docs/interface.md") == interface(),
+        "docs/interface.md:1: is not what the calls say. Write it anew with \
+         `cargo test --test faces -- --ignored write_interface`"
+    );
+}
+
+#[test]
+#[ignore = "writes docs/interface.md"]
+fn write_interface() {
+    let path = root().join("docs/interface.md");
+    fs::write(&path, interface()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+}
+
+#[test]
+fn parameters_are_found_in_c_and_python() {
+    let header = "struct seconder_f_options {\n    /* One; two. */\n    bool force;\n    const struct \
+        seconder_logo *logos;\n    size_t logos_count;\n};\nSECONDER_MUST_USE seconder_status \
+        seconder_f(const struct seconder_service *service,\n uint64_t svc_id, const struct \
+        seconder_f_options *options, size_t options_size, struct seconder_error **error);";
+    let found = c_parameters(header, "f").unwrap_or_default();
+    assert_eq!(found, names(&["force", "logos", "svc_id"]));
+    let stub = "    def f(\n        self,\n        type: Literal[\"a\", \"b\"],\n        *,\n        \
+        data: Mapping[str, Any] | None = None,\n    ) -> Done:\n    def g(self, x=(1, 2)): pass";
+    assert_eq!(python_parameters(stub, "f").unwrap_or_default(), names(&["type", "data"]));
+    assert_eq!(python_parameters(stub, "g").unwrap_or_default(), names(&["x"]));
+    assert_eq!(python_parameters(stub, "h"), None);
+}
+
+/// Complains of parameters that a face lacks or has too many.
+fn compare(
+    file: &str,
+    place: &str,
+    shown: impl Iterator<Item = (Declared, Result<BTreeSet<String>, String>)>,
+) {
+    let complaint = |(call, shown): (Declared, Result<BTreeSet<String>, String>)| {
+        let shown = match shown {
+            Ok(shown) => shown,
+            Err(missing) => return Some(format!("{file}:1: {missing}: add it in {place}")),
+        };
+        let wanted = names(&flat(&call).collect::<Vec<_>>());
+        let tell = |what: &str, names: Vec<&String>| match names.is_empty() {
+            true => String::new(),
+            false => format!(" {what} {names:?}"),
+        };
+        (shown != wanted).then(|| {
+            format!(
+                "{file}:1: `{}`{}{}: make it agree in {place}",
+                call.route.name,
+                tell("lacks", wanted.difference(&shown).collect()),
+                tell("has what the call has not:", shown.difference(&wanted).collect()),
+            )
+        })
+    };
+    let complaints: Vec<String> = shown.filter_map(complaint).collect();
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+/// What stands between the service and the error, and in the options. A list is a pointer and a
+/// count, which are one parameter.
+fn c_parameters(header: &str, name: &str) -> Option<BTreeSet<String>> {
+    let header = without_comments(header);
+    let (_, rest) = header.split_once(&format!("seconder_{name}("))?;
+    let (arguments, _) = rest.split_once(");")?;
+    let options = header
+        .split_once(&format!("struct seconder_{name}_options {{"))
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .map_or("", |(fields, _)| fields);
+    let last_word = |part: &str| {
+        let word = part.trim().rsplit([' ', '*', '\n']).next().unwrap_or_default();
+        word.to_owned()
+    };
+    let all: BTreeSet<String> =
+        arguments.split(',').chain(options.split(';')).map(last_word).collect();
+    let ours = ["", "service", "options", "options_size", "out", "error"];
+    let is_count = |name: &str| name.strip_suffix("_count").is_some_and(|list| all.contains(list));
+    let is_parameter = |name: &&String| !ours.contains(&name.as_str()) && !is_count(name);
+    Some(all.iter().filter(is_parameter).cloned().collect())
+}
+
+fn without_comments(header: &str) -> String {
+    let mut parts = header.split("/*");
+    let code = parts.next().unwrap_or_default().to_owned();
+    parts.fold(code, |code, part| code + part.split_once("*/").map_or("", |(_, rest)| rest))
+}
+
+/// The parameters of `def name(self, …)`, without what they are annotated with.
+fn python_parameters(module: &str, name: &str) -> Option<BTreeSet<String>> {
+    let (_, rest) = module.split_once(&format!("def {name}("))?;
+    let (mut depth, mut parameters) = (0, vec![String::new()]);
+    for c in rest.chars() {
+        match c {
+            ')' if depth == 0 => break,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => parameters.push(String::new()),
+            _ => {}
+        }
+        if let Some(last) = parameters.last_mut() {
+            last.push(c);
+        }
+    }
+    let name = |part: &String| {
+        let part = part.trim_matches([',', ' ', '\n']);
+        part.split([':', '=']).next().unwrap_or_default().trim().to_owned()
+    };
+    let ours = ["", "self", "*", "/"];
+    Some(parameters.iter().map(name).filter(|name| !ours.contains(&name.as_str())).collect())
+}
+
+/// The table of every call.
+fn interface() -> String {
+    let mut text = String::from(
+        "# The interface\n\n\
+         Every call, as the files in `src/calls/` declare it. The names are those on the wire; C and\n\
+         Python take the same, with `user[email]` as `email`. A section is one of the interface\n\
+         specification; a call of its practice is one that services answer though it does not list it.\n\n\
+         This file is written by `cargo test --test faces -- --ignored write_interface`.\n\n\
+         | call | method | path | parameters | section |\n|---|---|---|---|---|\n",
+    );
+    for (number, call) in (1..).zip(calls()) {
+        let section = match number <= IN_DOCUMENT {
+            true => format!("4.{number}"),
+            false => PRACTICE.to_owned(),
+        };
+        let parameters: Vec<String> = on_the_wire(&call).map(|name| format!("`{name}`")).collect();
+        let Route { name, method, path } = call.route;
+        let parameters = parameters.join(", ");
+        text += &format!("| `{name}` | {method} | `{path}` | {parameters} | {section} |\n");
+    }
+    text
+}
+
+fn on_the_wire(call: &Declared) -> impl Iterator<Item = String> {
+    call.fields.iter().flat_map(|field| match *field {
+        "user" => fields::<NewUser>().iter().map(|inner| format!("user[{inner}]")).collect(),
+        other => vec![other.to_owned()],
+    })
+}
+
+/// The fields as a face shows them: those of `user` are parameters of their own.
+fn flat(call: &Declared) -> impl Iterator<Item = &'static str> {
+    call.fields
+        .iter()
+        .flat_map(|field| match field {
+            &"user" => fields::<NewUser>(),
+            other => std::slice::from_ref(other),
+        })
+        .copied()
+}
+
+fn declared<C: Call>() -> Declared {
+    Declared { route: &C::ROUTE, fields: fields::<C>() }
+}
+
+/// The fields of a struct, as serde knows them.
+fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+    struct Ask<'a>(&'a mut &'static [&'static str]);
+    impl<'de> Deserializer<'de> for Ask<'_> {
+        type Error = Error;
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, Error> {
+            *self.0 = fields;
+            Err(Error::custom("only asking"))
+        }
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+            Err(Error::custom("a call is a struct"))
+        }
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+    let mut found: &'static [&'static str] = &[];
+    drop(T::deserialize(Ask(&mut found)));
+    found
+}
+
+fn names(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// A face that is on its way; nothing is compared before its file exists.
+fn landed(path: &str) -> Option<String> {
+    let text = fs::read_to_string(root().join(path)).ok();
+    if text.is_none() {
+        println!("{path}:1: is not there yet, so nothing was compared");
+    }
+    text
+}

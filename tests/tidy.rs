@@ -1,0 +1,293 @@
+//! Style as a test. Every complaint names a file, a line and what to do instead.
+
+#[path = "tidy/rules.rs"]
+mod rules;
+#[path = "tidy/source.rs"]
+mod source;
+
+use rules::*;
+use source::{Source, files, read, root, sources};
+use std::fs;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+#[test]
+fn files_begin_by_saying_what_they_are() {
+    let bad = |file: &Source| (!file.text.starts_with("//! ")).then(|| file.path.clone());
+    complain(sources().iter().filter_map(bad).map(|path| {
+        format!("{path}:1: begin the file with `//!` and a sentence that says what it is")
+    }));
+}
+
+#[test]
+fn files_are_short() {
+    let long = |file: &&Source| file.text.lines().count() > FILE_LINES;
+    complain(sources().iter().filter(long).map(|file| {
+        format!(
+            "{}:{FILE_LINES}: has more lines than that: split it by what it is about",
+            file.path
+        )
+    }));
+}
+
+#[test]
+fn functions_are_short() {
+    complain(sources().iter().filter(|file| !file.test).flat_map(|file| {
+        let mut found = Functions(Vec::new());
+        found.visit_file(&file.syntax());
+        found.0.into_iter().filter(|(_, _, lines)| *lines > FUNCTION_LINES).map(
+            |(name, line, lines)| {
+                format!(
+                    "{}:{line}: `{name}` has {lines} lines, and {FUNCTION_LINES} are the most: \
+                     give its parts names of their own",
+                    file.path
+                )
+            },
+        )
+    }));
+}
+
+#[test]
+fn a_call_has_a_file_that_begins_with_its_route() {
+    let mut complaints = Vec::new();
+    let mut routes: Vec<String> = seconder::calls::ROUTES
+        .iter()
+        .map(|route| format!("//! `{} {}`", route.method, route.path))
+        .collect();
+    for file in sources().iter().filter(|file| file.path.starts_with("src/calls/")) {
+        let declared = file.text.matches("\nimpl Call for ").count();
+        let first = file.text.lines().next().unwrap_or_default();
+        match (declared, routes.iter().position(|route| route == first)) {
+            (0, None) => {}
+            (1, Some(found)) => drop(routes.remove(found)),
+            (0 | 1, _) => complaints.push(format!(
+                "{}:1: the line must be the route of the call that the file declares, \
+                 //! `METHOD /path`, as in its `Route::get` or `Route::post`",
+                file.path
+            )),
+            _ => complaints.push(format!("{}:1: one file declares one call: split it", file.path)),
+        }
+    }
+    complaints.extend(
+        routes.iter().map(|route| format!("src/calls.rs:1: no file in src/calls/ begins {route}")),
+    );
+    complain(complaints);
+}
+
+#[test]
+fn what_is_banned_is_not_called() {
+    let mut complaints = Vec::new();
+    for file in sources().iter().filter(|file| !file.test || file.path.starts_with("tests/")) {
+        let tokens = file.tokens();
+        for ban in BANS.iter().filter(|ban| file.is_in(ban.scope) && !file.is_in(ban.except)) {
+            let calls = tokens.windows(ban.call.len()).filter(|window| {
+                window.iter().zip(ban.call).all(|(token, wanted)| token.text == *wanted)
+            });
+            complaints.extend(calls.map(|call| {
+                let name = ban.call.concat();
+                format!("{}:{}: `{name}` is banned: {}", file.path, call[0].line, ban.instead)
+            }));
+        }
+    }
+    complain(complaints);
+}
+
+#[test]
+fn layers_know_only_what_they_may() {
+    let mut complaints = Vec::new();
+    for file in sources().iter().filter(|file| !file.test) {
+        let layers = LAYERS.iter().filter(|l| file.is_in(l.files) && !file.is_in(l.except_files));
+        let paths = file.paths();
+        for layer in layers {
+            let bad = paths.iter().filter(|(path, _)| layer.forbids(path));
+            complaints.extend(
+                bad.map(|(path, line)| {
+                    format!("{}:{line}: names {path}: {}", file.path, layer.why)
+                }),
+            );
+        }
+    }
+    complain(complaints);
+}
+
+#[test]
+fn secrets_do_not_derive_debug() {
+    complain(sources().iter().filter(|file| !file.test).flat_map(|file| {
+        let mut found = ShownSecrets(Vec::new());
+        found.visit_file(&file.syntax());
+        found.0.into_iter().map(|(name, line)| {
+            format!(
+                "{}:{line}: derive(Debug) shows `{name}`: make the field a Secret, or write Debug \
+                 by hand without it",
+                file.path
+            )
+        })
+    }));
+}
+
+#[test]
+fn every_crate_asks_for_documented_items_and_safe_code() {
+    let workspace = read("Cargo.toml");
+    let mut complaints = Vec::new();
+    for lint in ["missing_docs = \"warn\"", "unsafe_code = \"deny\"", "unwrap_used = \"warn\""] {
+        if !workspace.contains(lint) {
+            complaints.push(format!("Cargo.toml:1: [workspace.lints] must have {lint}"));
+        }
+    }
+    for member in ["Cargo.toml", "server/Cargo.toml", "bindings/python/Cargo.toml"] {
+        let text = read(member);
+        let own = text.contains("[lints.rust]") && text.contains("missing_docs = \"warn\"");
+        if !own && !text.contains("[lints]\nworkspace = true") {
+            complaints.push(format!("{member}:1: add `[lints]` with `workspace = true`"));
+        }
+    }
+    complain(complaints);
+}
+
+#[test]
+fn a_login_process_loads_no_runtime_and_no_signal_handler() {
+    let lock = read("Cargo.lock");
+    let packages: Vec<(&str, Vec<&str>)> = lock.split("[[package]]").skip(1).map(package).collect();
+    let mut reached = vec!["seconder"];
+    let mut next = 0;
+    while next < reached.len() {
+        let needs = packages.iter().filter(|(name, _)| *name == reached[next]);
+        let new: Vec<&str> = needs.flat_map(|(_, needs)| needs.clone()).collect();
+        reached.extend(new.into_iter().filter(|name| !reached.contains(name)).collect::<Vec<_>>());
+        next += 1;
+    }
+    let banned = ["tokio", "async-std", "smol", "mio", "signal-hook", "ctrlc", "rayon"];
+    complain(banned.into_iter().filter(|name| reached.contains(name)).map(|name| {
+        format!(
+            "Cargo.toml:1: the library depends on {name}, which brings threads, a runtime or \
+             signal handlers: keep it to server/"
+        )
+    }));
+}
+
+#[test]
+fn nothing_names_a_place_on_one_machine() {
+    let places = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+    let mut complaints = Vec::new();
+    for path in files(root(), "") {
+        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            for place in places.iter().filter(|place| line.contains(**place)) {
+                let number = number + 1;
+                complaints.push(format!("{path}:{number}: names {place}: use a relative path"));
+            }
+        }
+    }
+    complain(complaints);
+}
+
+#[test]
+fn paths_are_seen_however_they_are_written() {
+    let text = "use crate::{calls, wire::{self, form::escape as e}}; fn f() { super::x::Y::new() }
+        #[cfg(test)] mod tests { use std::net::TcpStream; } m! { std::time::Instant }";
+    let file = Source { path: "src/wire/json.rs".into(), text: text.into(), test: false };
+    let found: Vec<String> = file.paths().into_iter().map(|(path, _)| path).collect();
+    for wanted in
+        ["crate::calls", "crate::wire", "crate::wire::form::escape", "crate::wire::x::Y::new"]
+    {
+        assert!(found.iter().any(|path| path == wanted), "{wanted} in {found:?}");
+    }
+    assert!(found.iter().any(|path| path == "std::time::Instant"), "{found:?}");
+    assert!(!found.iter().any(|path| path.starts_with("std::net")), "{found:?}");
+}
+
+#[test]
+fn a_layer_forbids_modules_that_lead_to_what_it_forbids() {
+    let layer = &LAYERS[0];
+    for bad in ["std::net::TcpStream", "std::time", "std::time::*", "ureq::get", "crate::remote"] {
+        assert!(layer.forbids(bad), "{bad}");
+    }
+    for fine in ["std::net::IpAddr", "std::time::Duration", "std::fmt", "ureqs::x", "Instant"] {
+        assert!(!layer.forbids(fine), "{fine}");
+    }
+}
+
+/// The functions of a file outside its tests, with their first line and their length.
+struct Functions(Vec<(String, usize, usize)>);
+
+impl Functions {
+    fn add(&mut self, name: &syn::Ident, whole: &impl Spanned) {
+        let (start, end) = (name.span().start().line, whole.span().end().line);
+        self.0.push((name.to_string(), start, end - start + 1));
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_for_tests(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.add(&item.sig.ident, item);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.add(&item.sig.ident, item);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        self.add(&item.sig.ident, item);
+        visit::visit_trait_item_fn(self, item);
+    }
+}
+
+/// Fields that hold a secret as plain text in a struct that derives `Debug`.
+struct ShownSecrets(Vec<(String, usize)>);
+
+impl<'ast> Visit<'ast> for ShownSecrets {
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        let derives_debug = item.attrs.iter().any(|attribute| {
+            matches!(&attribute.meta, syn::Meta::List(list)
+                if list.path.is_ident("derive") && list.tokens.to_string().contains("Debug"))
+        });
+        for field in item.fields.iter().filter(|_| derives_debug) {
+            let Some(name) = &field.ident else { continue };
+            let text = name.to_string();
+            let excused = NO_SECRET.contains(&(item.ident.to_string().as_str(), text.as_str()));
+            if SECRET_FIELDS.contains(&text.as_str()) && !excused && !is_hidden(&field.ty) {
+                self.0.push((format!("{}.{text}", item.ident), name.span().start().line));
+            }
+        }
+    }
+}
+
+fn is_hidden(kind: &syn::Type) -> bool {
+    struct Names(bool);
+    impl<'ast> Visit<'ast> for Names {
+        fn visit_ident(&mut self, name: &'ast syn::Ident) {
+            self.0 |= HIDDEN_TYPES.iter().any(|hidden| name == hidden);
+        }
+    }
+    let mut names = Names(false);
+    names.visit_type(kind);
+    names.0
+}
+
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        matches!(&attribute.meta, syn::Meta::List(list)
+            if list.path.is_ident("cfg") && list.tokens.to_string() == "test")
+    })
+}
+
+/// The name of a package of the lock file, and the names of what it needs.
+fn package(text: &str) -> (&str, Vec<&str>) {
+    let (head, needs) = text.split_once("dependencies = [").unwrap_or((text, ""));
+    let name = head.split('"').nth(1).unwrap_or_default();
+    let needs = needs.lines().take_while(|line| !line.starts_with(']'));
+    (name, needs.filter_map(|line| line.split(['"', ' ']).find(|word| !word.is_empty())).collect())
+}
+
+fn complain(complaints: impl IntoIterator<Item = String>) {
+    let complaints: Vec<String> = complaints.into_iter().collect();
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}

@@ -1,0 +1,169 @@
+//! What the project holds itself to, as lists.
+
+pub(crate) const FUNCTION_LINES: usize = 70;
+pub(crate) const FILE_LINES: usize = 450;
+
+/// A call that is banned in `scope`, but for the places in `except`, and what stands in for it.
+pub(crate) struct Ban {
+    pub(crate) call: &'static [&'static str],
+    pub(crate) scope: &'static [&'static str],
+    pub(crate) except: &'static [&'static str],
+    pub(crate) instead: &'static str,
+}
+
+pub(crate) const CODE: &[&str] = &["src/", "server/src/", "bindings/"];
+pub(crate) const LIBRARY: &[&str] = &["src/", "bindings/"];
+
+#[rustfmt::skip]
+pub(crate) const BANS: &[Ban] = &[
+    Ban { call: &["SystemTime", "::", "now"], scope: CODE, except: &[],
+          instead: "time is given: ask the engine's Clock" },
+    Ban { call: &["Instant", "::", "now"], scope: LIBRARY, except: &["src/remote"],
+          instead: "time is given: take the deadline, or ask the engine's Clock" },
+    Ban { call: &["env", "::", "var"], scope: LIBRARY, except: &[],
+          instead: "a login process's environment decides nothing: take a setting" },
+    Ban { call: &["env", "::", "var_os"], scope: LIBRARY, except: &[],
+          instead: "a login process's environment decides nothing: take a setting" },
+    Ban { call: &["env", "::", "vars"], scope: LIBRARY, except: &[],
+          instead: "a login process's environment decides nothing: take a setting" },
+    Ban { call: &["env", "::", "set_var"], scope: CODE, except: &[],
+          instead: "the environment belongs to the process: take a setting" },
+    Ban { call: &["thread", "::", "spawn"], scope: LIBRARY, except: &[],
+          instead: "what a login process loads starts no thread: do it in the caller's call" },
+    Ban { call: &["thread", "::", "Builder"], scope: LIBRARY, except: &[],
+          instead: "what a login process loads starts no thread: do it in the caller's call" },
+    Ban { call: &["process", "::", "exit"], scope: LIBRARY, except: &[],
+          instead: "the process is the caller's: return an Error" },
+    Ban { call: &["process", "::", "abort"], scope: LIBRARY, except: &[],
+          instead: "the process is the caller's: return an Error" },
+    Ban { call: &[".", "unwrap", "("], scope: CODE, except: &[],
+          instead: "return an Error, with `?` or `ok_or_else`" },
+    Ban { call: &[".", "expect", "("], scope: CODE, except: &[],
+          instead: "return an Error, with `?` or `ok_or_else`" },
+    Ban { call: &["todo", "!"], scope: CODE, except: &[],
+          instead: "do it, or leave the feature out" },
+    Ban { call: &["unimplemented", "!"], scope: CODE, except: &[],
+          instead: "do it, or leave the feature out" },
+    Ban { call: &["dbg", "!"], scope: CODE, except: &[],
+          instead: "remove it" },
+    Ban { call: &["println", "!"], scope: LIBRARY, except: &[],
+          instead: "a library does not print: return it" },
+    Ban { call: &["eprintln", "!"], scope: LIBRARY, except: &[],
+          instead: "a library does not print: return it" },
+    Ban { call: &["unsafe"], scope: &["src/", "server/", "tests/", "examples/", "build.rs"],
+          except: &["src/capi"],
+          instead: "`unsafe` belongs to src/capi and bindings/: move it there or do without" },
+];
+
+/// Paths that a layer does not name, whichever way they are imported.
+pub(crate) struct Layer {
+    pub(crate) files: &'static [&'static str],
+    pub(crate) except_files: &'static [&'static str],
+    pub(crate) banned: &'static [&'static str],
+    pub(crate) allowed: &'static [&'static str],
+    pub(crate) why: &'static str,
+}
+
+pub(crate) const LAYERS: &[Layer] = &[
+    Layer {
+        files: &["src/calls", "src/model", "src/wire", "src/callback", "src/otp.rs"],
+        except_files: &[],
+        banned: &[
+            "std::net",
+            "std::os",
+            "std::fs",
+            "std::env",
+            "std::thread",
+            "std::process",
+            "std::time::SystemTime",
+            "std::time::Instant",
+            "ureq",
+            "rusqlite",
+            "getrandom",
+            "uuid",
+            "crate::engine",
+            "crate::remote",
+            "crate::service",
+            "crate::capi",
+        ],
+        allowed: &["std::net::IpAddr", "std::net::Ipv4Addr", "std::net::Ipv6Addr"],
+        why: "what says how a call looks opens no socket, reads no clock and draws no randomness: \
+              take the value as an argument",
+    },
+    Layer {
+        files: &["src/wire"],
+        except_files: &[],
+        banned: &["crate::calls", "crate::callback"],
+        allowed: &[],
+        why: "wire/ knows no call: move what knows it to calls/",
+    },
+    Layer {
+        files: &["src/calls"],
+        except_files: &["src/calls.rs", "src/calls/route.rs"],
+        banned: &["crate::wire::Format", "crate::wire::form"],
+        allowed: &[],
+        why: "a call knows no format: its path is Route's matter, its body is calls.rs's",
+    },
+    Layer {
+        files: &["src/calls"],
+        except_files: &[],
+        banned: &["crate::wire::json", "crate::wire::xml"],
+        allowed: &[],
+        why: "a call knows no format: go through wire::Format in calls.rs",
+    },
+    Layer {
+        files: &["src/engine"],
+        except_files: &[],
+        banned: &[
+            "ureq",
+            "http",
+            "httpdate",
+            "axum",
+            "std::net::TcpStream",
+            "std::net::TcpListener",
+            "std::net::UdpSocket",
+            "crate::remote",
+            "crate::wire::Format",
+            "crate::wire::json",
+            "crate::wire::xml",
+        ],
+        allowed: &[],
+        why: "engine/ knows no HTTP: what must be sent is a value given to the one who sends",
+    },
+    Layer {
+        files: &["src/engine/store"],
+        except_files: &[],
+        banned: &["crate::calls", "crate::wire"],
+        allowed: &[],
+        why: "store/ knows no call: it takes and gives its own values",
+    },
+    Layer {
+        files: &["src/capi", "server/", "bindings/"],
+        except_files: &[],
+        banned: &["rusqlite", "ureq", "totp_rs"],
+        allowed: &[],
+        why: "a face knows the calls alone: use seconder's own functions",
+    },
+];
+
+/// Fields that must not show, and the types that hide themselves.
+pub(crate) const SECRET_FIELDS: &[&str] =
+    &["secret", "device_secret", "api_key", "token", "code", "password"];
+pub(crate) const HIDDEN_TYPES: &[&str] = &["Secret", "Token", "VerificationCode"];
+/// A refusal's `code` is the service's error code.
+pub(crate) const NO_SECRET: &[(&str, &str)] = &[("Refusal", "code")];
+
+impl Layer {
+    /// A module that holds something banned is banned too: behind it, the ban could not be seen.
+    pub(crate) fn forbids(&self, path: &str) -> bool {
+        if !path.contains("::") {
+            return false;
+        }
+        let path = path.strip_suffix("::*").unwrap_or(path);
+        let within = |outer: &str, inner: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        self.banned.iter().any(|banned| within(banned, path) || within(path, banned))
+            && !self.allowed.iter().any(|allowed| within(allowed, path))
+    }
+}
