@@ -37,7 +37,7 @@ impl World {
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
-            .api_key("a key for tests")
+            .api_key("key-for-tests")
             .application_name("Test")
             .clock(clock.clone())
             .deliver(move |message: &Message| {
