@@ -27,8 +27,12 @@ impl Post for PostOverHttp {
     }
 }
 
-/// Checks that callbacks may be posted to a URL.
+/// Checks that callbacks may be posted to a URL. Their signature is over a URL without parameters
+/// (interface 5.5), so it must have none.
 pub(crate) fn check_callback_url(url: &str) -> Result<()> {
+    if url.contains('?') {
+        return Err(Error::invalid("callback_url", "must not have a query"));
+    }
     address::check("callback_url", url, true).map(drop)
 }
 
@@ -78,9 +82,9 @@ mod tests {
     #[test]
     fn posts_json_with_the_headers_given() {
         let server = Loopback::start(|_| ok("taken"));
-        post(&server.url("/callback?from=2fa")).unwrap();
+        post(&server.url("/callback")).unwrap();
         let asked = server.asked();
-        assert!(asked.starts_with("POST /callback?from=2fa HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.starts_with("POST /callback HTTP/1.1\r\n"), "{asked}");
         assert!(asked.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{asked}");
         assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
         assert!(asked.ends_with("\r\n\r\n{\"status\":\"approved\"}"), "{asked}");
