@@ -1,6 +1,7 @@
 //! The client of a service elsewhere.
 
 mod address;
+#[cfg(feature = "engine")]
 mod callback;
 mod connect;
 mod explain;
@@ -9,7 +10,8 @@ mod loopback;
 mod reply;
 mod trust;
 
-pub(crate) use callback::{PostOverHttp, check_callback_url};
+#[cfg(feature = "engine")]
+pub(crate) use callback::Callbacks;
 
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;

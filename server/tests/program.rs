@@ -1,5 +1,7 @@
 //! The program itself, as an operator runs it.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 use seconder::callback::{Received, verify};
 use seconder::calls::ApprovalStatus;
 use seconder::model::Secret;

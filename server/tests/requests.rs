@@ -81,12 +81,22 @@ fn the_key_is_a_header_or_as_older_clients_send_it() {
         (Some("wrong"), DETAILS),
         (None, "/protected/json/app/details?api_key=wrong"),
         (Some("wrong"), older.as_str()),
+        (Some(common::KEY), older.as_str()),
         (None, "/protected/json/verify/1234567/1"),
         (Some("wrong"), "/push/json/approval_requests/0a1b2c3d-0000-4000-8000-0123456789ab"),
     ] {
         let asked = world.ask_as(key, "GET", path, None);
         assert_eq!((asked.status, &asked.body["error_code"]), (401, &json!("60001")), "{path}");
     }
+}
+
+#[test]
+fn two_keys_are_none() {
+    let world = World::start();
+    let twice = format!("X-Svc-API-Key: {}\r\nX-Svc-API-Key: wrong\r\n", common::KEY);
+    let head = "Host: localhost\r\nConnection: close\r\n";
+    let asked = world.send(&format!("GET {DETAILS} HTTP/1.1\r\n{head}{twice}\r\n"));
+    assert_eq!((asked.status, &asked.body["error_code"]), (401, &json!("60001")));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Certificates that the client must not believe, and what it says of them.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 mod common;
 
 use common::{KEY, World};
@@ -9,6 +11,7 @@ use seconder_server::{Server, Tls};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn params() -> CertificateParams {
@@ -101,4 +104,30 @@ fn a_name_that_nobody_has_is_told() {
     let error = details("https://2fa.invalid", Some(&world.ca_file())).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
     assert!(error.to_string().contains("2fa.invalid"), "{error}");
+}
+
+#[test]
+fn the_environment_decides_nothing() {
+    let world = World::start();
+    let proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "asked_in_that_environment"])
+        .envs(proxies.map(|name| (name, "http://127.0.0.1:9")))
+        .env("SSL_CERT_FILE", world.ca_file())
+        .env("SSL_CERT_DIR", world.folder.path())
+        .env("SECONDER_TEST_URL", world.server.url())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+}
+
+/// The other half of the test above, in a process of its own; alone it does nothing.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the environment is what is tested")]
+fn asked_in_that_environment() {
+    let Ok(url) = std::env::var("SECONDER_TEST_URL") else { return };
+    let ca_file = std::env::var("SSL_CERT_FILE").unwrap();
+    details(&url, Some(Path::new(&ca_file))).unwrap();
+    is_refused(details(&url, None), "setting ca_file");
 }

@@ -1,18 +1,21 @@
 //! A service on this machine, and a client that asks it whatever it likes.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use seconder::engine::{Engine, Message};
 use seconder::{Service, Settings};
 use seconder_server::{Server, Tls};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
-use ureq::Agent;
-use ureq::http::{Response, header};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 pub(crate) const KEY: &str = "a-key-for-tests";
 
@@ -72,53 +75,62 @@ impl World {
         path: &str,
         body: Option<(&str, &str)>,
     ) -> Asked {
-        let url = format!("{}{path}", self.server.url());
-        let mut request = ureq::http::Request::builder().method(method).uri(url);
-        if let Some(key) = key {
-            request = request.header("X-Svc-API-Key", key);
-        }
-        let agent = agent(&self.ca_file());
-        Asked::read(match body {
-            None => agent.run(request.body(()).unwrap()),
-            Some((media_type, body)) => {
-                let request = request.header(header::CONTENT_TYPE, media_type);
-                agent.run(request.body(body).unwrap())
-            }
-        })
+        let key = key.map(|key| format!("X-Svc-API-Key: {key}\r\n")).unwrap_or_default();
+        let (media_type, body) = body.unwrap_or_default();
+        let about = match media_type {
+            "" => String::new(),
+            _ => format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len()),
+        };
+        self.send(&format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{key}{about}\r\n{body}"
+        ))
+    }
+
+    /// Sends a request byte by byte as it is given; it must ask that the connection be closed.
+    pub(crate) fn send(&self, request: &str) -> Asked {
+        let mut stream = self.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        Asked::read(&String::from_utf8(got).unwrap())
+    }
+
+    fn connect(&self) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut roots = RootCertStore::empty();
+        let pem = self.server.certificate_pem().as_bytes();
+        roots.add(CertificateDer::from_pem_slice(pem).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = "localhost".try_into().unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let socket = TcpStream::connect(self.server.addr()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        StreamOwned::new(connection, socket)
     }
 }
 
 /// What came back.
 pub(crate) struct Asked {
     pub(crate) status: u16,
-    pub(crate) response: Response<()>,
     pub(crate) body: Value,
+    head: String,
 }
 
 impl Asked {
-    fn read(response: Result<Response<ureq::Body>, ureq::Error>) -> Asked {
-        let (head, mut body) = response.unwrap().into_parts();
-        let text = body.read_to_string().unwrap();
-        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Asked { status: head.status.as_u16(), response: Response::from_parts(head, ()), body }
+    fn read(text: &str) -> Asked {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = serde_json::from_str(body).unwrap_or(Value::Null);
+        Asked { status, body, head: head.to_owned() }
     }
 
+    /// The value of a header; empty when there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
     }
-}
-
-fn agent(ca_file: &Path) -> Agent {
-    let pem = std::fs::read(ca_file).unwrap();
-    let roots = RootCerts::new_with_certs(&[Certificate::from_pem(&pem).unwrap()]);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider);
-    Agent::config_builder()
-        .tls_config(tls.build())
-        .proxy(None)
-        .allow_non_standard_methods(true)
-        .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(20)))
-        .build()
-        .into()
 }
