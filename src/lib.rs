@@ -2,6 +2,8 @@
 
 pub mod callback;
 pub mod calls;
+#[cfg(feature = "capi")]
+pub mod capi;
 #[cfg(feature = "engine")]
 pub mod engine;
 mod error;

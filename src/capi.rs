@@ -1,0 +1,24 @@
+//! The C interface. `include/seconder.h` is written from these files, their documentation included.
+//!
+//! A function here takes C's arguments apart, makes the call of [`crate::calls`] out of them and
+//! leaves the rest to the library. [`border`] has what all of them share: one wrapper that catches
+//! panics and reports errors, and the one way in for each kind of argument.
+
+#![allow(unsafe_code, reason = "C promises by its header what Rust's types cannot say")]
+#![allow(non_camel_case_types, reason = "types have the names that C programs know them by")]
+#![allow(clippy::missing_safety_doc, reason = "the header says once what it asks of every caller")]
+#![allow(clippy::too_many_arguments, reason = "the interface's parameters, options and ways out")]
+
+pub mod application;
+pub mod approvals;
+mod border;
+pub mod callback;
+pub mod checks;
+pub mod codes;
+pub mod deliver;
+pub mod devices;
+pub mod error;
+pub mod open;
+pub mod phones;
+pub mod status;
+pub mod users;

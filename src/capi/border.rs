@@ -1,0 +1,337 @@
+//! What every function of the C interface shares: one wrapper, and one way in and out for each kind
+//! of argument.
+
+use super::error::seconder_error;
+use super::status::{SECONDER_OK, seconder_status};
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+use std::ffi::{CStr, c_char};
+use std::mem::{self, MaybeUninit};
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::str::FromStr;
+use zeroize::Zeroizing;
+
+/// The result of what runs inside the wrapper.
+pub(super) type Outcome<T> = Result<T, Box<seconder_error>>;
+
+/// Runs a call that gives nothing back. No panic leaves it, and every failure becomes an error.
+///
+/// # Safety
+/// `error` is NULL or can be written to.
+pub(super) unsafe fn run(
+    error: *mut *mut seconder_error,
+    work: impl FnOnce() -> Outcome<()>,
+) -> seconder_status {
+    // SAFETY: promised by the caller.
+    unsafe { clear(error) };
+    let failed = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => return SECONDER_OK,
+        Ok(Err(failed)) => failed,
+        Err(_) => Error::Internal { message: "a panic was caught".into() }.into(),
+    };
+    let status = failed.status;
+    if !error.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { error.write(Box::into_raw(failed)) };
+    }
+    status
+}
+
+/// Runs a call that gives a handle back, which must be asked for.
+///
+/// # Safety
+/// `out` and `error` are NULL or can be written to.
+pub(super) unsafe fn give<T>(
+    out: *mut *mut T,
+    error: *mut *mut seconder_error,
+    work: impl FnOnce() -> Outcome<T>,
+) -> seconder_status {
+    let wanted = || match out.is_null() {
+        true => Err(null("out")),
+        false => work(),
+    };
+    // SAFETY: promised by the caller.
+    unsafe { offer(out, error, wanted) }
+}
+
+/// Runs a call whose handle the caller may do without.
+///
+/// # Safety
+/// `out` and `error` are NULL or can be written to.
+pub(super) unsafe fn offer<T>(
+    out: *mut *mut T,
+    error: *mut *mut seconder_error,
+    work: impl FnOnce() -> Outcome<T>,
+) -> seconder_status {
+    // SAFETY: promised by the caller.
+    unsafe {
+        clear(out);
+        run(error, || {
+            let value = work()?;
+            if !out.is_null() {
+                out.write(Box::into_raw(Box::new(value)));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Frees a handle.
+pub(super) fn free<T>(handle: Option<Box<T>>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
+}
+
+/// Looks at a handle. NULL has nothing, which is 0, `false` and NULL.
+pub(super) fn look<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
+    let Some(handle) = handle else { return R::default() };
+    catch_unwind(AssertUnwindSafe(|| see(handle))).unwrap_or_default()
+}
+
+/// # Safety
+/// `out` is NULL or can be written to.
+unsafe fn clear<T>(out: *mut *mut T) {
+    if !out.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { out.write(ptr::null_mut()) };
+    }
+}
+
+pub(super) fn null(name: &'static str) -> Box<seconder_error> {
+    Error::invalid(name, "must not be NULL").into()
+}
+
+/// A handle that a call cannot do without.
+pub(super) fn need<'a, T>(name: &'static str, handle: Option<&'a T>) -> Outcome<&'a T> {
+    handle.ok_or_else(|| null(name))
+}
+
+/// The text behind a pointer, where there is one.
+///
+/// # Safety
+/// `text` is NULL or NUL-terminated, and stays as it is for `'a`.
+pub(super) unsafe fn text_if<'a>(
+    name: &'static str,
+    text: *const c_char,
+) -> Outcome<Option<&'a str>> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: promised by the caller.
+    let bytes = unsafe { CStr::from_ptr(text) };
+    match bytes.to_str() {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err(Error::invalid(name, "must be UTF-8").into()),
+    }
+}
+
+/// The text behind a pointer.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcome<&'a str> {
+    // SAFETY: promised by the caller.
+    unsafe { text_if(name, text) }?.ok_or_else(|| null(name))
+}
+
+/// The value that a text stands for; what is wrong with it is told by the argument's name.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn value<T: FromStr<Err = Error>>(
+    name: &'static str,
+    given: *const c_char,
+) -> Outcome<T> {
+    // SAFETY: promised by the caller.
+    Ok(named(name, unsafe { text(name, given) }?.parse())?)
+}
+
+/// The value that a text stands for, where there is one.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn value_if<T: FromStr<Err = Error>>(
+    name: &'static str,
+    given: *const c_char,
+) -> Outcome<Option<T>> {
+    // SAFETY: promised by the caller.
+    let text = unsafe { text_if(name, given) }?;
+    Ok(text.map(|text| named(name, text.parse())).transpose()?)
+}
+
+/// An IP address, where there is one.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn address(name: &'static str, given: *const c_char) -> Outcome<Option<IpAddr>> {
+    // SAFETY: promised by the caller.
+    let text = unsafe { text_if(name, given) }?;
+    let wrong = |_| Error::invalid(name, "must be an IPv4 or IPv6 address");
+    Ok(text.map(|text| text.parse().map_err(wrong)).transpose()?)
+}
+
+/// The fields of an object in JSON; none where there is no text.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn object(
+    name: &'static str,
+    given: *const c_char,
+) -> Outcome<Map<String, Value>> {
+    // SAFETY: promised by the caller.
+    let text = unsafe { text_if(name, given) }?.unwrap_or("{}");
+    let wrong = |_| Error::invalid(name, "must be a JSON object");
+    Ok(serde_json::from_str(text).map_err(wrong)?)
+}
+
+/// What an id or another checked value says of itself, by the argument's name.
+pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
+    value.map_err(|error| match error {
+        Error::Invalid { reason, .. } => Error::invalid(name, reason),
+        other => other,
+    })
+}
+
+/// A number of which 0 is the default.
+pub(super) fn number_if(number: u64) -> Option<u64> {
+    (number != 0).then_some(number)
+}
+
+/// A `bool` of C inside a struct, of which any byte may come.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Flag(u8);
+
+impl Flag {
+    pub(super) fn is_set(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// A struct of options as C gives it.
+///
+/// # Safety
+/// Any bytes are a value of the type, zeros included.
+pub(super) unsafe trait Plain: Copy {}
+
+/// The options behind a pointer, completed with zeros, and whether they ask for something that this
+/// version does not know.
+///
+/// # Safety
+/// `given` is NULL, or `size` bytes can be read there.
+pub(super) unsafe fn options_and_rest<T: Plain>(given: *const T, size: usize) -> (T, Outcome<()>) {
+    let mut known = MaybeUninit::<T>::zeroed();
+    if given.is_null() {
+        // SAFETY: zeros are a value of every `Plain` type.
+        return (unsafe { known.assume_init() }, Ok(()));
+    }
+    let bytes = given.cast::<u8>();
+    let wrong = |reason: &'static str| Err(Error::invalid("options_size", reason).into());
+    // SAFETY: no more is copied than can be read and than has room, any bytes are a value, and the
+    // rest is looked at as bytes inside of what can be read.
+    unsafe {
+        ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), size.min(mem::size_of::<T>()));
+        let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
+        let rest = match size {
+            0 => wrong("must be the size of the options"),
+            _ if unknown => wrong("is of a newer version, and an option of it is set"),
+            _ => Ok(()),
+        };
+        (known.assume_init(), rest)
+    }
+}
+
+/// The options behind a pointer.
+///
+/// # Safety
+/// As for [`options_and_rest`].
+pub(super) unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<T> {
+    // SAFETY: promised by the caller.
+    let (known, rest) = unsafe { options_and_rest(given, size) };
+    rest.map(|()| known)
+}
+
+/// A text that C reads: it ends with a NUL, has no other, and is wiped when it goes.
+pub(super) struct Text(Zeroizing<Vec<u8>>);
+
+impl Text {
+    pub(super) fn new(text: &str) -> Text {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() + 1));
+        bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
+        bytes.push(0);
+        Text(bytes)
+    }
+
+    pub(super) fn of(text: Option<&str>) -> Option<Text> {
+        text.map(Text::new)
+    }
+
+    pub(super) fn as_ptr(&self) -> *const c_char {
+        self.0.as_ptr().cast()
+    }
+}
+
+/// The pointer to a text, NULL where there is none.
+pub(super) fn pointer(text: &Option<Text>) -> *const c_char {
+    text.as_ref().map_or(ptr::null(), Text::as_ptr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::status::{SECONDER_INTERNAL, SECONDER_INVALID};
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct Sample {
+        first: u32,
+        flag: Flag,
+    }
+    // SAFETY: numbers alone.
+    unsafe impl Plain for Sample {}
+
+    fn read(bytes: &[u32], size: usize) -> Outcome<Sample> {
+        assert!(size <= bytes.len() * 4);
+        // SAFETY: so many bytes are there.
+        unsafe { options(bytes.as_ptr().cast(), size) }
+    }
+
+    #[test]
+    fn options_of_other_versions_are_completed_or_refused() {
+        let new = [7, 0xff, 0, 0];
+        assert_eq!(read(&new, 8).ok().map(|o| (o.first, o.flag.is_set())), Some((7, true)));
+        assert_eq!(read(&new, 4).ok().map(|o| (o.first, o.flag.is_set())), Some((7, false)));
+        assert!(read(&new, 16).is_ok());
+        assert!(read(&[7, 1, 0, 1], 16).is_err());
+        assert!(read(&new, 0).is_err());
+        // SAFETY: NULL is allowed.
+        assert_eq!(unsafe { options::<Sample>(ptr::null(), 0) }.ok().map(|o| o.first), Some(0));
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_gives_no_handle() {
+        let mut out = ptr::dangling_mut::<u8>();
+        let mut error = ptr::null_mut();
+        // SAFETY: both can be written to.
+        let status = unsafe { offer(&mut out, &mut error, || panic!("on purpose")) };
+        assert_eq!(status, SECONDER_INTERNAL);
+        assert!(out.is_null() && !error.is_null());
+        // SAFETY: it was just given.
+        drop(unsafe { Box::from_raw(error) });
+    }
+
+    #[test]
+    fn a_handle_that_must_be_asked_for_is() {
+        // SAFETY: NULL is allowed.
+        let status = unsafe { give(ptr::null_mut::<u8>(), ptr::null_mut(), || Ok(1)) };
+        assert_eq!(status, SECONDER_INVALID);
+    }
+
+    #[test]
+    fn texts_have_one_nul_at_their_end() {
+        // SAFETY: the text lives to the end of the statement.
+        let read = unsafe { CStr::from_ptr(Text::new("a\0b").as_ptr()) }.to_owned();
+        assert_eq!(read.to_bytes(), b"a b");
+    }
+}

@@ -1,0 +1,350 @@
+//! Codes: sending them, checking them, and the secret that an app makes them of.
+
+use super::border::pointer;
+use super::border::{self, Flag, Outcome, Plain, Text, free, give, look, named, number_if, offer};
+use super::devices::DeviceInfo;
+use super::devices::seconder_device_info;
+use super::error::seconder_error;
+use super::open::seconder_service;
+use super::status::*;
+use crate::calls::{
+    Answer, AuthenticatorEnrolled, CodeRequested, EnrolAuthenticator, RequestCall, RequestSms,
+    Verdict, Verification, Verify,
+};
+use crate::model::UserId;
+use std::ffi::c_char;
+use std::ptr;
+
+/// Options of seconder_request_sms().
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct seconder_request_sms_options {
+    /// Makes the code valid for this action alone; the same must be given to seconder_verify().
+    pub action: *const c_char,
+    /// What the message says of the action.
+    pub action_message: *const c_char,
+    /// Sends the code even to a user who has an app.
+    pub force: Flag,
+}
+
+/// Options of seconder_request_call().
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct seconder_request_call_options {
+    /// Makes the code valid for this action alone; the same must be given to seconder_verify().
+    pub action: *const c_char,
+    /// What the voice says of the action.
+    pub action_message: *const c_char,
+    /// Calls even a user who has an app.
+    pub force: Flag,
+}
+
+/// Options of seconder_verify().
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct seconder_verify_options {
+    /// Checks the code even of a user who was never confirmed.
+    pub force: Flag,
+    /// The action that the code was sent for.
+    pub action: *const c_char,
+}
+
+/// Options of seconder_enrol_authenticator().
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct seconder_enrol_authenticator_options {
+    /// What the app shows beside the code. Default: the user's e-mail.
+    pub label: *const c_char,
+    /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
+    pub qr_size: u64,
+}
+
+// SAFETY: flags and pointers alone.
+unsafe impl Plain for seconder_request_sms_options {}
+// SAFETY: flags and pointers alone.
+unsafe impl Plain for seconder_request_call_options {}
+// SAFETY: flags and pointers alone.
+unsafe impl Plain for seconder_verify_options {}
+// SAFETY: numbers and pointers alone.
+unsafe impl Plain for seconder_enrol_authenticator_options {}
+
+/// A code that is on its way, or was not needed.
+pub struct seconder_code_requested {
+    message: Option<Text>,
+    cellphone: Option<Text>,
+    ignored: bool,
+    device: Option<Text>,
+}
+
+/// A code that was checked and is right. There is none for any other.
+pub struct seconder_verification {
+    message: Option<Text>,
+    device: Option<DeviceInfo>,
+}
+
+/// What a user's authenticator app needs. Whoever sees it can make the user's codes.
+pub struct seconder_authenticator_enrolled {
+    label: Option<Text>,
+    issuer: Option<Text>,
+    uri: Text,
+    qr_code: Text,
+}
+
+impl From<CodeRequested> for seconder_code_requested {
+    fn from(reply: CodeRequested) -> seconder_code_requested {
+        seconder_code_requested {
+            message: Text::of(reply.message.as_deref()),
+            cellphone: Text::of(reply.cellphone.as_deref()),
+            ignored: reply.ignored,
+            device: Text::of(reply.device.as_deref()),
+        }
+    }
+}
+
+impl From<AuthenticatorEnrolled> for seconder_authenticator_enrolled {
+    fn from(reply: AuthenticatorEnrolled) -> seconder_authenticator_enrolled {
+        seconder_authenticator_enrolled {
+            label: Text::of(reply.label.as_deref()),
+            issuer: Text::of(reply.issuer.as_deref()),
+            uri: Text::new(reply.uri.expose()),
+            qr_code: Text::new(reply.qr_code.expose()),
+        }
+    }
+}
+
+/// The one place where a verdict becomes a status.
+fn decide(found: Verification) -> Outcome<seconder_verification> {
+    let no = |status, message| Err(seconder_error::of_token(status, message));
+    match found.verdict {
+        Verdict::Right => Ok(seconder_verification {
+            message: Text::of(found.message.as_deref()),
+            device: found.device.as_ref().map(DeviceInfo::new),
+        }),
+        Verdict::Wrong if found.reused => no(SECONDER_TOKEN_REUSED, "has been used already"),
+        Verdict::Wrong => no(SECONDER_TOKEN_WRONG, "is wrong"),
+        Verdict::NotChecked => no(
+            SECONDER_TOKEN_NOT_CHECKED,
+            "was not checked, because the user was never confirmed: set the option force",
+        ),
+    }
+}
+
+/// Sends a code by SMS (interface 4.2). `out` may be NULL.
+///
+/// SECONDER_LIMITED when the user was sent one just now.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_request_sms(
+    service: Option<&seconder_service>,
+    svc_id: u64,
+    options: *const seconder_request_sms_options,
+    options_size: usize,
+    out: *mut *mut seconder_code_requested,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        offer(out, error, || {
+            let service = border::need("service", service)?;
+            let options = border::options(options, options_size)?;
+            let call = RequestSms {
+                svc_id: named("svc_id", UserId::try_from(svc_id))?,
+                action: border::value_if("action", options.action)?,
+                action_message: border::value_if("action_message", options.action_message)?,
+                force: options.force.is_set(),
+            };
+            Ok(service.service.answer(&call)?.into())
+        })
+    }
+}
+
+/// Speaks a code in a voice call (interface 4.3). `out` may be NULL.
+///
+/// SECONDER_LIMITED when the user was called just now.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_request_call(
+    service: Option<&seconder_service>,
+    svc_id: u64,
+    options: *const seconder_request_call_options,
+    options_size: usize,
+    out: *mut *mut seconder_code_requested,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        offer(out, error, || {
+            let service = border::need("service", service)?;
+            let options = border::options(options, options_size)?;
+            let call = RequestCall {
+                svc_id: named("svc_id", UserId::try_from(svc_id))?,
+                action: border::value_if("action", options.action)?,
+                action_message: border::value_if("action_message", options.action_message)?,
+                force: options.force.is_set(),
+            };
+            Ok(service.service.answer(&call)?.into())
+        })
+    }
+}
+
+/// Checks the code that a user typed (interface 4.4).
+///
+/// SECONDER_OK says that the code was checked and is right, and nothing else does. `token` must be
+/// 6 to 12 digits and nothing else. `out` may be NULL.
+///
+/// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
+/// nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_verify(
+    service: Option<&seconder_service>,
+    token: *const c_char,
+    svc_id: u64,
+    options: *const seconder_verify_options,
+    options_size: usize,
+    out: *mut *mut seconder_verification,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        offer(out, error, || {
+            let service = border::need("service", service)?;
+            let options = border::options(options, options_size)?;
+            let call = Verify {
+                token: border::value("token", token)?,
+                svc_id: named("svc_id", UserId::try_from(svc_id))?,
+                force: options.force.is_set(),
+                action: border::value_if("action", options.action)?,
+            };
+            decide(service.service.answer(&call)?)
+        })
+    }
+}
+
+/// Gives a user's authenticator app a new secret. A secret that the user had before stays valid
+/// until a code of the new one was right.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_enrol_authenticator(
+    service: Option<&seconder_service>,
+    user_id: u64,
+    options: *const seconder_enrol_authenticator_options,
+    options_size: usize,
+    out: *mut *mut seconder_authenticator_enrolled,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let service = border::need("service", service)?;
+            let options = border::options(options, options_size)?;
+            let call = EnrolAuthenticator {
+                user_id: named("user_id", UserId::try_from(user_id))?,
+                label: border::value_if("label", options.label)?,
+                qr_size: number_if(options.qr_size),
+            };
+            Ok(service.service.answer(&call)?.into())
+        })
+    }
+}
+
+/// What happened, in the service's words.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_message(
+    code: Option<&seconder_code_requested>,
+) -> *const c_char {
+    look(code, |code| pointer(&code.message))
+}
+
+/// The number used, masked: +1-XXX-XXX-XX23.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_cellphone(
+    code: Option<&seconder_code_requested>,
+) -> *const c_char {
+    look(code, |code| pointer(&code.cellphone))
+}
+
+/// Whether nothing was sent because the user has an app and `force` was not given.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_ignored(code: Option<&seconder_code_requested>) -> bool {
+    look(code, |code| code.ignored)
+}
+
+/// The user's latest device, when the request was ignored.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_device(
+    code: Option<&seconder_code_requested>,
+) -> *const c_char {
+    look(code, |code| pointer(&code.device))
+}
+
+/// Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_free(code: Option<Box<seconder_code_requested>>) {
+    free(code);
+}
+
+/// What happened, in the service's words.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_verification_message(
+    verification: Option<&seconder_verification>,
+) -> *const c_char {
+    look(verification, |verification| pointer(&verification.message))
+}
+
+/// What the code was made or received with (interface 2.5); NULL where the service does not tell.
+/// It belongs to the verification.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_verification_device(
+    verification: Option<&seconder_verification>,
+) -> *const seconder_device_info {
+    look(verification, |verification| {
+        verification.device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr)
+    })
+}
+
+/// Frees the reply of seconder_verify(). NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_verification_free(verification: Option<Box<seconder_verification>>) {
+    free(verification);
+}
+
+/// What the app shows beside the code.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_authenticator_enrolled_label(
+    enrolled: Option<&seconder_authenticator_enrolled>,
+) -> *const c_char {
+    look(enrolled, |enrolled| pointer(&enrolled.label))
+}
+
+/// Who the code is for.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_authenticator_enrolled_issuer(
+    enrolled: Option<&seconder_authenticator_enrolled>,
+) -> *const c_char {
+    look(enrolled, |enrolled| pointer(&enrolled.issuer))
+}
+
+/// The otpauth: URI that holds the secret.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_authenticator_enrolled_uri(
+    enrolled: Option<&seconder_authenticator_enrolled>,
+) -> *const c_char {
+    look(enrolled, |enrolled| enrolled.uri.as_ptr())
+}
+
+/// The same as a picture: a data: or https: URL for an `<img>`.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_authenticator_enrolled_qr_code(
+    enrolled: Option<&seconder_authenticator_enrolled>,
+) -> *const c_char {
+    look(enrolled, |enrolled| enrolled.qr_code.as_ptr())
+}
+
+/// Frees the reply of seconder_enrol_authenticator(), and wipes the secret. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_authenticator_enrolled_free(
+    enrolled: Option<Box<seconder_authenticator_enrolled>>,
+) {
+    free(enrolled);
+}

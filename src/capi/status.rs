@@ -1,0 +1,100 @@
+//! The numbers that C programs compare with. None is ever used for something else.
+
+use crate::Error;
+use crate::calls::ApprovalStatus;
+
+/// What came of a call: SECONDER_OK, or why not. New numbers may come; none but 0 is a success.
+pub type seconder_status = i32;
+
+/// What was asked for is done. From seconder_verify() and seconder_check_phone_verification() it
+/// says that the code was checked and is right.
+pub const SECONDER_OK: i32 = 0;
+/// The code is not the user's, or no longer.
+pub const SECONDER_TOKEN_WRONG: i32 = 1;
+/// The code was right once and has been used.
+pub const SECONDER_TOKEN_REUSED: i32 = 2;
+/// The user was never confirmed and `force` was not given, so the code was not looked at.
+pub const SECONDER_TOKEN_NOT_CHECKED: i32 = 3;
+/// The caller: an argument cannot be right. Nothing was sent and nothing was changed.
+pub const SECONDER_INVALID: i32 = 10;
+/// The operator: the service does not accept the API key. This says nothing about the user, so a
+/// lock-out must not count it.
+pub const SECONDER_UNAUTHORIZED: i32 = 11;
+/// The service looked at the call and said no.
+pub const SECONDER_REFUSED: i32 = 12;
+/// Nobody yet: wait, then repeat.
+pub const SECONDER_LIMITED: i32 = 13;
+/// The network or the service: there was no answer in time.
+pub const SECONDER_UNAVAILABLE: i32 = 14;
+/// The service: there was an answer that makes no sense. The URL may be wrong.
+pub const SECONDER_GARBLED: i32 = 15;
+/// Nobody: a callback was not signed by the service with this API key.
+pub const SECONDER_FORGED: i32 = 16;
+/// The operator: the database cannot be opened, read or written.
+pub const SECONDER_STORAGE: i32 = 17;
+/// The makers of this library.
+pub const SECONDER_INTERNAL: i32 = 18;
+
+/// An approval request's status that this library does not know, which lets nobody in.
+pub const SECONDER_APPROVAL_UNKNOWN: i32 = 0;
+/// Not answered yet.
+pub const SECONDER_APPROVAL_PENDING: i32 = 1;
+/// The user said yes. The only status that lets anyone in.
+pub const SECONDER_APPROVAL_APPROVED: i32 = 2;
+/// The user said no.
+pub const SECONDER_APPROVAL_DENIED: i32 = 3;
+/// Nobody answered in time.
+pub const SECONDER_APPROVAL_EXPIRED: i32 = 4;
+
+/// A choice that was not made: the default.
+pub const SECONDER_DEFAULT: i32 = 0;
+/// Yes.
+pub const SECONDER_YES: i32 = 1;
+/// No. It is not 0: compare with the names.
+pub const SECONDER_NO: i32 = 2;
+/// An answer that the service did not give.
+pub const SECONDER_NOT_TOLD: i32 = 0;
+
+/// In place of seconds: no end.
+pub const SECONDER_FOREVER: i64 = -1;
+
+pub(super) fn of_error(error: &Error) -> seconder_status {
+    match error {
+        Error::Invalid { .. } => SECONDER_INVALID,
+        Error::Unauthorized { .. } => SECONDER_UNAUTHORIZED,
+        Error::Refused(_) => SECONDER_REFUSED,
+        Error::Limited { .. } => SECONDER_LIMITED,
+        Error::Unavailable { .. } => SECONDER_UNAVAILABLE,
+        Error::Garbled { .. } => SECONDER_GARBLED,
+        Error::Forged { .. } => SECONDER_FORGED,
+        Error::Storage { .. } => SECONDER_STORAGE,
+        Error::Internal { .. } => SECONDER_INTERNAL,
+    }
+}
+
+pub(super) fn of_approval(status: ApprovalStatus) -> i32 {
+    match status {
+        ApprovalStatus::Unknown => SECONDER_APPROVAL_UNKNOWN,
+        ApprovalStatus::Pending => SECONDER_APPROVAL_PENDING,
+        ApprovalStatus::Approved => SECONDER_APPROVAL_APPROVED,
+        ApprovalStatus::Denied => SECONDER_APPROVAL_DENIED,
+        ApprovalStatus::Expired => SECONDER_APPROVAL_EXPIRED,
+    }
+}
+
+pub(super) fn of_flag(told: Option<bool>) -> i32 {
+    match told {
+        None => SECONDER_NOT_TOLD,
+        Some(true) => SECONDER_YES,
+        Some(false) => SECONDER_NO,
+    }
+}
+
+/// The wire's 0 seconds are for ever; C's 0 is the default, or not told.
+pub(super) fn of_seconds(told: Option<u64>) -> i64 {
+    match told {
+        None => 0,
+        Some(0) => SECONDER_FOREVER,
+        Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX),
+    }
+}
