@@ -4,14 +4,18 @@ pub mod callback;
 pub mod calls;
 #[cfg(feature = "capi")]
 pub mod capi;
+#[cfg(feature = "engine")]
 pub mod engine;
 mod error;
 pub mod model;
 pub mod otp;
+#[cfg(feature = "remote")]
 pub mod remote;
+#[cfg(any(feature = "engine", feature = "remote"))]
 mod service;
 pub mod wire;
 
 pub use calls::{Answer, Call, Verdict, Verify};
 pub use error::{Error, Refusal, Result, Stage};
+#[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{Service, Settings, open};

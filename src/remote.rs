@@ -1,6 +1,7 @@
 //! The client of a service elsewhere.
 
 mod address;
+#[cfg(feature = "engine")]
 mod callback;
 mod connect;
 mod explain;
@@ -9,8 +10,8 @@ mod loopback;
 mod reply;
 mod trust;
 
-#[allow(unused_imports, reason = "the engine is on its way")]
-pub(crate) use callback::post_callback;
+#[cfg(feature = "engine")]
+pub(crate) use callback::Callbacks;
 
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;

@@ -1,16 +1,24 @@
 //! `open(url)`: who answers the calls.
 
 use crate::calls::*;
-use crate::engine::{Clock, Deliver, Engine, EngineSettings, Random};
+#[cfg(feature = "engine")]
+use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
 use crate::model::{
     ApprovalId, CountryCode, Line, PhoneNumber, Secret, Token, UserId, VerificationCode,
 };
+#[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
 use crate::{Error, Result};
 use std::fmt;
+#[cfg(feature = "remote")]
 use std::path::PathBuf;
+#[cfg(feature = "engine")]
 use std::sync::Arc;
+#[cfg(feature = "remote")]
 use std::time::Duration;
+
+const SCHEMES: &str = "must begin with https: (a service elsewhere), sqlite: (a database file) or \
+                       sandbox: (for tests), as far as this build of the library has them";
 
 /// Opens a service with the defaults of [`Settings`].
 ///
@@ -28,7 +36,9 @@ pub struct Service(Answerer);
 
 #[derive(Clone)]
 enum Answerer {
+    #[cfg(feature = "engine")]
     Engine(Engine),
+    #[cfg(feature = "remote")]
     Remote(Remote),
 }
 
@@ -37,7 +47,9 @@ enum Answerer {
 #[derive(Clone)]
 pub struct Settings {
     url: String,
+    #[cfg(feature = "engine")]
     engine: EngineSettings,
+    #[cfg(feature = "remote")]
     remote: RemoteSettings,
 }
 
@@ -48,7 +60,9 @@ impl Settings {
     pub fn new(url: &str) -> Settings {
         Settings {
             url: url.to_owned(),
+            #[cfg(feature = "engine")]
             engine: EngineSettings::default(),
+            #[cfg(feature = "remote")]
             remote: RemoteSettings::default(),
         }
     }
@@ -56,25 +70,30 @@ impl Settings {
     /// The application's API key. A service elsewhere needs it; an engine makes one for the first
     /// application of a new database when none is given.
     pub fn api_key(mut self, key: impl Into<String>) -> Settings {
-        let key = Secret::new(key);
-        self.engine.api_key = Some(key.clone());
-        self.remote.api_key = Some(key);
+        let key = Some(Secret::new(key));
+        #[cfg(feature = "engine")]
+        self.engine.api_key.clone_from(&key);
+        #[cfg(feature = "remote")]
+        self.remote.api_key.clone_from(&key);
         self
     }
 
     /// How long a call may take from its first step to its last. Default 10 s.
+    #[cfg(feature = "remote")]
     pub fn timeout(mut self, timeout: Duration) -> Settings {
         self.remote.timeout = timeout;
         self
     }
 
     /// A file of certificates in PEM to trust in place of the system's.
+    #[cfg(feature = "remote")]
     pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
         self.remote.ca_file = Some(file.into());
         self
     }
 
     /// Allows `http://` to this machine itself. For tests: the key then travels in the clear.
+    #[cfg(feature = "remote")]
     pub fn allow_loopback_http(mut self, allow: bool) -> Settings {
         self.remote.allow_loopback_http = allow;
         self
@@ -82,6 +101,7 @@ impl Settings {
 
     /// What carries SMS and voice calls of an engine. Default: a folder of text files beside the
     /// database, named as the database with `.spool` for `.db`.
+    #[cfg(feature = "engine")]
     pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
         self.engine.deliver = Some(Arc::new(deliver));
         self
@@ -89,6 +109,7 @@ impl Settings {
 
     /// The application's name in messages and authenticator apps, for an engine. Default: the name
     /// that the database holds, and `Seconder` in a new one.
+    #[cfg(feature = "engine")]
     pub fn application_name(mut self, name: impl Into<String>) -> Settings {
         self.engine.application_name = Some(name.into());
         self
@@ -97,18 +118,29 @@ impl Settings {
     /// Where an engine posts the answers to approval requests (interface 6): an `https:` URL, or
     /// an `http:` one of this machine. Default: the URL that the database holds, and none in a new
     /// one.
+    #[cfg(feature = "engine")]
     pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
         self.engine.callback_url = Some(url.into());
         self
     }
 
+    /// What posts the callbacks of an engine. Default: HTTPS, within 15 s, to the system's trusted
+    /// roots.
+    #[cfg(feature = "engine")]
+    pub fn post(mut self, post: impl Post + 'static) -> Settings {
+        self.engine.post = Some(Arc::new(post));
+        self
+    }
+
     /// The clock of an engine. Default: the system's.
+    #[cfg(feature = "engine")]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Settings {
         self.engine.clock = Arc::new(clock);
         self
     }
 
     /// The source of randomness of an engine. Default: the system's.
+    #[cfg(feature = "engine")]
     pub fn random(mut self, random: impl Random + 'static) -> Settings {
         self.engine.random = Arc::new(random);
         self
@@ -124,16 +156,17 @@ impl Settings {
     pub fn open(self) -> Result<Service> {
         let url = self.url.as_str();
         let answerer = match url.split_once(':') {
+            #[cfg(feature = "remote")]
             Some(("https" | "http", _)) => Answerer::Remote(Remote::open(url, self.remote)?),
-            Some(("sqlite", path)) => Answerer::Engine(Engine::open_sqlite(path, self.engine)?),
-            Some(("sandbox", rest)) => Answerer::Engine(Engine::open_sandbox(rest, self.engine)?),
-            _ => {
-                return Err(Error::invalid(
-                    "url",
-                    "must begin with https: (a service elsewhere), sqlite: (a database file) or \
-                     sandbox: (for tests)",
-                ));
+            #[cfg(feature = "engine")]
+            Some(("sqlite", path)) => {
+                Answerer::Engine(Engine::open_sqlite(path, posting(self.engine))?)
             }
+            #[cfg(feature = "engine")]
+            Some(("sandbox", rest)) => {
+                Answerer::Engine(Engine::open_sandbox(rest, posting(self.engine))?)
+            }
+            _ => return Err(Error::invalid("url", SCHEMES)),
         };
         Ok(Service(answerer))
     }
@@ -141,9 +174,11 @@ impl Settings {
 
 impl Service {
     /// The engine, where one answers in this process: devices and the API key are its matter.
+    #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
         match &self.0 {
             Answerer::Engine(engine) => Some(engine),
+            #[cfg(feature = "remote")]
             Answerer::Remote(_) => None,
         }
     }
@@ -152,6 +187,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::Invalid`] when a service elsewhere answers.
+    #[cfg(feature = "engine")]
     pub fn require_engine(&self) -> Result<&Engine> {
         self.engine().ok_or_else(|| {
             Error::invalid("url", "names a service elsewhere: this needs a sqlite: or sandbox: URL")
@@ -307,6 +343,7 @@ fn phone(number: &str, country: &str) -> Result<(PhoneNumber, CountryCode)> {
     Ok((number, country.parse()?))
 }
 
+#[cfg(feature = "engine")]
 impl<C: Call> Answer<C> for Service
 where
     Engine: Answer<C>,
@@ -314,15 +351,39 @@ where
     fn answer(&self, call: &C) -> Result<C::Reply> {
         match &self.0 {
             Answerer::Engine(engine) => engine.answer(call),
+            #[cfg(feature = "remote")]
             Answerer::Remote(remote) => remote.answer(call),
         }
     }
 }
 
+#[cfg(not(feature = "engine"))]
+impl<C: Call> Answer<C> for Service {
+    fn answer(&self, call: &C) -> Result<C::Reply> {
+        let Answerer::Remote(remote) = &self.0;
+        remote.answer(call)
+    }
+}
+
+/// An engine's settings with something that posts callbacks.
+#[cfg(all(feature = "engine", feature = "remote"))]
+fn posting(mut settings: EngineSettings) -> EngineSettings {
+    settings.post.get_or_insert_with(|| Arc::new(crate::remote::Callbacks));
+    settings
+}
+
+/// Without the client of a service elsewhere, only the host can post callbacks.
+#[cfg(all(feature = "engine", not(feature = "remote")))]
+fn posting(settings: EngineSettings) -> EngineSettings {
+    settings
+}
+
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
+            #[cfg(feature = "engine")]
             Answerer::Engine(_) => "Service(engine in this process)",
+            #[cfg(feature = "remote")]
             Answerer::Remote(_) => "Service(service elsewhere)",
         })
     }

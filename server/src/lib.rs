@@ -1,1 +1,31 @@
-//! x
+//! The service behind HTTPS: the engine of the crate [`seconder`], for clients of its interface.
+//!
+//! The program `seconder` is made of this; so are the tests of whatever speaks the interface:
+//!
+//! ```no_run
+//! use seconder_server::{Server, Tls};
+//! let engine = seconder::Settings::new("sandbox:").api_key("key").open()?;
+//! let server = Server::start(engine, "127.0.0.1:0".parse().unwrap(), Tls::SelfSigned)?;
+//! std::fs::write("certificate.pem", server.certificate_pem()).unwrap();
+//! let client = seconder::Settings::new(&server.url()).api_key("key").ca_file("certificate.pem");
+//! println!("{:?}", client.open()?.app_details()?);
+//! # Ok::<(), seconder::Error>(())
+//! ```
+
+mod answer;
+mod params;
+mod server;
+mod tls;
+
+pub use server::Server;
+pub use tls::Tls;
+
+use seconder::Error;
+
+fn invalid(parameter: &'static str, reason: impl Into<String>) -> Error {
+    Error::Invalid { parameter: parameter.into(), reason: reason.into().into() }
+}
+
+fn internal(message: &str) -> Error {
+    Error::Internal { message: message.into() }
+}

@@ -43,7 +43,7 @@ impl Route {
     }
 
     /// The format and the fields of a path, when it is this route's.
-    pub(super) fn matches(&self, method: &str, path: &str) -> Option<(Format, Map<String, Value>)> {
+    pub fn matches(&self, method: &str, path: &str) -> Option<(Format, Map<String, Value>)> {
         let (wanted, given) = (self.path.split('/'), path.split('/'));
         if method != self.method || wanted.clone().count() != given.clone().count() {
             return None;

@@ -4,7 +4,7 @@ use super::clock;
 use super::store::{AppChange, AppRow, Counted, Store};
 use super::{Engine, EngineSettings, limits};
 use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::model::Line;
+use crate::model::{Line, Secret};
 use crate::{Answer, Error, Result};
 use time::Month;
 
@@ -16,8 +16,13 @@ pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<App
         name: settings.application_name.as_deref().map(name).transpose()?,
         callback_url: settings.callback_url.as_deref().map(callback_url).transpose()?,
     };
-    if settings.api_key.as_ref().is_some_and(|key| key.expose().is_empty()) {
-        return Err(Error::invalid("api_key", "must not be empty"));
+    // The key travels in a header, so it has to be what a header can hold.
+    let sendable = |key: &Secret| {
+        let key = key.expose();
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    if !settings.api_key.as_ref().is_none_or(sendable) {
+        return Err(Error::invalid("api_key", "must be ASCII text without spaces"));
     }
     if store.applications()?.is_empty() {
         store

@@ -3,22 +3,33 @@
 use super::address;
 use super::trust::Trust;
 use super::{connect, explain, trust};
+use crate::engine::{Post, SignedCallback};
 use crate::error::Refusal;
+use crate::wire::Names;
 use crate::{Error, Result};
 use std::time::Duration;
 use ureq::http::{Request, header, uri::Scheme};
 
-/// Posts a JSON body to an `https:` URL, or to an `http:` one of this machine.
-///
+/// How long an application may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Posts callbacks to `https:` URLs, and to `http:` ones of this machine.
+pub(crate) struct Callbacks;
+
+impl Post for Callbacks {
+    fn post(&self, callback: &SignedCallback) -> Result<(), String> {
+        let names = Names::default();
+        let headers = [
+            (names.signature(), callback.signature.clone()),
+            (names.nonce(), callback.nonce.clone()),
+        ];
+        post(&callback.url, &headers, &callback.body, TIMEOUT).map_err(|error| error.to_string())
+    }
+}
+
 /// Only a status from 200 to 299 is `Ok`; every other is [`Error::Refused`] with that status,
 /// redirects included, and no answer is [`Error::Unavailable`]. The reply's body is not read.
-#[allow(dead_code, reason = "the engine is on its way")]
-pub(crate) fn post_callback(
-    url: &str,
-    headers: &[(String, String)],
-    body: &[u8],
-    timeout: Duration,
-) -> Result<()> {
+fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration) -> Result<()> {
     let uri = address::check("callback_url", url, true)?;
     let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
     let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
@@ -47,15 +58,15 @@ mod tests {
     use super::super::loopback::{Loopback, ok, reply};
     use super::*;
 
-    fn post(url: &str) -> Result<()> {
+    fn posted(url: &str) -> Result<()> {
         let headers = [("X-Svc-Signature".to_owned(), "c2ln".to_owned())];
-        post_callback(url, &headers, br#"{"status":"approved"}"#, Duration::from_secs(5))
+        post(url, &headers, br#"{"status":"approved"}"#, Duration::from_secs(5))
     }
 
     #[test]
     fn posts_json_with_the_headers_given() {
         let server = Loopback::start(|_| ok("taken"));
-        post(&server.url("/callback?from=2fa")).unwrap();
+        posted(&server.url("/callback?from=2fa")).unwrap();
         let asked = server.asked();
         assert!(asked.starts_with("POST /callback?from=2fa HTTP/1.1\r\n"), "{asked}");
         assert!(asked.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{asked}");
@@ -68,7 +79,7 @@ mod tests {
         for status in [302, 307, 400, 410, 500] {
             let location = "Location: http://127.0.0.1:1/\r\n";
             let server = Loopback::start(move |_| reply(status, location, ""));
-            let error = post(&server.url("/")).unwrap_err();
+            let error = posted(&server.url("/")).unwrap_err();
             assert!(matches!(error, Error::Refused(no) if no.status == status), "{status}");
         }
     }
@@ -78,7 +89,7 @@ mod tests {
         for url in
             ["http://192.0.2.1/", "http://example.com/", "file:///etc/passwd", "https://a@b/"]
         {
-            assert!(matches!(post(url), Err(Error::Invalid { .. })), "{url}");
+            assert!(matches!(posted(url), Err(Error::Invalid { .. })), "{url}");
         }
     }
 }

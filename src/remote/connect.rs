@@ -18,6 +18,9 @@ use ureq::{Agent, Error, Timeout};
 
 const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
 const HEADERS: usize = 32 * 1024;
+/// Services close connections that were silent for a few seconds. A request that meets such a close
+/// on its way fails and must not be repeated, so a connection is left before that.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// The connections of a process that are kept for its next call.
 pub(super) struct Connections {
@@ -84,6 +87,7 @@ pub(super) fn config(timeout: Duration, trust: Trust) -> Config {
         .timeout_global(Some(timeout))
         .user_agent(USER_AGENT)
         .accept("application/json")
+        .max_idle_age(SILENT)
         .max_response_header_size(HEADERS)
         .input_buffer_size(2 * HEADERS)
         .output_buffer_size(HEADERS)

@@ -46,10 +46,10 @@ impl Loopback {
     }
 }
 
-/// A whole reply. The headers end in CRLF each.
+/// A whole reply, after which the connection is closed. The headers end in CRLF each.
 pub(super) fn reply(status: u16, headers: &str, body: &str) -> Canned {
-    let length = body.len();
-    let text = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
+    let length = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());
+    let text = format!("HTTP/1.1 {status} X\r\n{headers}{length}\r\n{body}");
     Canned { pieces: vec![text.into_bytes()], pause: Duration::ZERO }
 }
 

@@ -168,11 +168,13 @@ fn a_connection_that_cannot_be_made_is_safe_to_repeat() {
 
 #[test]
 fn a_connection_that_the_service_closed_is_made_anew() {
-    let server = Loopback::start(|_| ok(r#"{"success":true,"message":"sent"}"#));
+    let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"success\":true}";
+    let canned = || Canned { pieces: vec![reply.to_vec()], pause: Duration::ZERO };
+    let server = Loopback::start(move |_| canned());
     let service = open(&server);
     for _ in 0..3 {
         service.answer(&RequestSms::new(1.try_into().unwrap())).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

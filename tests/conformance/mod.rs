@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A clock that stands still until it is told to go on.
 #[derive(Clone, Default)]
-pub struct TestClock(Arc<Mutex<Duration>>);
+pub(crate) struct TestClock(Arc<Mutex<Duration>>);
 
 impl Clock for TestClock {
     fn now(&self) -> Duration {
@@ -23,8 +23,8 @@ impl Clock for TestClock {
 }
 
 /// An engine whose time and messages the test holds.
-pub struct World {
-    pub engine: Engine,
+pub(crate) struct World {
+    pub(crate) engine: Engine,
     clock: TestClock,
     sent: Arc<Mutex<Vec<Message>>>,
     variables: BTreeMap<String, String>,
@@ -32,12 +32,12 @@ pub struct World {
 
 impl World {
     /// A fresh engine, and the service that it is.
-    pub fn new(folder: &Path) -> (World, Service) {
+    pub(crate) fn new(folder: &Path) -> (World, Service) {
         let clock = TestClock(Arc::new(Mutex::new(Duration::from_secs(1_786_924_800))));
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
-            .api_key("a key for tests")
+            .api_key("key-for-tests")
             .application_name("Test")
             .clock(clock.clone())
             .deliver(move |message: &Message| {
@@ -52,7 +52,7 @@ impl World {
 
     /// Runs one file of cases: what is sent goes to `service`, which may be the engine itself or a
     /// client of it.
-    pub fn run(&mut self, service: &Service, name: &str, text: &str) {
+    pub(crate) fn run(&mut self, service: &Service, name: &str, text: &str) {
         let mut reply = None;
         for (number, line) in text.lines().enumerate() {
             let place = format!("{name}:{}: {line}", number + 1);
@@ -205,7 +205,7 @@ fn other(code: &str) -> String {
 }
 
 /// Every file of cases, by name.
-pub fn cases() -> Vec<(String, String)> {
+pub(crate) fn cases() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = [folder.join("tests"), folder.join("../tests")].into_iter();
     let folder = folder.map(|folder| folder.join("vectors/calls")).find(|f| f.is_dir()).unwrap();

@@ -17,9 +17,11 @@ use std::sync::Mutex;
 
 /// One database. Writes of several threads share commits; reads go by a connection of their own.
 pub(crate) struct Sqlite {
-    writer: Writer,
-    /// None in memory, where a second connection would see another database.
+    /// None in memory, where a second connection would see another database. It stands first, so
+    /// that it is closed first: the last to close folds the log into the file, and may have to
+    /// write.
     reader: Option<Mutex<Connection>>,
+    writer: Writer,
 }
 
 impl Sqlite {

@@ -73,6 +73,8 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
         "is read-only: give the program the right to write it".to_owned()
     } else if tables > 0 && application != APPLICATION {
         "is the database of another program: name another file".to_owned()
+    } else if cut_off(connection, path).map_err(told)? {
+        "is damaged: its end is missing. Restore it from a copy".to_owned()
     } else if version > VERSION {
         format!(
             "was written by a newer version of this library (tables {version}, known {VERSION}): \
@@ -82,6 +84,17 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
         return Ok(());
     };
     Err(Error::storage(format!("{shown} {complaint}")))
+}
+
+/// Whether the file is shorter than its header says. Pages may still be in the log beside it, so
+/// with a log nothing can be said.
+fn cut_off(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let wanted = pragma("page_count")? * pragma("page_size")?;
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let length = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    Ok(length(Path::new(&log)) == 0 && length(path) < wanted.unsigned_abs())
 }
 
 fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {

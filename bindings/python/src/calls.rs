@@ -1,0 +1,149 @@
+//! The calls by their names, from values to values.
+
+use crate::failure::Failure;
+use seconder::callback::{self, Received};
+use seconder::calls::*;
+use seconder::engine::{AnswerApproval, ApprovalRequest, Engine};
+use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
+use seconder::wire::loose;
+use seconder::{Answer, Call, Error, Service};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+/// The parameters of a call, by their names in the interface.
+pub(crate) type Params = Map<String, Value>;
+type Ask = fn(&Service, Params) -> Result<Value, Failure>;
+
+const CALLS: &[(&str, Ask)] = &[
+    (CreateUser::ROUTE.name, ask::<CreateUser>),
+    (RequestSms::ROUTE.name, ask::<RequestSms>),
+    (RequestCall::ROUTE.name, ask::<RequestCall>),
+    (Verify::ROUTE.name, verify),
+    (DeleteUser::ROUTE.name, ask::<DeleteUser>),
+    (RegisterActivity::ROUTE.name, ask::<RegisterActivity>),
+    (AppDetails::ROUTE.name, ask::<AppDetails>),
+    (UserStatus::ROUTE.name, ask::<UserStatus>),
+    (AppStats::ROUTE.name, ask::<AppStats>),
+    (StartPhoneVerification::ROUTE.name, ask::<StartPhoneVerification>),
+    (PhoneInfo::ROUTE.name, ask::<PhoneInfo>),
+    (CreateApproval::ROUTE.name, ask::<CreateApproval>),
+    (CheckApproval::ROUTE.name, ask::<CheckApproval>),
+    (CheckPhoneVerification::ROUTE.name, ask::<CheckPhoneVerification>),
+    (EnrolAuthenticator::ROUTE.name, ask::<EnrolAuthenticator>),
+    ("register_device", register_device),
+    ("open_approvals", open_approvals),
+    ("answer_approval", answer_approval),
+    ("api_key", api_key),
+];
+
+/// The calls of the interface, by name.
+pub(crate) fn names() -> Vec<&'static str> {
+    ROUTES.iter().map(|route| route.name).collect()
+}
+
+/// Makes the call of that name.
+pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Value, Failure> {
+    match CALLS.iter().find(|(known, _)| *known == name) {
+        Some((_, ask)) => ask(service, params),
+        None => Err(internal(format!("there is no call {name}"))),
+    }
+}
+
+fn ask<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
+where
+    Engine: Answer<C>,
+{
+    let call: C = read(params)?;
+    write(&service.answer(&call)?)
+}
+
+/// Only a right code has a value; all else is a failure, so no caller can forget to look.
+fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
+    let call: Verify = read(params)?;
+    let found = service.answer(&call)?;
+    match found.verdict {
+        Verdict::Right => write(&found),
+        Verdict::Wrong => {
+            Err(Failure::TokenInvalid { reused: found.reused, message: found.message })
+        }
+        Verdict::NotChecked => Err(Failure::NotChecked { message: found.message }),
+    }
+}
+
+#[derive(Deserialize)]
+struct RegisterDevice {
+    svc_id: UserId,
+    device_type: String,
+}
+
+fn register_device(service: &Service, params: Params) -> Result<Value, Failure> {
+    let engine = service.require_engine()?;
+    let call: RegisterDevice = read(params)?;
+    let device = engine.register_device(call.svc_id, call.device_type.parse()?)?;
+    Ok(json!({ "device_id": device.device_id, "secret": device.secret }))
+}
+
+#[derive(Deserialize)]
+struct OpenApprovals {
+    device_id: DeviceId,
+    device_secret: Secret,
+}
+
+fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
+    let engine = service.require_engine()?;
+    let call: OpenApprovals = read(params)?;
+    let open = engine.open_approvals(call.device_id, &call.device_secret)?;
+    let shown = |request: ApprovalRequest| {
+        json!({
+            "uuid": request.uuid,
+            "message": request.message,
+            "details": request.details,
+            "expires_at": request.expires_at,
+        })
+    };
+    Ok(open.into_iter().map(shown).collect())
+}
+
+#[derive(Deserialize)]
+struct ApprovalAnswer {
+    uuid: ApprovalId,
+    device_id: DeviceId,
+    device_secret: Secret,
+    answer: String,
+}
+
+fn answer_approval(service: &Service, params: Params) -> Result<Value, Failure> {
+    let engine = service.require_engine()?;
+    let ApprovalAnswer { uuid, device_id, device_secret, answer } = read(params)?;
+    let answer = AnswerApproval { uuid, device_id, device_secret, answer: answer.parse()? };
+    write(&engine.answer_approval(&answer)?)
+}
+
+fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
+    Ok(json!({ "api_key": service.require_engine()?.api_key() }))
+}
+
+/// What a callback says, when its signature holds.
+pub(crate) fn callback(api_key: &str, received: &Received<'_>) -> Result<Value, Failure> {
+    let event = callback::verify(&Secret::new(api_key), received)?;
+    Ok(json!({
+        "uuid": event.uuid,
+        "status": event.status,
+        "svc_id": event.svc_id,
+        "device": event.device,
+        "parameters": event.parameters,
+    }))
+}
+
+fn read<T: DeserializeOwned>(params: Params) -> Result<T, Failure> {
+    loose::read(params).map_err(|mismatch| Error::from(mismatch).into())
+}
+
+fn write(reply: &impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(reply).map_err(|error| internal(error.to_string()))
+}
+
+fn internal(message: String) -> Failure {
+    Error::Internal { message }.into()
+}

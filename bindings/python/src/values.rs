@@ -1,0 +1,116 @@
+//! Values of JSON as values of Python, and back.
+
+use crate::calls::Params;
+use crate::failure::Failure;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use seconder::Error;
+use serde_json::{Number, Value};
+
+/// How deep lists and dicts may be nested: as deep as a service reads them.
+const DEEPEST: usize = 64;
+
+/// Reads the parameters of a call; what cannot be one is told with the parameter's name.
+pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
+    let mut params = Params::new();
+    for (name, value) in given {
+        let name: String = name.extract()?;
+        let value = from_python(&value, DEEPEST)?.map_err(|reason| {
+            let parameter = name.clone().into();
+            Failure::from(Error::Invalid { parameter, reason: reason.into() }).raise(given.py())
+        })?;
+        params.insert(name, value);
+    }
+    Ok(params)
+}
+
+/// The value, or what is wrong with it.
+fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, &'static str>> {
+    if value.is_none() {
+        return Ok(Ok(Value::Null));
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Ok(flag.is_true().into()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        let text = text.to_str().map(Value::from);
+        return Ok(text.map_err(|_| "must be text that UTF-8 can hold"));
+    }
+    if value.is_instance_of::<PyInt>() {
+        let number = value.extract::<i64>().map(Number::from);
+        let number = number.or_else(|_| value.extract::<u64>().map(Number::from));
+        return Ok(number.map(Value::from).map_err(|_| "must be a number of 64 bits"));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        let number = Number::from_f64(number.value()).map(Value::from);
+        return Ok(number.ok_or("must be a number that is finite"));
+    }
+    if depth == 0 {
+        return Ok(Err("must not be nested so deeply"));
+    }
+    if let Ok(mapping) = value.cast::<PyMapping>() {
+        return fields(mapping, depth);
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return items(value, depth);
+    }
+    Ok(Err("must be made of dicts, lists, text, numbers, True, False and None"))
+}
+
+fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value, &'static str>> {
+    let mut fields = Params::new();
+    for item in mapping.items()?.iter() {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let Ok(name) = name.extract::<String>() else {
+            return Ok(Err("must have names that are text"));
+        };
+        match from_python(&value, depth - 1)? {
+            Ok(value) => drop(fields.insert(name, value)),
+            Err(reason) => return Ok(Err(reason)),
+        }
+    }
+    Ok(Ok(Value::Object(fields)))
+}
+
+fn items(list: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, &'static str>> {
+    let mut items = Vec::new();
+    for item in list.try_iter()? {
+        match from_python(&item?, depth - 1)? {
+            Ok(item) => items.push(item),
+            Err(reason) => return Ok(Err(reason)),
+        }
+    }
+    Ok(Ok(Value::Array(items)))
+}
+
+/// The value as Python has it: dict, list, str, int, float, bool or None.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Number(number) => number_to_python(py, number)?,
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(to_python(py, item)?)?;
+            }
+            list.into_any()
+        }
+        Value::Object(fields) => {
+            let dict = PyDict::new(py);
+            for (name, value) in fields {
+                dict.set_item(name, to_python(py, value)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+
+fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match (number.as_i64(), number.as_u64()) {
+        (Some(number), _) => PyInt::new(py, number).into_any(),
+        (_, Some(number)) => PyInt::new(py, number).into_any(),
+        _ => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+    })
+}

@@ -1,0 +1,83 @@
+"""What the tests have in common: a service on a fresh database, and one elsewhere."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+
+
+@dataclass
+class Phone:
+    """A service whose messages land in a list, and one user of it."""
+
+    service: seconder.Service
+    messages: list[seconder.Message] = field(default_factory=list)
+    user_id: int = 0
+
+    def code(self) -> str:
+        code = self.messages[-1].code
+        assert code is not None
+        return code
+
+
+@pytest.fixture
+def phone(tmp_path: Path) -> Iterator[Phone]:
+    messages: list[seconder.Message] = []
+    url = f"sqlite:{tmp_path}/test.db"
+    with seconder.open(url, deliver=messages.append, application_name="Example") as service:
+        user = service.create_user(
+            "ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False
+        )
+        yield Phone(service, messages, user.id)
+
+
+@dataclass
+class Elsewhere:
+    """A service behind HTTP that answers every request alike."""
+
+    url: str
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    seen: list[tuple[str, str, bytes]] = field(default_factory=list)
+
+    def open(self, **settings: Any) -> seconder.Service:
+        return seconder.open(
+            self.url, api_key="a-key-that-nobody-sees", allow_loopback_http=True, **settings
+        )
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Elsewhere]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            answers.seen.append((self.command, self.path, self.rfile.read(length)))
+            text = answers.body if isinstance(answers.body, str) else json.dumps(answers.body)
+            self.send_response(answers.status)
+            for name, value in answers.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        answers = Elsewhere(f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield answers
+        server.shutdown()

@@ -1,0 +1,193 @@
+"""Every call, answered by an engine on a fresh database."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Phone
+
+
+def confirm(phone: Phone) -> str:
+    phone.service.request_sms(phone.user_id)
+    phone.service.verify(phone.code(), phone.user_id, force=True)
+    return phone.code()
+
+
+def test_create_user_matches_by_cellphone(phone: Phone) -> None:
+    again = phone.service.create_user(
+        email="countess@example.com", cellphone="555.010.0123", country_code="1"
+    )
+    assert again.id == phone.user_id
+    other = phone.service.create_user("ada@example.com", "555-010-0124", 1)
+    assert other.id != phone.user_id
+
+
+def test_request_sms_tells_a_masked_number(phone: Phone) -> None:
+    sent = phone.service.request_sms(phone.user_id)
+    assert sent.cellphone == "+1-XXX-XXX-XX23" and not sent.ignored
+    message = phone.messages[-1]
+    assert (message.to, message.via) == ("+15550100123", "sms")
+    assert phone.code() in message.text and len(phone.code()) == 7
+    assert message.expires_at is not None and message.expires_at > time.time()
+
+
+def test_request_call_speaks_the_code(phone: Phone) -> None:
+    phone.service.request_call(phone.user_id)
+    assert phone.messages[-1].via == "call"
+    found = phone.service.verify(phone.code(), phone.user_id, force=True)
+    assert isinstance(found, seconder.Verification)
+
+
+def test_a_code_for_an_action_is_for_that_action_alone(phone: Phone) -> None:
+    phone.service.request_sms(phone.user_id, action="pay:1", action_message="Pay 1 to Bob?")
+    with pytest.raises(seconder.TokenInvalid):
+        phone.service.verify(phone.code(), phone.user_id, force=True, action="pay:2")
+    time.sleep(1.1)
+    phone.service.verify(phone.code(), phone.user_id, force=True, action="pay:1")
+
+
+def test_verify_returns_for_a_right_code_alone(phone: Phone) -> None:
+    phone.service.request_sms(phone.user_id)
+    with pytest.raises(seconder.NotChecked):
+        phone.service.verify(phone.code(), phone.user_id)
+    assert not phone.service.user_status(phone.user_id).confirmed
+    phone.service.verify(phone.code(), phone.user_id, force=True)
+    assert phone.service.user_status(phone.user_id).confirmed
+    with pytest.raises(seconder.TokenInvalid) as caught:
+        phone.service.verify(phone.code(), phone.user_id)
+    assert caught.value.reused
+
+
+def test_a_wrong_code_is_refused_and_the_next_must_wait(phone: Phone) -> None:
+    phone.service.request_sms(phone.user_id)
+    wrong = str((int(phone.code()) + 1) % 10**7).zfill(7)
+    with pytest.raises(seconder.TokenInvalid) as caught:
+        phone.service.verify(wrong, phone.user_id, force=True)
+    assert not caught.value.reused
+    with pytest.raises(seconder.Limited) as limited:
+        phone.service.verify(phone.code(), phone.user_id, force=True)
+    assert limited.value.retry_safe
+    assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
+
+
+def test_delete_user_forgets_them(phone: Phone) -> None:
+    phone.service.delete_user(phone.user_id, user_ip="2001:db8::7")
+    with pytest.raises(seconder.Refused) as caught:
+        phone.service.user_status(phone.user_id)
+    assert caught.value.http_status == 404
+
+
+def test_register_activity(phone: Phone) -> None:
+    done = phone.service.register_activity(
+        phone.user_id, "cookie_login", data={"tries": [1, 2.5, None, True]}, user_ip="192.0.2.1"
+    )
+    assert isinstance(done, seconder.Done)
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        phone.service.register_activity(phone.user_id, "dancing")  # type: ignore[arg-type]
+    assert caught.value.parameter == "type"
+
+
+def test_app_details_and_statistics(phone: Phone) -> None:
+    details = phone.service.app_details(user_ip="192.0.2.1")
+    assert details.name == "Example" and details.sms_enabled
+    confirm(phone)
+    stats = phone.service.app_stats()
+    this_month = stats.stats[-1]
+    assert this_month.year == time.gmtime().tm_year
+    assert this_month.sms_count == 1 and this_month.users_count == 1
+
+
+def test_user_status(phone: Phone) -> None:
+    status = phone.service.user_status(phone.user_id)
+    assert status.svc_id == phone.user_id and status.phone_number == "XXX-XXX-0123"
+    assert status.country_code == 1 and isinstance(status.devices, tuple)
+
+
+def test_phone_verification(phone: Phone) -> None:
+    number = {"phone_number": "555-010-0199", "country_code": "1"}
+    started = phone.service.start_phone_verification("sms", **number, code_length=4, locale="en")
+    assert started.seconds_to_expire
+    assert len(phone.code()) == 4 and phone.messages[-1].to == "+15550100199"
+    done = phone.service.check_phone_verification(**number, verification_code=phone.code())
+    assert isinstance(done, seconder.Done)
+    with pytest.raises(seconder.Refused) as caught:
+        phone.service.check_phone_verification(**number, verification_code=phone.code())
+    assert caught.value.http_status == 404 and caught.value.code == "60023"
+
+
+def test_phone_info(phone: Phone) -> None:
+    found = phone.service.phone_info("30 901820", 49)
+    assert found.type is seconder.PhoneType.LANDLINE
+    assert phone.service.phone_info("1512 3456789", 49).type == "cellphone"
+
+
+def test_approvals(phone: Phone) -> None:
+    device = phone.service.register_device(phone.user_id, "ios")
+    asked = phone.service.create_approval(
+        phone.user_id,
+        "Log in?",
+        details={"city": "Oslo"},
+        hidden_details={"session": 7},
+        logos=[{"res": "default", "url": "https://example.com/logo.png"}],
+        seconds_to_expire=60,
+    )
+    pending = phone.service.check_approval(asked.uuid)
+    assert pending.status is seconder.ApprovalStatus.PENDING
+    assert not pending and not pending.approved_by(phone.user_id)
+    assert pending.seconds_to_expire == 60 and pending.processed_at is None
+    proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+    (shown,) = phone.service.open_approvals(**proof)
+    assert (shown.uuid, shown.message, shown.details) == (asked.uuid, "Log in?", {"city": "Oslo"})
+    answer = phone.service.answer_approval(asked.uuid, **proof, answer="approve")
+    assert phone.service.open_approvals(**proof) == ()
+    assert answer.status is seconder.ApprovalStatus.APPROVED
+    found = phone.service.check_approval(asked.uuid)
+    assert found and found.approved_by(phone.user_id)
+    assert not found.approved_by(phone.user_id + 1)
+
+
+def test_a_denied_approval_lets_nobody_in(phone: Phone) -> None:
+    device = phone.service.register_device(phone.user_id, "android")
+    asked = phone.service.create_approval(phone.user_id, "Log in?")
+    with pytest.raises(seconder.InvalidArgument, match="device_secret"):
+        phone.service.answer_approval(
+            asked.uuid, device_id=device.device_id, device_secret="another", answer="approve"
+        )
+    phone.service.answer_approval(
+        asked.uuid, device_id=device.device_id, device_secret=device.secret, answer="deny"
+    )
+    found = phone.service.check_approval(asked.uuid)
+    assert found.status == "denied" and not found
+
+
+def test_an_authenticator_app(phone: Phone) -> None:
+    confirm(phone)
+    app = phone.service.enrol_authenticator(phone.user_id, label="ada", qr_size=200)
+    assert app.label == "ada" and app.issuer == "Example" and app.qr_code.startswith("data:")
+    code = seconder.totp.code(app.uri)
+    phone.service.verify(code, phone.user_id)
+    with pytest.raises(seconder.TokenInvalid) as caught:
+        phone.service.verify(code, phone.user_id)
+    assert caught.value.reused
+
+
+def test_the_sandbox_accepts_one_token_alone() -> None:
+    with seconder.open("sandbox:?accept=0000000") as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        service.verify("0000000", user.id, force=True)
+        with pytest.raises(seconder.TokenInvalid):
+            service.verify("1234567", user.id, force=True)
+
+
+def test_without_a_carrier_messages_land_in_a_folder(tmp_path: Path) -> None:
+    with seconder.open(f"sqlite:{tmp_path}/test.db") as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        service.request_sms(user.id)
+    header, _, text = max((tmp_path / "test.spool").iterdir()).read_text().partition("\n\n")
+    lines = dict(line.split(": ") for line in header.splitlines())
+    assert lines["To"] == "+15550100123" and lines["Via"] == "sms" and lines["Code"] in text

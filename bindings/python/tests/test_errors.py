@@ -1,0 +1,241 @@
+"""Each kind of error, where it comes from and what it tells."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Elsewhere
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "12345",
+        "1234567890123",
+        "../sms",
+        "0000000\n",
+        "1e5678",
+        " 123456",
+        "-12345",
+        "1234567/2",
+        "1234567#",
+        "١٢٣٤٥٦",
+        "１２３４５６７",
+        "123\0456",
+        "123456\ud800",
+        1234567,
+        None,
+    ],
+)
+def test_what_is_no_token_goes_nowhere(elsewhere: Elsewhere, token: Any) -> None:
+    with elsewhere.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
+        service.verify(token, 7)
+    assert caught.value.parameter == "token" and isinstance(caught.value, ValueError)
+    assert not elsewhere.seen
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("email", lambda s: s.create_user("ada", "555-010-0123", 1)),
+        ("cellphone", lambda s: s.create_user("ada@example.com", "../../1", 1)),
+        ("country_code", lambda s: s.create_user("ada@example.com", "555-010-0123", "x")),
+        ("svc_id", lambda s: s.request_sms("7/../8")),
+        ("svc_id", lambda s: s.request_call(0)),
+        ("svc_id", lambda s: s.verify("1234567", -1)),
+        ("svc_id", lambda s: s.verify("1234567", 2**64)),
+        ("svc_id", lambda s: s.verify("1234567", True)),
+        ("svc_id", lambda s: s.verify("1234567", 7.0)),
+        ("svc_id", lambda s: s.verify("1234567", None)),
+        ("force", lambda s: s.verify("1234567", 7, force="perhaps")),
+        ("user_id", lambda s: s.user_status(2**63)),
+        ("user_ip", lambda s: s.app_details(user_ip="here")),
+        ("uuid", lambda s: s.check_approval("../users/7")),
+        ("type", lambda s: s.register_activity(7, "dancing")),
+        ("data", lambda s: s.register_activity(7, "banned", data={"when": object()})),
+        ("data", lambda s: s.register_activity(7, "banned", data={1: 2})),
+        ("data", lambda s: s.register_activity(7, "banned", data={"a": float("nan")})),
+        ("via", lambda s: s.start_phone_verification("pigeon", "555-010-0123", 1)),
+        ("phone_number", lambda s: s.phone_info("", 1)),
+        ("verification_code", lambda s: s.check_phone_verification("555-010-0123", 1, 1234)),
+        ("message", lambda s: s.create_approval(7, "")),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    elsewhere: Elsewhere, parameter: str, call: Callable[[seconder.Service], object]
+) -> None:
+    with elsewhere.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
+        call(service)
+    assert caught.value.parameter == parameter
+    assert str(caught.value).startswith(parameter) and not caught.value.retry_safe
+    assert not elsewhere.seen
+
+
+def test_what_holds_itself_is_refused(elsewhere: Elsewhere) -> None:
+    endless: dict[str, Any] = {}
+    endless["again"] = endless
+    with elsewhere.open() as service, pytest.raises(seconder.InvalidArgument):
+        service.register_activity(7, "banned", data=endless)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "settings"),
+    [
+        ("url", {"url": "ftp://example.com"}),
+        ("url", {"url": "http://2fa.example.com"}),
+        ("timeout", {"timeout": 0}),
+        ("timeout", {"timeout": -1}),
+        ("timeout", {"timeout": float("nan")}),
+        ("timeout", {"timeout": float("inf")}),
+    ],
+)
+def test_a_setting_that_cannot_be_right(parameter: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        seconder.open(**{"url": "https://2fa.example.com", "api_key": "key", **settings})
+    assert caught.value.parameter == parameter
+
+
+def test_a_wrong_key_is_the_operators_matter(elsewhere: Elsewhere) -> None:
+    elsewhere.status, elsewhere.body = 401, {"message": "Invalid API key.", "error_code": "60001"}
+    with elsewhere.open() as service, pytest.raises(seconder.Unauthorized) as caught:
+        service.verify("1234567", 7)
+    assert caught.value.http_status == 401
+    assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value} {service!r}"
+
+
+def test_a_wrong_token_elsewhere(elsewhere: Elsewhere) -> None:
+    elsewhere.status, elsewhere.body = 401, {"token": "is invalid", "error_code": "60020"}
+    with elsewhere.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
+        service.verify("1234567", 7)
+    assert not caught.value.reused
+    elsewhere.body = {"message": "Token was used already.", "error_code": "60019"}
+    with elsewhere.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
+        service.verify("1234567", 7)
+    assert caught.value.reused and "1234567" not in f"{caught.value!r}"
+
+
+def test_a_refusal_tells_everything(elsewhere: Elsewhere) -> None:
+    errors = {"message": "User was not valid", "email": "is invalid"}
+    elsewhere.status = 400
+    elsewhere.body = {"message": "User was not valid", "errors": errors, "error_code": "60027"}
+    with elsewhere.open() as service, pytest.raises(seconder.Refused) as caught:
+        service.create_user("ada@example.com", "555-010-0123", 1)
+    error = caught.value
+    assert (error.http_status, error.code, error.retry_safe) == (400, "60027", False)
+    assert error.fields == errors and error.message == str(error)
+
+
+def test_a_limit_tells_how_long_to_wait(elsewhere: Elsewhere) -> None:
+    elsewhere.status, elsewhere.body = 503, {"message": "Slow down.", "error_code": "60003"}
+    elsewhere.headers = {"Retry-After": "30"}
+    with elsewhere.open(timeout=1) as service, pytest.raises(seconder.Limited) as caught:
+        service.verify("1234567", 7)
+    assert caught.value.retry_after == 30.0 and caught.value.retry_safe
+
+
+def test_nobody_answers() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        settings: dict[str, Any] = {"api_key": "key", "allow_loopback_http": True, "timeout": 2}
+        with seconder.open(url, **settings) as service:
+            with pytest.raises(seconder.Unavailable) as caught:
+                service.verify("1234567", 7)
+    assert isinstance(caught.value, ConnectionError) and caught.value.retry_safe
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<html>Welcome</html>",
+        "",
+        [],
+        {},
+        {"token": "is valid", "success": "false"},
+        {"token": "is", "success": "true"},
+        {"device": {"token": "is valid"}, "success": "true"},
+        [{"token": "is valid", "success": "true"}],
+    ],
+)
+def test_an_answer_that_makes_no_sense_lets_nobody_in(elsewhere: Elsewhere, body: Any) -> None:
+    elsewhere.body = body
+    with elsewhere.open() as service, pytest.raises(seconder.SecondFactorError) as caught:
+        service.verify("1234567", 7)
+    assert isinstance(caught.value, seconder.Garbled)
+
+
+def test_a_database_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "test.db"
+    path.write_text("This is a letter to my aunt. " * 100)
+    with pytest.raises(seconder.StorageError):
+        seconder.open(f"sqlite:{path}")
+    assert path.read_text().startswith("This is a letter")
+
+
+def test_a_key_that_the_database_does_not_know(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path}/test.db"
+    with seconder.open(url, api_key="the-first-key-of-the-database") as service:
+        assert service.api_key() == "the-first-key-of-the-database"
+    with pytest.raises(seconder.Unauthorized) as caught:
+        seconder.open(url, api_key="a-key-that-nobody-sees")
+    assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value}"
+
+
+def test_a_call_that_does_not_exist_is_our_mistake(elsewhere: Elsewhere) -> None:
+    with elsewhere.open() as service, pytest.raises(seconder.InternalError):
+        service._call("dance")
+
+
+def test_a_service_elsewhere_registers_no_devices(elsewhere: Elsewhere) -> None:
+    with elsewhere.open() as service:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            service.register_device(7, "ios")
+        assert caught.value.parameter == "url"
+        with pytest.raises(seconder.InvalidArgument):
+            service.api_key()
+
+
+def test_errors_can_be_sent_between_processes() -> None:
+    errors = [
+        seconder.TokenInvalid("used", reused=True),
+        seconder.InvalidArgument("email is invalid", parameter="email"),
+        seconder.Refused("no", code="60026", http_status=404, fields={"a": "b"}),
+        seconder.Limited("wait", retry_safe=True, retry_after=1.5),
+        seconder.Unavailable("no answer", retry_safe=True),
+    ]
+    for error in errors:
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
+        assert vars(again) == vars(error)
+
+
+def test_a_delivery_that_fails_is_told_without_the_code(tmp_path: Path) -> None:
+    codes: list[str] = []
+
+    def deliver(message: seconder.Message) -> None:
+        assert message.code
+        codes.append(message.code)
+        raise RuntimeError(f"the gateway does not like {message.text}")
+
+    with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        with pytest.raises(seconder.SecondFactorError) as caught:
+            service.request_sms(user.id)
+    assert codes and codes[-1] not in f"{caught.value!r} {caught.value}"
+
+
+def test_a_deliver_that_nobody_awaits_is_a_failure(tmp_path: Path) -> None:
+    async def deliver(message: seconder.Message) -> None: ...
+
+    with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        with pytest.raises(seconder.SecondFactorError):
+            service.request_sms(user.id)

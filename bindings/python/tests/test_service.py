@@ -1,0 +1,111 @@
+"""A service as a value: shared, closed, shown; and many threads at once."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import copy
+import pickle
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import seconder
+from conftest import Elsewhere, Phone
+
+
+def test_it_cannot_be_pickled_or_copied(phone: Phone) -> None:
+    for copying in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            copying(phone.service)
+
+
+def test_it_shows_no_secret(tmp_path: Path) -> None:
+    with seconder.open(f"sqlite:{tmp_path}/test.db", api_key="a-key-that-nobody-sees") as service:
+        assert repr(service) == str(service) == "<seconder.Service on sqlite:>"
+        assert "nobody-sees" not in repr(service._native)
+    assert "closed" in repr(service)
+
+
+def test_it_is_closed_once_and_for_all(phone: Phone) -> None:
+    phone.service.close()
+    phone.service.close()
+    with pytest.raises(seconder.InvalidArgument, match="closed"):
+        phone.service.request_sms(phone.user_id)
+
+
+def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path}/test.db"
+    with seconder.open(url) as service:
+        key = service.api_key()
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+    with seconder.open(url) as service:
+        assert service.api_key() == key
+        assert service.user_status(user.id).svc_id == user.id
+
+
+def test_other_threads_run_while_a_call_waits(elsewhere: Elsewhere) -> None:
+    """The service that answers is a thread of this process: the call must let it run."""
+    elsewhere.body = {"token": "is valid", "success": "true", "message": "Token is valid."}
+    with elsewhere.open() as service:
+        found = service.verify("1234567", 7)
+    assert found == seconder.Verification(message="Token is valid.")
+    assert [seen[:2] for seen in elsewhere.seen] == [("GET", "/protected/json/verify/1234567/7")]
+
+
+def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
+    slow, other = threading.Event(), threading.Event()
+
+    def deliver(message: seconder.Message) -> None:
+        slow.set()
+        assert other.wait(timeout=10), "another thread could not make a call meanwhile"
+
+    with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            sending = pool.submit(service.request_sms, user.id)
+            assert slow.wait(timeout=10)
+            assert service.user_status(user.id).svc_id == user.id
+            other.set()
+            sending.result(timeout=10)
+
+
+def present(phone: Phone, code: str, together: threading.Barrier) -> str:
+    together.wait()
+    try:
+        phone.service.verify(code, phone.user_id, force=True)
+        return "in"
+    except (seconder.TokenInvalid, seconder.Limited):
+        return "out"
+
+
+def test_one_code_opens_one_door_however_many_race(phone: Phone) -> None:
+    phone.service.request_sms(phone.user_id)
+    phone.service.verify(phone.code(), phone.user_id, force=True)
+    app = phone.service.enrol_authenticator(phone.user_id)
+    code, together = seconder.totp.code(app.uri), threading.Barrier(64)
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        racing = [pool.submit(present, phone, code, together) for _ in range(64)]
+        results = [each.result(timeout=60) for each in racing]
+    assert results.count("in") == 1
+
+
+def test_one_sms_opens_one_door_however_many_race(phone: Phone) -> None:
+    phone.service.request_sms(phone.user_id)
+    code, together = phone.code(), threading.Barrier(64)
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        racing = [pool.submit(present, phone, code, together) for _ in range(64)]
+        results = [each.result(timeout=60) for each in racing]
+    assert results.count("in") == 1
+
+
+def test_a_deadline_ends_a_call(elsewhere: Elsewhere) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        elsewhere.url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with elsewhere.open(timeout=0.5) as service:
+            began = time.monotonic()
+            with pytest.raises(seconder.Unavailable) as caught:
+                service.verify("1234567", 7)
+    assert time.monotonic() - began < 5 and not caught.value.retry_safe

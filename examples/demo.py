@@ -1,0 +1,137 @@
+"""The second factor of a login, from a user's first day to a stranger's guess.
+
+It needs the package `seconder` alone and leaves nothing behind: `python examples/demo.py`.
+"""
+
+import tempfile
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from queue import Queue
+from typing import Any, TypeVar
+
+import seconder
+
+E = TypeVar("E", bound=seconder.SecondFactorError)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, CallbackServer() as server:
+        database = Path(folder, "demo.db")
+        with seconder.open(f"sqlite:{database}", callback_url=server.url) as service:
+            server.api_key = service.api_key()
+            user = service.create_user("ada@example.com", "555-010-0123", 1)
+            print(f"Ada is enrolled. The application keeps her id: {user.id}.")
+            log_in_by_sms(service, user.id, database.with_suffix(".spool"))
+            log_in_by_authenticator(service, user.id)
+            log_in_by_approval(service, user.id, server.events)
+            keep_a_stranger_out(service, user.id)
+    print("Everything went as it must.")
+
+
+def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:
+    sent = service.request_sms(user_id)
+    print(f"A code is on its way to {sent.cellphone}.")
+    code = latest_code(spool)
+    refusal(seconder.NotChecked, service.verify, code, user_id)
+    service.verify(code, user_id, force=True)
+    print("Checked with force, the code is right: Ada is in.")
+    error = refusal(seconder.TokenInvalid, service.verify, code, user_id, force=True)
+    must(error.reused, "tell that the code was right once")
+
+
+def log_in_by_authenticator(service: seconder.Service, user_id: int) -> None:
+    app = service.enrol_authenticator(user_id)
+    print("Ada scans a QR code with her authenticator app.")
+    service.verify(seconder.totp.code(app.uri), user_id)
+    print("The code that the app shows is right: Ada is in.")
+    error = refusal(seconder.InvalidArgument, service.verify, "../sms", user_id)
+    must(error.parameter == "token", "name the parameter")
+
+
+def log_in_by_approval(
+    service: seconder.Service, user_id: int, events: "Queue[seconder.Event]"
+) -> None:
+    phone = service.register_device(user_id, "android")
+    asked = service.create_approval(user_id, "Log in to Example?", details={"city": "Oslo"})
+    print("Ada's phone asks her: Log in to Example?")
+    service.answer_approval(
+        asked.uuid, device_id=phone.device_id, device_secret=phone.secret, answer="approve"
+    )
+    event = events.get(timeout=10)
+    must(event.uuid == asked.uuid and event.approved_by(user_id), "tell Ada's answer")
+    print("A callback says that Ada said yes, and its signature holds.")
+    must(service.check_approval(asked.uuid).approved_by(user_id), "say the same when asked")
+    print("The service says the same when it is asked: Ada is in.")
+
+
+def keep_a_stranger_out(service: seconder.Service, user_id: int) -> None:
+    print("A stranger guesses.")
+    refusal(seconder.TokenInvalid, service.verify, "1234567", user_id)
+    error = refusal(seconder.Limited, service.verify, "1234568", user_id)
+    must(error.retry_after is not None, "tell how long to wait")
+
+
+class CallbackServer(HTTPServer):
+    """The application's web server: it believes a callback once its signature held."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), CallbackHandler)
+        self.url = f"http://127.0.0.1:{self.server_port}/callback"
+        self.api_key = ""
+        self.events: Queue[seconder.Event] = Queue()
+        threading.Thread(target=self.serve_forever).start()
+
+    def server_close(self) -> None:
+        self.shutdown()
+        super().server_close()
+
+
+class CallbackHandler(BaseHTTPRequestHandler):
+    server: CallbackServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            event = seconder.callback.verify(
+                api_key=self.server.api_key,
+                url=self.server.url,
+                method="POST",
+                body=body,
+                signature=self.headers["X-Svc-Signature"],
+                nonce=self.headers["X-Svc-Signature-Nonce"],
+            )
+        except seconder.Forged:
+            self.send_error(401)
+            return
+        self.server.events.put(event)
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing: the demonstration tells what matters."""
+
+
+def latest_code(spool: Path) -> str:
+    """What Ada reads on her phone: without a gateway, messages land in a folder."""
+    message = max(spool.iterdir()).read_text()
+    return next(line[6:] for line in message.splitlines() if line.startswith("Code: "))
+
+
+def refusal(kind: type[E], call: Callable[..., object], *args: object, **options: object) -> E:
+    try:
+        call(*args, **options)
+    except kind as error:
+        print(f"Refused, as it must be: {error}.")
+        return error
+    raise SystemExit(f"{kind.__name__} was due, and somebody is in.")
+
+
+def must(right: bool, what: str) -> None:
+    if not right:
+        raise SystemExit(f"The service did not {what}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+//! The main job, from Rust: `cargo run --example demo`. It works on a fresh database in a
+//! temporary folder, needs no network, and ends with an error if anything goes otherwise.
+
+use seconder::calls::{ApprovalStatus, Verdict, Verify};
+use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use seconder::model::{Token, UserId};
+use seconder::otp::Totp;
+use seconder::{Answer, Error, Service, Settings, callback};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let callback_url = format!("http://{}/callback", listener.local_addr()?);
+    let service = Settings::new(&format!("sqlite:{}", folder.path().join("demo.db").display()))
+        .application_name("Demo")
+        .callback_url(&callback_url)
+        .open()?;
+    say("Opened a fresh database. The engine runs inside this process.");
+
+    let user = service.create_user("ada@example.com", "555-010-0123", "1")?;
+    say(&format!("Enrolled ada@example.com with +1 555-010-0123: user {}.", user.id));
+    code_by_sms(&service, user.id, &folder.path().join("demo.spool"))?;
+    authenticator_app(&service, user.id)?;
+    push(&service, user.id, &listener, &callback_url)?;
+    what_is_refused(&service, user.id)?;
+    say("All of it went as it should.");
+    Ok(())
+}
+
+fn code_by_sms(service: &Service, user: UserId, spool: &Path) -> Outcome {
+    let sent = service.request_sms(user)?;
+    say(&format!("Sent a code by SMS to {}.", sent.cellphone.unwrap_or_default()));
+    let message = std::fs::read_dir(spool)?.next().ok_or("nothing was sent")??.path();
+    let message = std::fs::read_to_string(message)?;
+    let code = message.lines().find_map(|line| line.strip_prefix("Code: ")).ok_or("no code")?;
+    say(&format!("Read it from the spool folder: {code}."));
+
+    let code: Token = code.parse()?;
+    expect("without force, the first code is not checked", Verdict::NotChecked, || {
+        service.verify(&code, user)
+    })?;
+    let forced = Verify { force: true, ..Verify::new(code.clone(), user) };
+    expect("with force, it is right", Verdict::Right, || Ok(service.answer(&forced)?.verdict))?;
+    let again = service.answer(&forced)?;
+    ensure("the same code a second time is refused as used", again.reused)?;
+    ensure("and lets nobody in", again.verdict == Verdict::Wrong)
+}
+
+fn authenticator_app(service: &Service, user: UserId) -> Outcome {
+    let enrolled = service.enrol_authenticator(user)?;
+    say("Enrolled an authenticator app: it scans the QR code that holds the secret.");
+    let app = Totp::from_uri(enrolled.uri.expose())?;
+    let code: Token = app.code(now()?).expose().parse()?;
+    expect("the code that the app shows is right", Verdict::Right, || service.verify(&code, user))
+}
+
+fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &str) -> Outcome {
+    let engine = service.require_engine()?;
+    let device = engine.register_device(user, DeviceType::Android)?;
+    say("Registered the user's Android device.");
+    let uuid = service.create_approval(user, "Log in to Demo?")?.uuid;
+    let pending = service.check_approval(&uuid)?.status;
+    ensure("the approval request is pending", pending == ApprovalStatus::Pending)?;
+
+    let answer = AnswerApproval {
+        uuid: uuid.clone(),
+        device_id: device.device_id,
+        device_secret: device.secret,
+        answer: UserAnswer::Approve,
+    };
+    let (answered, posted) = std::thread::scope(|scope| {
+        let posted = scope.spawn(|| receive(listener));
+        (engine.answer_approval(&answer), posted.join())
+    });
+    say("The user approved it on the device.");
+    let posted = posted.map_err(|_| "the listener failed")??;
+    let event = callback::verify(
+        engine.api_key(),
+        &callback::Received {
+            url: callback_url,
+            method: "POST",
+            query: "",
+            body: &posted.body,
+            signature: &posted.signature,
+            nonce: &posted.nonce,
+        },
+    )?;
+    ensure("the callback came, and its signature holds", event.uuid == uuid)?;
+    ensure("it says: approved, by this user", event.svc_id == Some(user))?;
+    ensure("the callback and the request agree", event.status == answered?.status)?;
+    let forged = callback::Received {
+        url: callback_url,
+        method: "POST",
+        query: "",
+        body: &String::from_utf8(posted.body)?.replace("approved", "denied!!").into_bytes(),
+        signature: &posted.signature,
+        nonce: &posted.nonce,
+    };
+    let forged = callback::verify(engine.api_key(), &forged);
+    ensure("a changed callback is refused", matches!(forged, Err(Error::Forged { .. })))
+}
+
+fn what_is_refused(service: &Service, user: UserId) -> Outcome {
+    let path = "../sms".parse::<Token>();
+    ensure("`../sms` is refused before it is sent: it is no token", path.is_err())?;
+    let other = service.create_user("eve@example.com", "555-010-0199", "1")?.id;
+    let guess: Token = "0000000".parse()?;
+    expect("a user who was never confirmed is not checked", Verdict::NotChecked, || {
+        service.verify(&guess, other)
+    })?;
+    let enrolled = service.enrol_authenticator(user)?;
+    let right = Totp::from_uri(enrolled.uri.expose())?.code(now()?);
+    let wrong = if right.expose() == "000000" { "000001" } else { "000000" };
+    expect("a wrong code is wrong", Verdict::Wrong, || service.verify(&wrong.parse()?, user))?;
+    let hasty = service.verify(&right.expose().parse()?, user);
+    ensure("after it, the user has to wait a second", matches!(hasty, Err(Error::Limited { .. })))
+}
+
+struct Posted {
+    body: Vec<u8>,
+    signature: String,
+    nonce: String,
+}
+
+/// Takes one POST, as a web framework would.
+fn receive(listener: &TcpListener) -> std::io::Result<Posted> {
+    let (mut socket, _) = listener.accept()?;
+    socket.set_read_timeout(Some(Duration::from_secs(10)))?;
+    let mut reader = BufReader::new(socket.try_clone()?);
+    let (mut length, mut signature, mut nonce) = (0, String::new(), String::new());
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            match line.trim_end() {
+                "" => break,
+                _ => continue,
+            }
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().unwrap_or(0),
+            "x-svc-signature" => signature = value.to_owned(),
+            "x-svc-signature-nonce" => nonce = value.to_owned(),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")?;
+    Ok(Posted { body, signature, nonce })
+}
+
+#[allow(clippy::disallowed_methods, reason = "a program's own time")]
+fn now() -> Outcome<u64> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs())
+}
+
+fn expect(
+    what: &str,
+    wanted: Verdict,
+    call: impl FnOnce() -> seconder::Result<Verdict>,
+) -> Outcome {
+    let got = call()?;
+    ensure(what, got == wanted)
+}
+
+fn ensure(what: &str, is: bool) -> Outcome {
+    match is {
+        true => {
+            say(&format!("Yes: {what}."));
+            Ok(())
+        }
+        false => Err(format!("NOT SO: {what}").into()),
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "a demonstration is there to be read")]
+fn say(text: &str) {
+    println!("  {text}");
+}

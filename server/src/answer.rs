@@ -1,0 +1,167 @@
+//! One request and its response.
+
+use crate::params;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use seconder::calls::{ROUTES, dispatch, failure};
+use seconder::engine::Engine;
+use seconder::model::Secret;
+use seconder::wire::{Format, Names, Reply, Request};
+use seconder::{Error, Refusal};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// More bytes than any request of the interface has.
+const LIMIT: usize = 1024 * 1024;
+/// What is read and thrown away of a body that is too large, so that its client reads the reply.
+const DISCARD: usize = 8 * LIMIT;
+/// How long a client may take to send a body.
+const BODY: Duration = Duration::from_secs(15);
+
+/// Answers a request, whatever it is.
+pub(crate) async fn answer(State(engine): State<Engine>, request: HttpRequest) -> Response {
+    let path = request.uri().path().to_owned();
+    let methods = methods(&path);
+    let method = match *request.method() {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        _ => "",
+    };
+    if methods.is_empty() {
+        return respond(format_of(&path), &refusal(404, "There is no such call."));
+    }
+    if !methods.contains(&method) {
+        let allowed = methods.join(", ");
+        let no = refusal(405, &format!("This call is made with {allowed}."));
+        let mut response = respond(format_of(&path), &no);
+        response.headers_mut().extend(allowed.parse().ok().map(|allow| (header::ALLOW, allow)));
+        return response;
+    }
+    let reply = match read(method, path.clone(), request).await {
+        Ok((key, request)) => blocking(engine, key, request).await,
+        Err(reply) => (format_of(&path), reply),
+    };
+    respond(reply.0, &reply.1)
+}
+
+/// The methods that a path is known with.
+fn methods(path: &str) -> Vec<&'static str> {
+    let known = ROUTES.iter().filter(|route| route.matches(route.method, path).is_some());
+    let mut methods: Vec<_> = known.map(|route| route.method).collect();
+    methods.dedup();
+    methods
+}
+
+/// The format that a path asks for, for replies that no call words.
+fn format_of(path: &str) -> Format {
+    path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
+}
+
+async fn read(
+    method: &'static str,
+    path: String,
+    request: HttpRequest,
+) -> Result<(Secret, Request), Reply> {
+    let (head, body) = request.into_parts();
+    let late = |_| refusal(408, "The body did not come in time.");
+    let body = tokio::time::timeout(BODY, read_body(body)).await.map_err(late)??;
+    let media_type = text(&head.headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let mut params = params::read(head.uri.query().unwrap_or_default(), &body, media_type)
+        .map_err(|error| failure(&error))?;
+    let key = api_key(&head.headers, &mut params).map_err(|error| failure(&error))?;
+    Ok((key, Request { method, path, params }))
+}
+
+async fn read_body(mut body: Body) -> Result<Bytes, Reply> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| refusal(400, "The body breaks off."))?;
+        let data = frame.into_data().unwrap_or_default();
+        length += data.len();
+        if length > DISCARD {
+            break;
+        }
+        if length <= LIMIT {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    match length <= LIMIT {
+        true => Ok(bytes.into()),
+        false => Err(refusal(413, "The body is larger than 1 MiB.")),
+    }
+}
+
+/// The API key from its header, or where older clients send it (interface 5.2).
+fn api_key(headers: &HeaderMap, params: &mut Map<String, Value>) -> seconder::Result<Secret> {
+    let older = params.shift_remove("api_key");
+    let given = match text(headers, &Names::default().api_key()) {
+        Some(key) => Some(key),
+        None => older.as_ref().and_then(Value::as_str),
+    };
+    let missing = || Error::Unauthorized { message: "there is none".into() };
+    given.filter(|key| !key.is_empty()).map(Secret::new).ok_or_else(missing)
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The engine waits for its database and for what it delivers with, so it is asked where waiting
+/// holds up nobody else.
+async fn blocking(engine: Engine, key: Secret, request: Request) -> (Format, Reply) {
+    let format = format_of(&request.path);
+    let answered = tokio::task::spawn_blocking(move || match engine.authenticate(&key) {
+        Ok(engine) => dispatch(&engine, &request),
+        Err(error) => Some((format_of(&request.path), failure(&error))),
+    });
+    let no_answer = || failure(&Error::Internal { message: "a call gave no answer".into() });
+    answered.await.ok().flatten().unwrap_or_else(|| (format, no_answer()))
+}
+
+fn refusal(status: u16, message: &str) -> Reply {
+    let code = Some("60002".to_owned());
+    let refusal = Refusal { status, code, message: message.into(), ..Refusal::default() };
+    failure(&Error::Refused(Box::new(refusal)))
+}
+
+fn respond(format: Format, reply: &Reply) -> Response {
+    let mut response = Response::new(Body::from(format.write(&reply.body)));
+    let failed = StatusCode::SERVICE_UNAVAILABLE;
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(failed);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(wait) = reply.retry_after {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_the_methods_of_a_path() {
+        assert_eq!(methods("/protected/json/app/details"), ["GET"]);
+        assert_eq!(methods("/protected/json/users/new"), ["POST"]);
+        assert_eq!(methods("/protected/json/users/7/delete"), ["POST"]);
+        for unknown in ["/", "", "/protected/yaml/app/details", "/protected/json/app/details/"] {
+            assert!(methods(unknown).is_empty(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up() {
+        let wait = |millis| {
+            let reply =
+                Reply { retry_after: Some(Duration::from_millis(millis)), ..refusal(503, "wait") };
+            respond(Format::Json, &reply).headers()[header::RETRY_AFTER].clone()
+        };
+        assert_eq!([wait(1), wait(1000), wait(1001)], ["1", "1", "2"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! What the program's commands do.
+
+use crate::{Database, Serve, tell};
+use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
+use seconder::{Error, Result, Service, Settings};
+use seconder_server::{Server, Tls};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// More bytes than any secret has.
+const LONGEST_SECRET: u64 = 4096;
+
+pub(crate) fn serve(options: Serve) -> Result<()> {
+    let mut settings = options.database.settings()?;
+    if let Some(name) = options.application_name {
+        settings = settings.application_name(name);
+    }
+    if let Some(url) = options.callback_url {
+        settings = settings.callback_url(url);
+    }
+    let tls = match (options.certificate, options.key) {
+        (Some(certificate), Some(key)) => Tls::Files { certificate, key },
+        _ => Tls::SelfSigned,
+    };
+    let server = Server::start(settings.open()?, options.listen, tls)?;
+    if let Some(file) = &options.certificate_out {
+        publish(&server, file)?;
+    }
+    tell(&format!("listening on {}", server.url()));
+    server.wait_for_signal()?;
+    tell("stopping");
+    server.stop();
+    tell("stopped");
+    Ok(())
+}
+
+/// Writes the certificate and tells what it is for.
+fn publish(server: &Server, file: &Path) -> Result<()> {
+    std::fs::write(file, server.certificate_pem()).map_err(|error| {
+        invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
+    })?;
+    let (file, url, port) = (file.display(), server.url(), server.addr().port());
+    tell(&format!("the self-signed certificate is in {file}; clients trust it so:"));
+    tell(&format!("  Rust    Settings::new(\"{url}\").api_key(key).ca_file(\"{file}\").open()"));
+    tell(&format!("  Python  seconder.open(\"{url}\", api_key=key, ca_file=\"{file}\")"));
+    tell(&format!(
+        "  curl    curl --cacert {file} -H \"X-Svc-API-Key: $KEY\" \
+         https://localhost:{port}/protected/json/app/details"
+    ));
+    Ok(())
+}
+
+pub(crate) fn key(database: &Database) -> Result<()> {
+    let service = database.settings()?.open()?;
+    say(service.require_engine()?.api_key().expose())
+}
+
+pub(crate) fn register_device(database: &Database, user: UserId, kind: DeviceType) -> Result<()> {
+    let device = database.existing()?.require_engine()?.register_device(user, kind)?;
+    say(&format!("device_id {}\nsecret {}", device.device_id, device.secret.expose()))
+}
+
+pub(crate) fn answer_approval(
+    database: &Database,
+    device: (DeviceId, Option<&Path>),
+    uuid: ApprovalId,
+    answer: UserAnswer,
+) -> Result<()> {
+    let (device_id, file) = device;
+    let service = database.existing()?;
+    let device_secret = match file {
+        Some(file) => secret_file("device-secret-file", file)?,
+        None => secret("standard input", std::io::stdin().lock())?,
+    };
+    let answer = AnswerApproval { uuid, device_id, device_secret, answer };
+    let approval = service.require_engine()?.answer_approval(&answer)?;
+    say(approval.status.name())
+}
+
+impl Database {
+    fn settings(&self) -> Result<Settings> {
+        let settings = Settings::new(&self.url);
+        Ok(match &self.api_key_file {
+            Some(file) => settings.api_key(secret_file("api-key-file", file)?.expose()),
+            None => settings,
+        })
+    }
+
+    /// The database, which must be there: a mistyped name would otherwise make an empty one.
+    fn existing(&self) -> Result<Service> {
+        match self.url.strip_prefix("sqlite:") {
+            Some(path) if !Path::new(path).exists() => {
+                Err(invalid("database", format!("{path} does not exist")))
+            }
+            _ => self.settings()?.open(),
+        }
+    }
+}
+
+fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {
+    let opened = std::fs::File::open(file).map_err(|error| {
+        invalid(parameter, format!("{} cannot be read: {error}", file.display()))
+    })?;
+    secret(parameter, opened)
+}
+
+/// The first line of a text, without its end.
+fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
+    let mut text = String::new();
+    from.take(LONGEST_SECRET)
+        .read_to_string(&mut text)
+        .map_err(|error| invalid(parameter, format!("cannot be read: {error}")))?;
+    match text.lines().next().map(str::trim).filter(|line| !line.is_empty()) {
+        Some(line) => Ok(Secret::new(line)),
+        None => Err(invalid(parameter, "holds no secret: its first line is empty".into())),
+    }
+}
+
+fn say(text: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{text}")
+        .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))
+}
+
+fn invalid(parameter: &'static str, reason: String) -> Error {
+    Error::Invalid { parameter: parameter.into(), reason: reason.into() }
+}
