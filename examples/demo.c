@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,8 +74,10 @@ static void start_listening(struct listener *listener)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof address;
+    struct timeval patience = {.tv_sec = 10};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     listener->socket = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(listener->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     bool listens = bind(listener->socket, (struct sockaddr *)&address, length) == 0 &&
                    listen(listener->socket, 1) == 0 &&
                    getsockname(listener->socket, (struct sockaddr *)&address, &length) == 0;
@@ -109,6 +112,8 @@ static void *take_callback(void *argument)
     int connection = accept(listener->socket, NULL, NULL);
     char length[32];
     ssize_t more;
+    if (connection < 0)
+        return NULL;
     do {
         char *end = listener->request + listener->size;
         more = read(connection, end, sizeof listener->request - 1 - listener->size);

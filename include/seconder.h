@@ -755,12 +755,12 @@ const char *seconder_message_via(const struct seconder_message *message);
 const char *seconder_message_text(const struct seconder_message *message);
 
 /**
- * The code alone; NULL when the message carries none.
+ * The code alone.
  */
 const char *seconder_message_code(const struct seconder_message *message);
 
 /**
- * When the code dies, in Unix seconds; 0 when the message carries none.
+ * When the code dies, in Unix seconds.
  */
 uint64_t seconder_message_expires_at(const struct seconder_message *message);
 

@@ -1,6 +1,6 @@
 //! Messages to phones, handed to a function of the C program.
 
-use super::border::{Text, look, pointer};
+use super::border::{Text, look};
 use crate::engine::{Deliver, Message};
 use std::ffi::{c_char, c_void};
 
@@ -9,7 +9,7 @@ pub struct seconder_message {
     to: Text,
     via: Text,
     text: Text,
-    code: Option<Text>,
+    code: Text,
     expires_at: u64,
 }
 
@@ -58,8 +58,8 @@ impl Deliver for ByFunction {
             to: Text::new(&message.to),
             via: Text::new(message.via.name()),
             text: Text::new(&message.text),
-            code: Text::of(message.code.as_deref()),
-            expires_at: message.expires_at.unwrap_or_default(),
+            code: Text::new(&message.code),
+            expires_at: message.expires_at,
         };
         // SAFETY: the message lives until the function returns, and the data until this goes.
         match unsafe { deliver(&message, self.userdata) } {
@@ -96,13 +96,13 @@ pub extern "C" fn seconder_message_text(message: Option<&seconder_message>) -> *
     look(message, |message| message.text.as_ptr())
 }
 
-/// The code alone; NULL when the message carries none.
+/// The code alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_code(message: Option<&seconder_message>) -> *const c_char {
-    look(message, |message| pointer(&message.code))
+    look(message, |message| message.code.as_ptr())
 }
 
-/// When the code dies, in Unix seconds; 0 when the message carries none.
+/// When the code dies, in Unix seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_expires_at(message: Option<&seconder_message>) -> u64 {
     look(message, |message| message.expires_at)
