@@ -4,6 +4,7 @@
 pub mod form;
 pub mod json;
 pub mod loose;
+pub mod xml;
 
 use crate::{Error, Result};
 use serde_json::{Map, Value};

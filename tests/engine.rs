@@ -1,6 +1,8 @@
 //! What the engine promises beyond its replies: one code opens one door, what was acknowledged
 //! survives, and a database that cannot be right is left alone.
 
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+
 use seconder::engine::{AnswerApproval, DeviceType, Message, UserAnswer};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;

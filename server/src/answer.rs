@@ -94,12 +94,15 @@ async fn read_body(mut body: Body) -> Result<Bytes, Reply> {
     }
 }
 
-/// The API key from its header, or where older clients send it (interface 5.2).
+/// The API key from its header, or where older clients send it (interface 5.2). Of two keys none
+/// is taken.
 fn api_key(headers: &HeaderMap, params: &mut Map<String, Value>) -> seconder::Result<Secret> {
     let older = params.shift_remove("api_key");
-    let given = match text(headers, &Names::default().api_key()) {
-        Some(key) => Some(key),
-        None => older.as_ref().and_then(Value::as_str),
+    let header = Names::default().api_key();
+    let given = match headers.get_all(&header).iter().count() {
+        0 => older.as_ref().and_then(Value::as_str),
+        1 if older.is_none() => text(headers, &header),
+        _ => None,
     };
     let missing = || Error::Unauthorized { message: "there is none".into() };
     given.filter(|key| !key.is_empty()).map(Secret::new).ok_or_else(missing)

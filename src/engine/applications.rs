@@ -106,14 +106,14 @@ fn callback_url(url: &str) -> Result<String> {
 impl Answer<AppDetails> for Engine {
     fn answer(&self, _call: &AppDetails) -> Result<Application> {
         self.begin();
-        let mut found = Application::default();
-        found.app_id = u64::try_from(self.app.app_id).ok();
-        found.name = self.app.name.clone();
-        found.plan = Some(self.app.plan.clone());
-        found.sms_enabled = self.app.sms_enabled;
-        found.white_label = self.app.white_label;
-        found.message = Some("Application information.".into());
-        Ok(found)
+        Ok(Application {
+            app_id: u64::try_from(self.app.app_id).ok(),
+            name: self.app.name.clone(),
+            plan: Some(self.app.plan.clone()),
+            sms_enabled: self.app.sms_enabled,
+            white_label: self.app.white_label,
+            message: Some("Application information.".into()),
+        })
     }
 }
 
@@ -124,27 +124,27 @@ impl Answer<AppStats> for Engine {
         let of = |month| counted.iter().find(|counted| counted.month == month).copied();
         let months = (last - 11..=last)
             .map(|month| of(month).unwrap_or(Counted { month, ..Counted::default() }));
-        let mut found = Statistics::default();
-        found.app_id = u64::try_from(self.app.app_id).ok();
-        found.count = Some(12);
-        found.message = Some("Monthly statistics.".into());
-        found.stats = months.map(statistic).collect();
-        found.total_users = Some(total_users);
-        Ok(found)
+        Ok(Statistics {
+            app_id: u64::try_from(self.app.app_id).ok(),
+            count: Some(12),
+            message: Some("Monthly statistics.".into()),
+            stats: months.map(statistic).collect(),
+            total_users: Some(total_users),
+        })
     }
 }
 
 fn statistic(counted: Counted) -> MonthlyStatistic {
     let month = u8::try_from(counted.month.rem_euclid(12) + 1).unwrap_or(1);
-    let mut statistic = MonthlyStatistic::default();
-    statistic.month = Month::try_from(month).unwrap_or(Month::January).to_string();
-    statistic.year = u64::try_from(counted.month.div_euclid(12)).unwrap_or(0);
-    statistic.api_calls_count = Some(counted.api_calls);
-    statistic.auths_count = Some(counted.auths);
-    statistic.calls_count = Some(counted.calls);
-    statistic.sms_count = counted.sms;
-    statistic.users_count = counted.users;
-    statistic
+    MonthlyStatistic {
+        month: Month::try_from(month).unwrap_or(Month::January).to_string(),
+        year: u64::try_from(counted.month.div_euclid(12)).unwrap_or(0),
+        api_calls_count: Some(counted.api_calls),
+        auths_count: Some(counted.auths),
+        calls_count: Some(counted.calls),
+        sms_count: counted.sms,
+        users_count: counted.users,
+    }
 }
 
 #[cfg(test)]

@@ -36,16 +36,14 @@ impl Engine {
             return Err(refusals::sms_not_enabled());
         }
         let user = self.user(svc_id)?;
-        let mut requested = CodeRequested::default();
-        requested.cellphone = Some(user.phone.masked_e164());
+        let cellphone = Some(user.phone.masked_e164());
         let word = if channel == Channel::Sms { "SMS" } else { "Call" };
         if user.uses_app() && !force {
-            requested.message = Some(format!(
+            let message = format!(
                 "{word} is not needed: the user has an app. Pass force=true to send it anyway."
-            ));
-            requested.ignored = true;
-            requested.device = user.devices.last().cloned();
-            return Ok(requested);
+            );
+            let device = user.devices.last().cloned();
+            return Ok(CodeRequested { message: Some(message), cellphone, ignored: true, device });
         }
         let text = |part: &Option<Line>| part.as_ref().map(|line| line.as_str().to_owned());
         self.send_code(Order {
@@ -57,11 +55,11 @@ impl Engine {
             length: self.app.token_length,
             now,
         })?;
-        requested.message = Some(match channel {
+        let message = Some(match channel {
             Channel::Sms => "SMS token was sent.".into(),
             Channel::Call => "Call started.".into(),
         });
-        Ok(requested)
+        Ok(CodeRequested { message, cellphone, ..CodeRequested::default() })
     }
 
     /// Issues a code and hands it to the delivery; tells when it dies.
@@ -151,18 +149,19 @@ impl Answer<StartPhoneVerification> for Engine {
             length,
             now,
         })?;
-        let mut started = PhoneVerificationStarted::default();
-        started.message = Some(match call.via {
-            Channel::Sms => format!("Text message sent to {shown}."),
-            Channel::Call => format!("Call to {shown} was initiated."),
-        });
-        started.is_cellphone = match kind {
-            PhoneType::Cellphone => Some(true),
-            PhoneType::Landline | PhoneType::Voip => Some(false),
-            PhoneType::Unknown => None,
-        };
-        started.seconds_to_expire = expires_at.after(now).map(|life| life.as_secs());
-        Ok(started)
+        Ok(PhoneVerificationStarted {
+            message: Some(match call.via {
+                Channel::Sms => format!("Text message sent to {shown}."),
+                Channel::Call => format!("Call to {shown} was initiated."),
+            }),
+            is_cellphone: match kind {
+                PhoneType::Cellphone => Some(true),
+                PhoneType::Landline | PhoneType::Voip => Some(false),
+                PhoneType::Unknown => None,
+            },
+            seconds_to_expire: expires_at.after(now).map(|life| life.as_secs()),
+            ..PhoneVerificationStarted::default()
+        })
     }
 }
 

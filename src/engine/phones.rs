@@ -70,7 +70,7 @@ impl Answer<PhoneInfo> for Engine {
     fn answer(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
-            .map_err(|reason| refusals::phone_information_failed(reason))?;
+            .map_err(refusals::phone_information_failed)?;
         let mut found = PhoneInformation::new(phone.kind());
         found.message = Some(format!("Phone number information as of {}", now.rfc3339()));
         Ok(found)

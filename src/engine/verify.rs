@@ -18,7 +18,8 @@ const ROUNDS: u32 = 8;
 
 /// What a token is, seen against all that is known.
 enum Seen {
-    Right(Found, Device),
+    /// What to use up, and what the code was made or received with.
+    Right(Found, &'static str),
     Used,
     Wrong(Vec<Factor>),
     /// Every factor that it could be of waits.
@@ -45,9 +46,9 @@ impl Answer<Verify> for Engine {
                     used.reused = true;
                     return Ok(used);
                 }
-                Seen::Right(found, device) => {
+                Seen::Right(found, made_with) => {
                     let mut right = verification(Verdict::Right);
-                    right.device = Some(device);
+                    right.device = Some(device(made_with, &standing));
                     (found, right)
                 }
                 Seen::Wrong(factors) => {
@@ -90,7 +91,7 @@ fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
                 tried.push(Factor::Code);
                 match look_at_codes(call, &codes, now) {
                     Some(Seen::Used) => used = true,
-                    Some(right) => return with_date(right, standing),
+                    Some(right) => return right,
                     None => {}
                 }
             }
@@ -103,7 +104,7 @@ fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
                 tried.push(Factor::Authenticator);
                 match look_at_apps(call, &apps, now) {
                     Some(Seen::Used) => used = true,
-                    Some(right) => return with_date(right, standing),
+                    Some(right) => return right,
                     None => {}
                 }
             }
@@ -124,7 +125,7 @@ fn look_at_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<Seen> {
         true => Some(Seen::Used),
         false if code.lives(now) => {
             let found = Found::Code { action: action.to_owned(), code: code.code.clone() };
-            Some(Seen::Right(found, made_with("sms")))
+            Some(Seen::Right(found, "sms"))
         }
         false => None,
     }
@@ -140,7 +141,7 @@ fn look_at_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<
         match totp.check(&call.token, now.seconds(), app.last_step) {
             Match::Step(step) => {
                 let found = Found::Step { authenticator_id: app.authenticator_id, step };
-                return Some(Seen::Right(found, made_with("authenticator")));
+                return Some(Seen::Right(found, "authenticator"));
             }
             Match::Used => used = Some(Seen::Used),
             Match::None => {}
@@ -158,18 +159,12 @@ fn verification(verdict: Verdict) -> Verification {
     Verification { verdict, ..Verification::default() }
 }
 
-fn made_with(os_type: &str) -> Device {
-    Device { os_type: Some(os_type.into()), ..Device::default() }
-}
-
-fn with_date(seen: Seen, standing: &Standing) -> Seen {
-    match seen {
-        Seen::Right(found, mut device) => {
-            let created = standing.created_at.map(Time::seconds);
-            device.registration_date = created.and_then(|seconds| i64::try_from(seconds).ok());
-            Seen::Right(found, device)
-        }
-        other => other,
+fn device(os_type: &str, standing: &Standing) -> Device {
+    let created = standing.created_at.map(Time::seconds);
+    Device {
+        os_type: Some(os_type.into()),
+        registration_date: created.and_then(|seconds| i64::try_from(seconds).ok()),
+        ..Device::default()
     }
 }
 

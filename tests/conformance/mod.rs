@@ -1,6 +1,8 @@
 //! Runs the cases of `tests/vectors/calls/*.txt` against whatever answers the calls. The format of
 //! the cases is told in `tests/vectors/calls/README.md`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may end in a panic")]
+
 use seconder::calls::{self, ROUTES};
 use seconder::engine::{AnswerApproval, Clock, Engine, Message};
 use seconder::model::{DeviceId, Secret};

@@ -107,8 +107,9 @@ class Service:
     """What answers the calls; :func:`seconder.open` makes it.
 
     It can be shared between threads, and other threads run while a call waits. It is a context
-    manager that closes itself. Every call raises :class:`seconder.SecondFactorError` when it gives
-    no result: see :mod:`seconder.errors` for the kinds.
+    manager that closes itself. Ctrl-C takes effect when the call that waits has ended, so for a
+    service elsewhere within the ``timeout``. Every call raises :class:`seconder.SecondFactorError`
+    when it gives no result: see :mod:`seconder.errors` for the kinds.
     """
 
     __slots__ = ("_native", "_scheme")

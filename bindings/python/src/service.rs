@@ -3,13 +3,21 @@
 use crate::calls;
 use crate::failure::{Failure, detached};
 use crate::values;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::engine::Message;
 use seconder::{Error, Settings};
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+thread_local! {
+    /// What ended `deliver` in order to end the program, such as Ctrl-C, until the call that it was
+    /// made for has come back to Python. The engine would take it for a failed delivery.
+    static ENDING: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
 
 /// What answers the calls, until it is closed.
 #[pyclass(frozen, module = "seconder._seconder")]
@@ -28,8 +36,11 @@ impl Service {
     ) -> PyResult<Bound<'py, PyAny>> {
         let params = values::params(params)?;
         let service = self.get().map_err(|failure| failure.raise(py))?;
-        let reply = detached(py, move || calls::call(&service, name, params))?;
-        values::to_python(py, &reply)
+        let reply = detached(py, move || calls::call(&service, name, params));
+        match ENDING.take() {
+            Some(ending) => Err(ending),
+            None => values::to_python(py, &reply?),
+        }
     }
 
     /// Whether calls can be made no longer.
@@ -110,6 +121,9 @@ fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
         let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
         function.call1(py, parts).map(drop).map_err(|error| {
             let told = error.to_string();
+            if !error.is_instance_of::<PyException>(py) {
+                ENDING.set(Some(error));
+            }
             match told.contains(&message.code) {
                 true => "deliver raised an exception that holds the code".to_owned(),
                 false => told,

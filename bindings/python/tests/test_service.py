@@ -72,6 +72,17 @@ def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
             sending.result(timeout=10)
 
 
+def test_ctrl_c_in_deliver_ends_the_program_and_not_the_delivery_alone(tmp_path: Path) -> None:
+    def deliver(message: seconder.Message) -> None:
+        raise KeyboardInterrupt
+
+    with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        with pytest.raises(KeyboardInterrupt):
+            service.request_sms(user.id)
+        assert service.user_status(user.id).svc_id == user.id
+
+
 def present(phone: Phone, code: str, together: threading.Barrier) -> str:
     together.wait()
     try:

@@ -1,0 +1,136 @@
+//! A service on this machine, and a client that asks it whatever it likes.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use seconder::engine::{Engine, Message};
+use seconder::{Service, Settings};
+use seconder_server::{Server, Tls};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub(crate) const KEY: &str = "a-key-for-tests";
+
+/// A server with an engine whose messages the test holds.
+pub(crate) struct World {
+    pub(crate) server: Server,
+    pub(crate) engine: Engine,
+    pub(crate) folder: TempDir,
+    sent: Arc<Mutex<Vec<Message>>>,
+}
+
+impl World {
+    pub(crate) fn start() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
+        let keep = Arc::clone(&sent);
+        let database = format!("sqlite:{}", folder.path().join("test.db").display());
+        let service = Settings::new(&database).api_key(KEY).deliver(move |message: &Message| {
+            keep.lock().unwrap().push(message.clone());
+            Ok(())
+        });
+        let service = service.open().unwrap();
+        let engine = service.engine().unwrap().clone();
+        let server =
+            Server::start(service, "127.0.0.1:0".parse().unwrap(), Tls::SelfSigned).unwrap();
+        std::fs::write(folder.path().join("ca.pem"), server.certificate_pem()).unwrap();
+        World { server, engine, folder, sent }
+    }
+
+    pub(crate) fn ca_file(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings::new(&self.server.url()).api_key(KEY).ca_file(self.ca_file())
+    }
+
+    pub(crate) fn client(&self) -> Service {
+        self.settings().open().unwrap()
+    }
+
+    /// The code that was sent last.
+    pub(crate) fn code(&self) -> String {
+        self.sent.lock().unwrap().last().unwrap().code.clone()
+    }
+
+    /// Sends a request with the right key.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> Asked {
+        self.ask_as(Some(KEY), method, path, body)
+    }
+
+    /// Sends a request as it is given, with a media type and a body.
+    pub(crate) fn ask_as(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Option<(&str, &str)>,
+    ) -> Asked {
+        let key = key.map(|key| format!("X-Svc-API-Key: {key}\r\n")).unwrap_or_default();
+        let (media_type, body) = body.unwrap_or_default();
+        let about = match media_type {
+            "" => String::new(),
+            _ => format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len()),
+        };
+        self.send(&format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{key}{about}\r\n{body}"
+        ))
+    }
+
+    /// Sends a request byte by byte as it is given; it must ask that the connection be closed.
+    pub(crate) fn send(&self, request: &str) -> Asked {
+        let mut stream = self.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        Asked::read(&String::from_utf8(got).unwrap())
+    }
+
+    fn connect(&self) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut roots = RootCertStore::empty();
+        let pem = self.server.certificate_pem().as_bytes();
+        roots.add(CertificateDer::from_pem_slice(pem).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = "localhost".try_into().unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let socket = TcpStream::connect(self.server.addr()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        StreamOwned::new(connection, socket)
+    }
+}
+
+/// What came back.
+pub(crate) struct Asked {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    head: String,
+}
+
+impl Asked {
+    fn read(text: &str) -> Asked {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = serde_json::from_str(body).unwrap_or(Value::Null);
+        Asked { status, body, head: head.to_owned() }
+    }
+
+    /// The value of a header; empty when there is none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
+    }
+}

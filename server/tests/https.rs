@@ -1,0 +1,109 @@
+//! The client of the library against the service behind HTTPS.
+
+mod common;
+
+use common::{KEY, World};
+use seconder::calls::{ApprovalStatus, CreateApproval, CreateUser, Verify};
+use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use seconder::{Answer, Error, Settings, Stage, Verdict};
+use serde_json::json;
+use std::time::Duration;
+
+#[test]
+fn a_user_is_enrolled_gets_a_code_and_comes_in_once() {
+    let world = World::start();
+    let service = world.client();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
+    let again = service.create_user("ada@example.org", "555.010.0123", "1").unwrap();
+    assert_eq!(user.id, again.id);
+    let sent = service.request_sms(user.id).unwrap();
+    assert!(!sent.ignored);
+    let token = world.code().parse().unwrap();
+    assert_eq!(service.verify(&token, user.id).unwrap(), Verdict::NotChecked);
+    let forced = Verify { force: true, ..Verify::new(token, user.id) };
+    assert_eq!(service.answer(&forced).unwrap().verdict, Verdict::Right);
+    let used = service.answer(&forced).unwrap();
+    assert!(used.verdict == Verdict::Wrong && used.reused, "{used:?}");
+    assert!(service.user_status(user.id).unwrap().confirmed);
+    assert_eq!(service.app_stats().unwrap().stats.len(), 12);
+    service.delete_user(user.id).unwrap();
+    assert!(matches!(service.user_status(user.id), Err(Error::Refused(no)) if no.status == 404));
+}
+
+#[test]
+fn a_user_approves_on_a_device() {
+    let world = World::start();
+    let service = world.client();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
+    let device = world.engine.register_device(user.id, DeviceType::Android).unwrap();
+    let mut call = CreateApproval::new(user.id, "Pay 12 €?".parse().unwrap());
+    call.details.insert("to".into(), "Bob & Söhne".into());
+    call.hidden_details.insert("order".into(), json!({"id": 7, "lines": [1, 2]}));
+    let uuid = service.answer(&call).unwrap().uuid;
+    assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Pending);
+    let shown = world.engine.open_approvals(device.device_id, &device.secret).unwrap();
+    assert_eq!(shown[0].details["to"], "Bob & Söhne");
+    let answer = AnswerApproval {
+        uuid: uuid.clone(),
+        device_id: device.device_id,
+        device_secret: device.secret,
+        answer: UserAnswer::Approve,
+    };
+    assert_eq!(world.engine.answer_approval(&answer).unwrap().status, ApprovalStatus::Approved);
+    assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Approved);
+}
+
+#[test]
+fn a_wrong_key_is_the_operators_matter() {
+    let world = World::start();
+    let service = world.settings().api_key("hidden-key").open().unwrap();
+    let error = service.app_details().unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
+    let token = "1234567".parse().unwrap();
+    let error = service.verify(&token, 1.try_into().unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }) && !error.to_string().contains("hidden"));
+}
+
+#[test]
+fn a_wrong_base_url_is_told() {
+    let world = World::start();
+    let url = format!("{}/elsewhere", world.server.url());
+    let service = Settings::new(&url).api_key(KEY).ca_file(world.ca_file()).open().unwrap();
+    let error = service.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
+    assert!(matches!(&error, Error::Refused(no) if no.status == 404), "{error}");
+}
+
+#[test]
+fn a_parameter_that_the_service_refuses_is_named() {
+    let world = World::start();
+    let service = world.client();
+    let email = "ada@example.com".parse().unwrap();
+    let call = CreateUser::new(email, "11111".parse().unwrap(), "1".parse().unwrap());
+    let error = service.answer(&call).unwrap_err();
+    let Error::Refused(no) = error else { panic!("{error}") };
+    assert_eq!((no.status, no.code.as_deref()), (400, Some("60027")));
+    assert!(no.fields.contains_key("cellphone"), "{no:?}");
+}
+
+#[test]
+fn many_threads_share_one_client() {
+    let world = World::start();
+    let service = world.client();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..25).for_each(|_| drop(service.app_details().unwrap())));
+        }
+    });
+}
+
+#[test]
+fn a_server_that_stopped_is_gone() {
+    let world = World::start();
+    let service = world.client();
+    service.app_details().unwrap();
+    let started = std::time::Instant::now();
+    world.server.stop();
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    let error = service.app_details().unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+}

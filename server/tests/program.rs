@@ -1,0 +1,245 @@
+//! The program itself, as an operator runs it.
+
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+use seconder::callback::{Received, verify};
+use seconder::calls::ApprovalStatus;
+use seconder::model::Secret;
+use seconder::{Service, Settings};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const DATABASE: &str = "sqlite:seconder.db";
+
+/// `seconder serve` in a folder of its own.
+struct Running {
+    child: Child,
+    url: String,
+    told: BufReader<std::process::ChildStderr>,
+}
+
+impl Running {
+    fn start(folder: &Path, options: &[&str]) -> Running {
+        let mut child = program(folder, &["serve", "--listen", "127.0.0.1:0"])
+            .args(options)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut told = BufReader::new(child.stderr.take().unwrap());
+        let mut lines = String::new();
+        let url = loop {
+            assert_ne!(told.read_line(&mut lines).unwrap(), 0, "{lines}");
+            if let Some((_, url)) = lines.split_once("listening on ") {
+                break url.trim().to_owned();
+            }
+        };
+        Running { child, url, told }
+    }
+
+    /// Sends SIGTERM, and gives what the program told until it ended well.
+    fn end(mut self) -> String {
+        let killed = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(killed.success());
+        let started = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(started.elapsed() < Duration::from_secs(10), "still there after 10 s");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(self.child.wait().unwrap().success());
+        let mut told = String::new();
+        self.told.read_to_string(&mut told).unwrap();
+        told
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    program(folder, arguments).output().unwrap()
+}
+
+/// What a command that succeeds prints.
+fn printed(output: Output) -> String {
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.is_empty(), "{told}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// What a command that fails tells.
+fn complaint(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn client(folder: &TempDir, running: &Running) -> Service {
+    let key = printed(run(folder.path(), &["key"]));
+    let ca_file = folder.path().join("seconder-certificate.pem");
+    Settings::new(&running.url).api_key(key).ca_file(ca_file).open().unwrap()
+}
+
+/// One callback, answered with 200: its headers and its body.
+fn receive(listener: &TcpListener) -> (String, String) {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+    }
+    let mut body = vec![0; header(&head, "content-length").parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    (head, String::from_utf8(body).unwrap())
+}
+
+fn header<'a>(head: &'a str, name: &str) -> &'a str {
+    let line = |line: &'a str| line.split_once(": ").filter(|(n, _)| n.eq_ignore_ascii_case(name));
+    head.lines().find_map(line).map(|(_, value)| value).unwrap()
+}
+
+#[test]
+fn an_operator_runs_a_service_and_answers_an_approval() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let callback_url = format!("http://{}/callback", listener.local_addr().unwrap());
+    let options = ["--self-signed", "--callback-url", &callback_url];
+    let running = Running::start(folder.path(), &options);
+    let service = client(&folder, &running);
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
+
+    let user = user.to_string();
+    let register = ["device", "register", "--user", &user, "--type", "android"];
+    let registered = printed(run(folder.path(), &register));
+    let mut words = registered.split_whitespace();
+    let (_, id, _, secret) =
+        (words.next(), words.next().unwrap(), words.next(), words.next().unwrap());
+    std::fs::write(folder.path().join("device-secret"), format!("{secret}\n")).unwrap();
+    let uuid_text = uuid.to_string();
+    let answer = [
+        "approval",
+        "answer",
+        "--database",
+        DATABASE,
+        "--device",
+        id,
+        "--uuid",
+        &uuid_text,
+        "--answer",
+        "approve",
+        "--device-secret-file",
+        "device-secret",
+    ];
+    let received = std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive(&listener));
+        assert_eq!(printed(run(folder.path(), &answer)), "approved");
+        receiver.join().unwrap()
+    });
+    assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Approved);
+
+    let (head, body) = received;
+    let event = verify(
+        &Secret::new(printed(run(folder.path(), &["key"]))),
+        &Received {
+            url: &callback_url,
+            method: "POST",
+            query: "",
+            body: body.as_bytes(),
+            signature: header(&head, "x-svc-signature"),
+            nonce: header(&head, "x-svc-signature-nonce"),
+        },
+    );
+    assert_eq!(event.unwrap().uuid, uuid);
+    assert!(complaint(folder.path(), &answer).contains("60079"));
+    assert_eq!(running.end(), "seconder: stopping\nseconder: stopped\n");
+}
+
+#[test]
+fn a_secret_is_read_from_standard_input_and_a_wrong_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    printed(run(folder.path(), &["key"]));
+    let answer = "approval answer --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab";
+    let arguments: Vec<&str> = answer.split(' ').chain(["--answer", "deny"]).collect();
+    assert!(complaint(folder.path(), &arguments).contains("standard input holds no secret"));
+    let mut child = program(folder.path(), &arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"hidden-secret\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && !told.contains("hidden-secret"), "{told}");
+}
+
+#[test]
+fn a_service_may_be_a_sandbox_with_a_key_of_choice_and_a_certificate_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let key_pair = rcgen::KeyPair::generate().unwrap();
+    let params = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.self_signed(&key_pair).unwrap().pem();
+    let write = |name, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("cert.pem", &certificate);
+    write("key.pem", &key_pair.serialize_pem());
+    write("api-key", "key-of-choice\n");
+    let options = [
+        "--certificate",
+        "cert.pem",
+        "--key",
+        "key.pem",
+        "--database",
+        "sandbox:",
+        "--api-key-file",
+        "api-key",
+        "--application-name",
+        "Bank",
+    ];
+    let running = Running::start(folder.path(), &options);
+    let settings = Settings::new(&running.url).api_key("key-of-choice");
+    let service = settings.ca_file(folder.path().join("cert.pem")).open().unwrap();
+    assert_eq!(service.app_details().unwrap().name, "Bank");
+    running.end();
+}
+
+#[test]
+fn mistakes_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let told =
+        |arguments: &str| complaint(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    assert!(told("serve").contains("--self-signed"));
+    assert!(told("serve --self-signed --certificate a --key b").contains("cannot be used with"));
+    assert!(told("serve --certificate a").contains("--key"));
+    assert!(told("serve --certificate a --key b").contains("a cannot be read"));
+    assert!(told("serve --self-signed --listen localhost").contains("--listen"));
+    assert!(told("serve --self-signed --database nosql:x").contains("must begin with"));
+    assert!(told("serve --self-signed --callback-url http://example.com").contains("callback_url"));
+    assert!(told("key --database https://2fa.example.com").contains("api_key"));
+    assert!(told("device register --user 1 --type phone").contains("must be android"));
+    assert!(
+        told("device register --user 1 --type ios --database sqlite:nowhere.db")
+            .contains("nowhere.db does not exist")
+    );
+    printed(run(folder.path(), &["key"]));
+    assert!(told("device register --user 1 --type ios").contains("60026"));
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    assert!(told(&format!("serve --self-signed --listen {address}")).contains("listened on"));
+    let version = printed(run(folder.path(), &["--version"]));
+    assert_eq!(version, concat!("seconder ", env!("CARGO_PKG_VERSION")));
+}

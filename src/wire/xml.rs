@@ -1,0 +1,285 @@
+//! XML bodies (interface 4). A success is a `<hash>`, a failure `<errors>`; names have dashes where
+//! JSON has underscores; numbers, flags, lists and nulls say so in an attribute.
+//!
+//! Document types, entities but the five of XML, processing instructions and names that are there
+//! twice are refused: what two readers could read differently decides nothing.
+
+use crate::{Error, Result};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use serde_json::{Map, Value};
+
+/// Nesting deeper than any reply of the interface has.
+const DEPTH: usize = 16;
+/// How line ends are read.
+const XML: XmlVersion = XmlVersion::Explicit1_0;
+/// What the body of a failure says at its top level alone.
+const APART: [&str; 2] = ["error_code", "success"];
+
+/// Reads a body.
+///
+/// # Errors
+/// [`Error::Garbled`] when it is not one element in UTF-8, or has anything that is refused.
+pub fn read(bytes: &[u8]) -> Result<Value> {
+    let text = std::str::from_utf8(bytes).map_err(|_| garbled("not UTF-8"))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader::from_str(text);
+    let (root, value) = match first(&mut reader)? {
+        Event::Start(start) => (name(&start), element(&mut reader, &start, 0)?),
+        Event::Empty(start) => (name(&start), empty(&start)?),
+        _ => return Err(garbled("no element")),
+    };
+    match first(&mut reader)? {
+        Event::Eof => {}
+        _ => return Err(garbled("more than one element")),
+    }
+    match (root.as_str(), value) {
+        ("hash", Value::Object(fields)) => Ok(fields.into()),
+        ("errors", Value::Object(fields)) => Ok(failure(fields)),
+        (_, Value::String(text)) if text.trim().is_empty() => Ok(Map::new().into()),
+        _ => Err(garbled("neither a hash nor errors")),
+    }
+}
+
+/// Writes a body.
+pub fn write(value: &Value) -> Vec<u8> {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    match value.get("errors").and_then(Value::as_object) {
+        Some(errors) => {
+            let mut fields = value.as_object().cloned().unwrap_or_default();
+            fields.shift_remove("errors");
+            for (name, text) in errors {
+                fields.entry(name.clone()).or_insert_with(|| text.clone());
+            }
+            put(&mut out, "errors", &Value::Object(fields), false);
+        }
+        None => put(&mut out, "hash", value, false),
+    }
+    out.push('\n');
+    out.into_bytes()
+}
+
+/// `<errors>` holds the fields of the JSON body's `errors` and its top level in one.
+fn failure(fields: Map<String, Value>) -> Value {
+    let apart = |name: &String| APART.contains(&name.as_str());
+    let errors = fields.iter().filter(|(name, _)| !apart(name));
+    let errors: Map<_, _> = errors.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut body = fields;
+    body.entry("success").or_insert(false.into());
+    body.insert("errors".into(), errors.into());
+    body.into()
+}
+
+/// The next event that is not white space, a comment or the declaration.
+fn first<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
+    loop {
+        match next(reader)? {
+            Event::Comment(_) => {}
+            Event::Decl(decl) => match decl.encoding() {
+                None => {}
+                Some(Ok(name)) if name.eq_ignore_ascii_case("utf-8") => {}
+                Some(_) => return Err(garbled("not in UTF-8")),
+            },
+            Event::Text(text) if text.trim().is_empty() => {}
+            other => return Ok(other),
+        }
+    }
+}
+
+fn next<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
+    match reader.read_event() {
+        Ok(Event::DocType(_)) => Err(garbled("a document type is refused")),
+        Ok(Event::PI(_)) => Err(garbled("a processing instruction is refused")),
+        Ok(event) => Ok(event),
+        Err(_) => {
+            Err(garbled(&format!("it breaks off or errs at byte {}", reader.error_position())))
+        }
+    }
+}
+
+/// What stands between an element's tags.
+fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> Result<Value> {
+    if depth > DEPTH {
+        return Err(garbled("nested too deep"));
+    }
+    let (mut text, mut children) = (String::new(), Vec::new());
+    loop {
+        match next(reader)? {
+            Event::Start(child) => {
+                let value = element(reader, &child, depth + 1)?;
+                children.push((name(&child), value));
+            }
+            Event::Empty(child) => children.push((name(&child), empty(&child)?)),
+            Event::Text(part) => text.push_str(&part.xml_content(XML)),
+            Event::CData(part) => text.push_str(&part.xml_content(XML)),
+            Event::GeneralRef(entity) => text.push(character(&entity)?),
+            Event::Comment(_) => {}
+            Event::End(_) => break,
+            _ => return Err(garbled("an element does not end")),
+        }
+    }
+    value(start, text, children)
+}
+
+/// An element without content.
+fn empty(start: &BytesStart<'_>) -> Result<Value> {
+    value(start, String::new(), Vec::new())
+}
+
+fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -> Result<Value> {
+    let kind = attribute(start, "type")?;
+    if attribute(start, "nil")?.as_deref() == Some("true") && children.is_empty() {
+        return Ok(Value::Null);
+    }
+    if kind.as_deref() == Some("array") {
+        return Ok(children.into_iter().map(|(_, value)| value).collect());
+    }
+    if !children.is_empty() {
+        if !text.trim().is_empty() {
+            return Err(garbled("text between elements"));
+        }
+        let mut fields = Map::new();
+        for (name, value) in children {
+            if fields.insert(name, value).is_some() {
+                return Err(garbled("a name is there twice"));
+            }
+        }
+        return Ok(fields.into());
+    }
+    match kind.as_deref() {
+        Some("integer") => {
+            let number: i64 = text.trim().parse().map_err(|_| garbled("an integer is none"))?;
+            Ok(number.into())
+        }
+        Some("boolean") => match text.trim() {
+            "true" => Ok(true.into()),
+            "false" => Ok(false.into()),
+            _ => Err(garbled("a boolean is none")),
+        },
+        _ => Ok(text.into()),
+    }
+}
+
+fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|_| garbled("an attribute errs"))?;
+        if attribute.key.as_ref() == name {
+            return Ok(Some(attribute.value.into_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn name(start: &BytesStart<'_>) -> String {
+    start.name().as_ref().replace('-', "_")
+}
+
+/// The five entities of XML, and characters by number.
+fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
+    if let Ok(Some(character)) = entity.resolve_char_ref() {
+        return Ok(character);
+    }
+    match &**entity {
+        "amp" => Ok('&'),
+        "lt" => Ok('<'),
+        "gt" => Ok('>'),
+        "quot" => Ok('"'),
+        "apos" => Ok('\''),
+        _ => Err(garbled("an entity is refused")),
+    }
+}
+
+fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {
+    let name = match name.replace('_', "-") {
+        plural if in_list => plural.strip_suffix('s').unwrap_or(&plural).to_owned(),
+        name => name,
+    };
+    let (kind, text) = match value {
+        Value::Null => return out.push_str(&format!("<{name} nil=\"true\"/>")),
+        Value::Object(fields) => {
+            out.push_str(&format!("<{name}>"));
+            fields.iter().for_each(|(field, value)| put(out, field, value, false));
+            return out.push_str(&format!("</{name}>"));
+        }
+        Value::Array(items) => {
+            out.push_str(&format!("<{name} type=\"array\">"));
+            items.iter().for_each(|item| put(out, &name, item, true));
+            return out.push_str(&format!("</{name}>"));
+        }
+        Value::Bool(flag) => (" type=\"boolean\"", flag.to_string()),
+        Value::Number(number) if number.is_f64() => ("", number.to_string()),
+        Value::Number(number) => (" type=\"integer\"", number.to_string()),
+        Value::String(text) => ("", escape(text)),
+    };
+    out.push_str(&format!("<{name}{kind}>{text}</{name}>"));
+}
+
+/// Characters that XML cannot carry are left out; they stand in no text of this service.
+fn escape(text: &str) -> String {
+    let allowed = |c: &char| !c.is_control() || "\t\n\r".contains(*c);
+    quick_xml::escape::escape(text.chars().filter(allowed).collect::<String>()).into_owned()
+}
+
+fn garbled(problem: &str) -> Error {
+    Error::garbled(format!("not the XML of this interface ({problem})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn reads_what_it_writes() {
+        for value in [
+            json!({"user": {"id": 7}, "success": true, "message": "a < b & \"c\" 'd' é", "x": null}),
+            json!({"status": {"svc_id": 9223372036854775807i64, "devices": ["ios", "sms"]}}),
+            json!({"stats": [{"month": "May", "sms_count": 0}], "empty": []}),
+            json!({"token": "is valid", "success": "true", "device": {"os_type": "sms"}}),
+        ] {
+            assert_eq!(read(&write(&value)).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn a_failure_has_one_level() {
+        let json = json!({
+            "message": "Token is invalid.",
+            "token": "is invalid",
+            "success": "false",
+            "errors": {"message": "Token is invalid.", "token": "is invalid"},
+            "error_code": "60020",
+        });
+        let text = String::from_utf8(write(&json)).unwrap();
+        assert!(text.contains("<errors><message>Token is invalid.</message>"), "{text}");
+        assert!(text.contains("<error-code>60020</error-code>"), "{text}");
+        assert_eq!(read(text.as_bytes()).unwrap(), json);
+    }
+
+    #[test]
+    fn refuses_what_is_not_plain() {
+        for bad in [
+            "",
+            "{}",
+            "<hash>",
+            "<hash></hash><hash></hash>",
+            "<html><body/></html>",
+            "<hash><token>is valid</token><token>is invalid</token></hash>",
+            "<hash><a-b>1</a-b><a_b>2</a_b></hash>",
+            "<!DOCTYPE hash [<!ENTITY x \"is valid\">]><hash><token>&x;</token></hash>",
+            "<hash><token>&x;</token></hash>",
+            "<?php echo ?><hash><a/></hash>",
+            "<hash>text<token>is valid</token></hash>",
+            "<hash><id type=\"integer\">x</id></hash>",
+            "<hash><ok type=\"boolean\">maybe</ok></hash>",
+            "<?xml version=\"1.0\" encoding=\"UTF-16\"?><hash><a/></hash>",
+            "<a><token>is valid</token></a>",
+            "<hash><a></b></hash>",
+        ] {
+            assert!(matches!(read(bad.as_bytes()), Err(Error::Garbled { .. })), "{bad}");
+        }
+        let deep = "<a>".repeat(10_000) + &"</a>".repeat(10_000);
+        assert!(read(format!("<hash>{deep}</hash>").as_bytes()).is_err());
+        assert!(read(b"<hash><a>\xff</a></hash>").is_err());
+    }
+}
