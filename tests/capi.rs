@@ -1,6 +1,7 @@
 //! The C interface as C programs meet it: the header, the shared library, and programs in `c/` that
 //! are built against both.
 #![cfg(feature = "capi")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "capi/tools.rs"]
 mod tools;
@@ -116,7 +117,9 @@ fn the_library_needs_the_system_alone() {
 
 #[test]
 fn programs_in_c_come_to_their_end() {
-    for name in ["nothing", "options", "formats", "finaliser", "sandbox", "calls", "leaks"] {
+    let names =
+        ["nothing", "options", "formats", "finaliser", "sandbox", "calls", "leaks", "threads"];
+    for name in names {
         let folder = Folder::new();
         let program = compile(&format!("tests/c/{name}.c"), &folder);
         let outcome = run(tools::command(&program).arg(folder.path()));
