@@ -8,6 +8,9 @@ use crate::model::{
 };
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
+use crate::wire::Names;
+#[cfg(feature = "remote")]
+use crate::wire::{Format, Generation};
 use crate::{Error, Result};
 use std::fmt;
 #[cfg(feature = "remote")]
@@ -96,6 +99,31 @@ impl Settings {
     #[cfg(feature = "remote")]
     pub fn allow_loopback_http(mut self, allow: bool) -> Settings {
         self.remote.allow_loopback_http = allow;
+        self
+    }
+
+    /// The format that a service elsewhere is asked for. Default JSON.
+    #[cfg(feature = "remote")]
+    pub fn format(mut self, format: Format) -> Settings {
+        self.remote.format = format;
+        self
+    }
+
+    /// The generation of the interface that a service elsewhere is spoken to in (interface 9).
+    /// Default the current one; replies of either are understood.
+    #[cfg(feature = "remote")]
+    pub fn generation(mut self, generation: Generation) -> Settings {
+        self.remote.generation = generation;
+        self
+    }
+
+    /// The names that a service elsewhere uses where the interface document says `svc`, or that an
+    /// engine and a server in front of it use. Default: the document's.
+    pub fn names(mut self, names: Names) -> Settings {
+        #[cfg(feature = "engine")]
+        self.engine.names.clone_from(&names);
+        #[cfg(feature = "remote")]
+        self.remote.names.clone_from(&names);
         self
     }
 

@@ -12,7 +12,7 @@ use ureq::http::{HeaderMap, Response, Uri, header};
 const LIMIT: u64 = 1024 * 1024;
 
 /// Reads a response to its end.
-pub(super) fn read(response: Response<Body>, host: &str) -> Result<Reply> {
+pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Result<Reply> {
     let (parts, body) = response.into_parts();
     let status = parts.status.as_u16();
     if (300..400).contains(&status) {
@@ -20,7 +20,7 @@ pub(super) fn read(response: Response<Body>, host: &str) -> Result<Reply> {
     }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
     let bytes = bytes.map_err(|error| explain::error(error, host))?;
-    let body = match Format::Json.read(&bytes) {
+    let body = match format.read(&bytes) {
         Ok(body) => body,
         // What stands before a service says these in its own words, and their meaning is plain.
         Err(_) if status == 429 || status >= 500 => Value::Object(Map::new()),
@@ -29,7 +29,7 @@ pub(super) fn read(response: Response<Body>, host: &str) -> Result<Reply> {
         }
         Err(other) => return Err(other),
     };
-    Ok(Reply { status, body, retry_after: retry_after(&parts.headers) })
+    Ok(Reply { retry_after: retry_after(&parts.headers), ..Reply::new(status, body) })
 }
 
 /// Names the host that was pointed to, and nothing else of the address: it may repeat a token.
