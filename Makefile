@@ -26,7 +26,7 @@ FEATURES := "" engine remote capi
 C_LIBRARY := rustc -p seconder --lib --features capi --crate-type cdylib,staticlib
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -q -m bindings/python/Cargo.toml
 
-say = @printf '\n\033[1m== %s ==\033[0m\n' "$(1)"
+say = @printf '\n== %s ==\n' "$(1)"
 
 .PHONY: help
 help: ## Lists what there is
@@ -35,12 +35,12 @@ help: ## Lists what there is
 .PHONY: demo
 demo: tools c-library python-module ## Shows the second factor at work, in Rust, C and Python
 	$(call say,The demo in Rust)
-	$(CARGO) run -q --example demo
+	@$(CARGO) run -q --example demo
 	$(call say,The demo in C)
-	$(CC) $(CFLAGS) -Iinclude examples/demo.c -o build/demo -Lbuild/lib -lseconder -Wl$(,)-rpath$(,)"$$PWD/build/lib"
-	build/demo
+	@$(CC) $(CFLAGS) -Iinclude examples/demo.c -o build/demo -Lbuild/lib -lseconder -Wl$(,)-rpath$(,)"$$PWD/build/lib"
+	@build/demo
 	$(call say,The demo in Python)
-	$(PY) examples/demo.py
+	@$(PY) examples/demo.py
 
 .PHONY: test
 test: tools lint test-rust test-features test-c test-python test-readme test-install demo ## Tests everything; sets up what is missing
@@ -96,12 +96,12 @@ tools:
 
 .PHONY: c-library
 c-library:
-	$(CARGO) $(C_LIBRARY) -q
+	@$(CARGO) $(C_LIBRARY) -q
 	@$(call lay_out,$(TARGET)/debug,build/lib)
 
 .PHONY: python-module
 python-module:
-	$(PYTHON_MODULE) >build/maturin.log 2>&1 || { cat build/maturin.log; exit 1; }
+	@$(PYTHON_MODULE) >build/maturin.log 2>&1 || { cat build/maturin.log; exit 1; }
 
 .PHONY: header
 header: ## Writes include/seconder.h anew
@@ -116,9 +116,9 @@ install: ## Installs library, header and program: PREFIX=/usr/local DESTDIR=
 # Without building: FROM is where the built files are.
 .PHONY: install-files
 install-files:
-	install -d "$(DESTDIR)$(PREFIX)/"{bin,include,lib/pkgconfig}
+	@install -d "$(DESTDIR)$(PREFIX)/"{bin,include,lib/pkgconfig}
 	install -m 644 include/seconder.h "$(DESTDIR)$(PREFIX)/include/"
-	$(call lay_out,$(FROM),$(DESTDIR)$(PREFIX)/lib)
+	@$(call lay_out,$(FROM),$(DESTDIR)$(PREFIX)/lib)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' seconder.pc.in \
 		> "$(DESTDIR)$(PREFIX)/lib/pkgconfig/seconder.pc"
 	install -m 755 "$(FROM)/seconder" "$(DESTDIR)$(PREFIX)/bin/"
@@ -131,10 +131,10 @@ clean: ## Removes what was built
 # The libraries from folder $(1) to folder $(2), by the names that linkers and loaders look for.
 define lay_out
 	install -d "$(2)"
-	install -m 644 "$(1)/libseconder.a" "$(2)/"
-	install -m 755 "$(1)/libseconder.so" "$(2)/libseconder.so.$(VERSION)"
-	ln -sf libseconder.so.$(VERSION) "$(2)/$(SONAME)"
-	ln -sf $(SONAME) "$(2)/libseconder.so"
+	@install -m 644 "$(1)/libseconder.a" "$(2)/"
+	@install -m 755 "$(1)/libseconder.so" "$(2)/libseconder.so.$(VERSION)"
+	@ln -sf libseconder.so.$(VERSION) "$(2)/$(SONAME)"
+	@ln -sf $(SONAME) "$(2)/libseconder.so"
 endef
 
 , := ,
