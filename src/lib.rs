@@ -24,3 +24,8 @@ pub use service::{Service, Settings, open};
 #[cfg(all(doctest, feature = "engine"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The example of docs/names.md, as a doc test.
+#[cfg(all(doctest, feature = "remote"))]
+#[doc = include_str!("../docs/names.md")]
+struct NamesDocument;
