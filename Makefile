@@ -90,6 +90,10 @@ test-install: c-library
 	$(CARGO) build -q -p seconder-server
 	tests/install.sh
 
+.PHONY: fuzz
+fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
+	fuzz/run $(or $(SECONDS),60)
+
 .PHONY: tools
 tools:
 	@tests/tools.sh $(VENV)
