@@ -43,7 +43,7 @@ demo: tools c-library python-module ## Shows the second factor at work, in Rust,
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python test-readme test-install demo ## Tests everything; sets up what is missing
+test: tools lint test-rust test-features test-c test-python test-readme test-install ## Tests everything; sets up what is missing
 	$(call say,Everything was tested)
 
 .PHONY: lint
