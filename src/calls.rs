@@ -47,6 +47,8 @@ pub trait Call: Serialize + DeserializeOwned {
     const ROUTE: Route;
     /// The service's error code for a parameter that cannot be right.
     const INVALID: &'static str = "60004";
+    /// Whether the call only asks, so that a client may repeat it after it was told to wait.
+    const REPEATABLE: bool = false;
     /// The object of the body that holds the reply's fields, all but `message`.
     const ENVELOPE: Option<&'static str> = None;
     /// What a service answers when it did what was asked.

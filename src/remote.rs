@@ -4,6 +4,7 @@ mod address;
 #[cfg(feature = "engine")]
 mod callback;
 mod connect;
+mod deadline;
 mod explain;
 #[cfg(test)]
 mod loopback;
@@ -19,6 +20,7 @@ use crate::wire::{Format, Names, Reply, Request, form, json};
 use crate::{Error, Result};
 use address::Address;
 use connect::Connections;
+use deadline::Deadline;
 use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
@@ -26,13 +28,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use ureq::http::{self, HeaderValue};
 
-const LONGEST: Duration = Duration::from_secs(3600);
+/// What is waited at least before a call is repeated, even if the service asks for less; doubled
+/// each time, so that a service that always asks for less is not asked for ever.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The client of a service elsewhere.
 ///
 /// A call runs on the caller's thread and has one deadline, from looking up the name to the last
-/// byte of the reply. Nothing is repeated and no redirect is followed. No proxy is used, and no
-/// variable of the environment is read.
+/// byte of the reply, waits and repeats included. What is repeated, [`Repeats`] says. No redirect
+/// is followed, and no variable of the environment is read.
 ///
 /// The deadline cannot interrupt the system's look-up of a name, which has limits of its own
 /// (`timeout` and `attempts` in `resolv.conf`): a look-up that outlasts the deadline fails the
@@ -41,7 +45,40 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// A program that gives the crate `log` a logger should not log `ureq` at the level `trace`: that
 /// level shows paths, and a path may hold a code.
 #[derive(Clone)]
-pub struct Remote(Arc<Client>);
+pub struct Remote {
+    client: Arc<Client>,
+    pub(crate) timeout: Duration,
+    pub(crate) repeats: Repeats,
+}
+
+/// Which calls a client repeats when the service said "wait" (statuses 429 and 503) and for how
+/// long (`Retry-After`), as long as the wait ends before the call's deadline.
+///
+/// Nothing else is ever repeated: a call that broke off after its first byte was sent may have
+/// happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repeats {
+    /// None: every wait is the caller's, as [`Error::Limited`].
+    None,
+    /// Those that only ask: `app_details`, `user_status`, `app_stats`, `phone_info` and
+    /// `check_approval`.
+    #[default]
+    Questions,
+    /// All, also those that check a code, send a message or change something. A service that said
+    /// "wait" after it had begun then does it twice.
+    All,
+}
+
+impl Repeats {
+    fn allow<C: Call>(self) -> bool {
+        match self {
+            Repeats::None => false,
+            Repeats::Questions => C::REPEATABLE,
+            Repeats::All => true,
+        }
+    }
+}
 
 struct Client {
     address: Address,
@@ -72,23 +109,34 @@ impl Remote {
     pub(crate) fn open(url: &str, settings: RemoteSettings) -> Result<Remote> {
         let address = Address::parse(url, settings.allow_loopback_http)?;
         let api_key = key_header(settings.api_key.as_ref())?;
-        if settings.timeout.is_zero() || settings.timeout > LONGEST {
-            return Err(Error::invalid("timeout", "must be more than 0 and at most an hour"));
-        }
+        Deadline::after(settings.timeout)?;
         let trust = trust::roots(&address, settings.ca_file.as_deref())?;
-        let connections = Connections::new(connect::config(settings.timeout, trust));
-        Ok(Remote(Arc::new(Client { address, api_key, connections })))
+        let connections = Connections::new(connect::config(trust));
+        let client = Arc::new(Client { address, api_key, connections });
+        Ok(Remote { client, timeout: settings.timeout, repeats: Repeats::default() })
     }
 }
 
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
-        C::read(self.0.exchange(&calls::request(call, Format::Json))?)
+        let request = calls::request(call, Format::Json);
+        let deadline = Deadline::after(self.timeout)?;
+        let mut pause = PAUSE;
+        loop {
+            match self.client.exchange(&request, deadline).and_then(C::read) {
+                Err(Error::Limited { retry_after: Some(wait), .. })
+                    if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
+                {
+                    pause *= 2;
+                }
+                answer => return answer,
+            }
+        }
     }
 }
 
 impl Client {
-    fn exchange(&self, request: &Request) -> Result<Reply> {
+    fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
         let query =
             if request.method == "GET" { form::write(&request.params) } else { String::new() };
         let ready = http::Request::builder()
@@ -97,10 +145,10 @@ impl Client {
             .header(Names::default().api_key(), &self.api_key);
         let agent = self.connections.agent();
         let sent = match body(request) {
-            None => agent.run(ready.body(()).map_err(unsendable)?),
+            None => connect::run(agent, ready.body(()).map_err(unsendable)?, deadline),
             Some((media_type, bytes)) => {
                 let ready = ready.header(http::header::CONTENT_TYPE, media_type);
-                agent.run(ready.body(bytes.as_slice()).map_err(unsendable)?)
+                connect::run(agent, ready.body(bytes.as_slice()).map_err(unsendable)?, deadline)
             }
         };
         let host = self.address.host();
@@ -145,7 +193,7 @@ fn unsendable(_: http::Error) -> Error {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("host", &self.0.address.host()).finish_non_exhaustive()
+        f.debug_struct("Remote").field("host", &self.client.address.host()).finish_non_exhaustive()
     }
 }
 

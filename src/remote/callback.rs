@@ -1,6 +1,7 @@
 //! Posting a callback (interface 6).
 
 use super::address;
+use super::deadline::Deadline;
 use super::trust::Trust;
 use super::{connect, explain, trust};
 use crate::engine::{Post, SignedCallback};
@@ -41,7 +42,8 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
         request = request.header(name, value);
     }
     let request = request.body(body).map_err(super::unsendable)?;
-    let sent = connect::agent(connect::config(timeout, trust)).run(request);
+    let agent = connect::agent(connect::config(trust));
+    let sent = connect::run(&agent, request, Deadline::after(timeout)?);
     let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
     match status {
         200..=299 => Ok(()),

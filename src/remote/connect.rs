@@ -1,5 +1,6 @@
 //! Connections: how they are made, kept, and not shared with a forked child.
 
+use super::deadline::Deadline;
 use super::trust::Trust;
 use crate::Stage;
 use std::fmt;
@@ -7,14 +8,14 @@ use std::net::ToSocketAddrs;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use ureq::config::Config;
-use ureq::http::Uri;
 use ureq::http::uri::Scheme;
+use ureq::http::{Request, Response, Uri};
 use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
 };
-use ureq::{Agent, Error, Timeout};
+use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
 const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
 const HEADERS: usize = 32 * 1024;
@@ -69,8 +70,18 @@ pub(super) fn agent(config: Config) -> Agent {
     Agent::with_parts(config, chain, OnThisThread)
 }
 
+/// Sends a request and reads the head of its response. The body must be read by the same deadline,
+/// which it keeps.
+pub(super) fn run<B: AsSendBody>(
+    agent: &Agent,
+    request: Request<B>,
+    deadline: Deadline,
+) -> Result<Response<Body>, Error> {
+    agent.run(agent.configure_request(request).timeout_global(Some(deadline.left())).build())
+}
+
 /// Every setting whose default would follow, repeat, leak or wait for ever.
-pub(super) fn config(timeout: Duration, trust: Trust) -> Config {
+pub(super) fn config(trust: Trust) -> Config {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
     let (tls, https_only) = match trust {
@@ -84,7 +95,6 @@ pub(super) fn config(timeout: Duration, trust: Trust) -> Config {
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
-        .timeout_global(Some(timeout))
         .user_agent(USER_AGENT)
         .accept("application/json")
         .max_idle_age(SILENT)
@@ -174,15 +184,14 @@ mod tests {
 
     #[test]
     fn nothing_is_left_to_defaults() {
-        let config = config(Duration::from_secs(1), Trust::ThisMachine);
+        let config = config(Trust::ThisMachine);
         assert!(config.proxy().is_none());
         assert_eq!(config.max_redirects(), 0);
-        assert_eq!(config.timeouts().global, Some(Duration::from_secs(1)));
     }
 
     #[test]
     fn a_forked_child_has_connections_of_its_own() {
-        let connections = Connections::new(config(Duration::from_secs(1), Trust::ThisMachine));
+        let connections = Connections::new(config(Trust::ThisMachine));
         let (own, child) = (connections.agent(), connections.agent_of(0));
         assert!(!std::ptr::eq(own, child));
         assert!(std::ptr::eq(own, connections.agent()));
