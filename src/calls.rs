@@ -31,12 +31,12 @@ pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
 pub use register_activity::{ActivityType, RegisterActivity};
 pub use request_call::RequestCall;
 pub use request_sms::{CodeRequested, RequestSms};
-pub use route::Route;
+pub use route::{InPath, Route};
 pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhoneVerification};
 pub use user_status::{UserStatus, UserStatusReply};
 pub use verify::{Device, Verdict, Verification, Verify};
 
-use crate::wire::{Format, Reply, Request, loose, object};
+use crate::wire::{Format, Generation, Reply, Request, loose, object, older};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -49,6 +49,8 @@ pub trait Call: Serialize + DeserializeOwned {
     const INVALID: &'static str = "60004";
     /// Whether the call only asks, so that a client may repeat it after it was told to wait.
     const REPEATABLE: bool = false;
+    /// How the older generation words a success.
+    const OLDER: older::Shape = older::Shape::Same;
     /// The object of the body that holds the reply's fields, all but `message`.
     const ENVELOPE: Option<&'static str> = None;
     /// What a service answers when it did what was asked.
@@ -109,8 +111,8 @@ impl Done {
 }
 
 /// A call as it leaves a client.
-pub fn request<C: Call>(call: &C, format: Format) -> Request {
-    C::ROUTE.request(format, object(call))
+pub fn request<C: Call>(call: &C, format: Format, generation: Generation) -> Request {
+    C::ROUTE.request(format, generation, object(call))
 }
 
 /// A request as a service answers it, with the format that it asked for; nothing when no call has
@@ -119,15 +121,23 @@ pub fn dispatch(service: &impl AnswerEvery, request: &Request) -> Option<(Format
     service.dispatch(request)
 }
 
+/// When the path and the parameters name one field, the path wins.
 fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Format, Reply)> {
-    let (format, in_path) = C::ROUTE.matches(request.method, &request.path)?;
-    let mut fields = request.params.clone();
-    fields.extend(in_path);
-    let answer = loose::read(fields)
-        .map_err(Error::from)
-        .and_then(|call: C| service.answer(&call))
-        .map_or_else(|error| failure::write::<C>(&error), |answer| C::write(&answer));
-    Some((format, answer))
+    let InPath { format, generation, fields } = C::ROUTE.matches(request.method, &request.path)?;
+    let mut params = request.params.clone();
+    params.extend(fields);
+    let call = loose::read(params).map_err(Error::from);
+    let reply = match call.and_then(|call: C| service.answer(&call)) {
+        Ok(answer) => {
+            let mut reply = C::write(&answer);
+            if [request.generation, generation].contains(&Generation::Older) {
+                older::downgrade(C::OLDER, &mut reply.body);
+            }
+            reply
+        }
+        Err(error) => failure::write::<C>(&error),
+    };
+    Some((format, reply))
 }
 
 /// How a service words an error that concerns no single call, such as a wrong API key.

@@ -23,6 +23,7 @@ pub use devices::{DeviceRegistered, DeviceType};
 pub(crate) use settings::EngineSettings;
 
 use crate::model::{Secret, Token};
+use crate::wire::Names;
 use crate::{Error, Result};
 use clock::Time;
 use std::fmt;
@@ -44,6 +45,7 @@ struct Shared {
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
+    names: Names,
     sandbox: Option<Sandbox>,
 }
 
@@ -92,8 +94,8 @@ impl Engine {
         settings: EngineSettings,
     ) -> Result<Engine> {
         let app = applications::select(&*store, &settings)?;
-        let EngineSettings { clock, random, post, .. } = settings;
-        let shared = Shared { store, clock, random, deliver, post, sandbox };
+        let EngineSettings { clock, random, post, names, .. } = settings;
+        let shared = Shared { store, clock, random, deliver, post, names, sandbox };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
@@ -101,6 +103,11 @@ impl Engine {
     /// present it.
     pub fn api_key(&self) -> &Secret {
         &self.app.api_key
+    }
+
+    /// The names that callbacks have, and that a server in front of this engine speaks.
+    pub fn names(&self) -> &Names {
+        &self.shared.names
     }
 
     /// The same engine as the application with this API key sees it.

@@ -16,12 +16,12 @@ pub(crate) use callback::Callbacks;
 
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;
-use crate::wire::{Format, Names, Reply, Request, form, json};
+use crate::wire::{Format, Generation, Names, Reply, Request, form, json, older};
 use crate::{Error, Result};
 use address::Address;
 use connect::Connections;
 use deadline::Deadline;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,6 +84,9 @@ struct Client {
     address: Address,
     api_key: HeaderValue,
     connections: Connections,
+    format: Format,
+    generation: Generation,
+    names: Names,
 }
 
 #[derive(Clone)]
@@ -92,6 +95,9 @@ pub(crate) struct RemoteSettings {
     pub(crate) timeout: Duration,
     pub(crate) ca_file: Option<PathBuf>,
     pub(crate) allow_loopback_http: bool,
+    pub(crate) format: Format,
+    pub(crate) generation: Generation,
+    pub(crate) names: Names,
 }
 
 impl Default for RemoteSettings {
@@ -101,6 +107,9 @@ impl Default for RemoteSettings {
             timeout: Duration::from_secs(10),
             ca_file: None,
             allow_loopback_http: false,
+            format: Format::default(),
+            generation: Generation::default(),
+            names: Names::default(),
         }
     }
 }
@@ -112,14 +121,15 @@ impl Remote {
         Deadline::after(settings.timeout)?;
         let trust = trust::roots(&address, settings.ca_file.as_deref())?;
         let connections = Connections::new(connect::config(trust));
-        let client = Arc::new(Client { address, api_key, connections });
-        Ok(Remote { client, timeout: settings.timeout, repeats: Repeats::default() })
+        let RemoteSettings { timeout, format, generation, names, .. } = settings;
+        let client = Client { address, api_key, connections, format, generation, names };
+        Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })
     }
 }
 
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
-        let request = calls::request(call, Format::Json);
+        let request = calls::request(call, self.client.format, self.client.generation);
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
@@ -137,12 +147,23 @@ impl<C: Call> Answer<C> for Remote {
 
 impl Client {
     fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
-        let query =
-            if request.method == "GET" { form::write(&request.params) } else { String::new() };
-        let ready = http::Request::builder()
+        let mut query = Map::new();
+        if request.method == "GET" {
+            query.clone_from(&request.params);
+        }
+        let key = self.api_key.to_str().unwrap_or_default();
+        let older = request.generation == Generation::Older;
+        if older {
+            query.insert("api_key".into(), key.into());
+        }
+        let path = self.names.path_to_wire(&request.path);
+        let mut ready = http::Request::builder()
             .method(request.method)
-            .uri(self.address.uri(&request.path, &query)?)
-            .header(Names::default().api_key(), &self.api_key);
+            .header(http::header::ACCEPT, self.format.media_type())
+            .uri(self.address.uri(&path, &form::write(&query))?);
+        if !older {
+            ready = ready.header(self.names.api_key(), &self.api_key);
+        }
         let agent = self.connections.agent();
         let sent = match body(request) {
             None => connect::run(agent, ready.body(()).map_err(unsendable)?, deadline),
@@ -152,7 +173,12 @@ impl Client {
             }
         };
         let host = self.address.host();
-        sent.map_err(|error| explain::error(error, host)).and_then(|reply| reply::read(reply, host))
+        let response = sent.map_err(|error| explain::error(error, host))?;
+        let mut reply = reply::read(response, self.format, host)?;
+        self.names.body_from_wire(&mut reply.body);
+        older::upgrade(&mut reply.body);
+        reply.generation = request.generation;
+        Ok(reply)
     }
 }
 

@@ -1,5 +1,8 @@
 //! `open(url)`: who answers the calls.
 
+#[cfg(feature = "remote")]
+mod elsewhere;
+
 use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
@@ -7,15 +10,12 @@ use crate::model::{
     ApprovalId, CountryCode, Line, PhoneNumber, Secret, Token, UserId, VerificationCode,
 };
 #[cfg(feature = "remote")]
-use crate::remote::{Remote, RemoteSettings, Repeats};
+use crate::remote::{Remote, RemoteSettings};
+use crate::wire::Names;
 use crate::{Error, Result};
 use std::fmt;
-#[cfg(feature = "remote")]
-use std::path::PathBuf;
 #[cfg(feature = "engine")]
 use std::sync::Arc;
-#[cfg(feature = "remote")]
-use std::time::Duration;
 
 const SCHEMES: &str = "must begin with https: (a service elsewhere), sqlite: (a database file) or \
                        sandbox: (for tests), as far as this build of the library has them";
@@ -78,27 +78,13 @@ impl Settings {
         self
     }
 
-    /// How long a call of a service elsewhere may take from its first step to its last: the name
-    /// look-up, the connection, TLS, the request, the reply, and all waits between repeats. More
-    /// than 0 and at most an hour; default 10 s. [`Service::with_timeout`] sets it for single
-    /// calls.
-    #[cfg(feature = "remote")]
-    pub fn timeout(mut self, timeout: Duration) -> Settings {
-        self.remote.timeout = timeout;
-        self
-    }
-
-    /// A file of certificates in PEM to trust in place of the system's.
-    #[cfg(feature = "remote")]
-    pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
-        self.remote.ca_file = Some(file.into());
-        self
-    }
-
-    /// Allows `http://` to this machine itself. For tests: the key then travels in the clear.
-    #[cfg(feature = "remote")]
-    pub fn allow_loopback_http(mut self, allow: bool) -> Settings {
-        self.remote.allow_loopback_http = allow;
+    /// The names that a service elsewhere uses where the interface document says `svc`, or that an
+    /// engine and a server in front of it use. Default: the document's.
+    pub fn names(mut self, names: Names) -> Settings {
+        #[cfg(feature = "engine")]
+        self.engine.names.clone_from(&names);
+        #[cfg(feature = "remote")]
+        self.remote.names.clone_from(&names);
         self
     }
 
@@ -195,40 +181,6 @@ impl Service {
         self.engine().ok_or_else(|| {
             Error::invalid("url", "names a service elsewhere: this needs a sqlite: or sandbox: URL")
         })
-    }
-
-    /// The same service, on the same connections, with another time limit for each call: see
-    /// [`Settings::timeout`]. An engine in this process waits for nobody and has none.
-    ///
-    /// ```no_run
-    /// # fn f(service: seconder::Service, user: seconder::model::UserId) -> seconder::Result<()> {
-    /// let quick = service.with_timeout(std::time::Duration::from_secs(2));
-    /// quick.user_status(user)?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// A limit of 0 or over an hour is told by each call, as [`Error::Invalid`].
-    #[cfg(feature = "remote")]
-    pub fn with_timeout(&self, timeout: Duration) -> Service {
-        self.remote(|remote| remote.timeout = timeout)
-    }
-
-    /// The same service, on the same connections, with other calls repeated when the service says
-    /// "wait". An engine in this process repeats nothing.
-    #[cfg(feature = "remote")]
-    pub fn with_repeats(&self, repeats: Repeats) -> Service {
-        self.remote(|remote| remote.repeats = repeats)
-    }
-
-    #[cfg(feature = "remote")]
-    fn remote(&self, change: impl FnOnce(&mut Remote)) -> Service {
-        let mut service = self.clone();
-        match &mut service.0 {
-            #[cfg(feature = "engine")]
-            Answerer::Engine(_) => {}
-            Answerer::Remote(remote) => change(remote),
-        }
-        service
     }
 
     /// Enrols a user (interface 4.1). See [`CreateUser`] for the options.

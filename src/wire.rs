@@ -4,7 +4,11 @@
 pub mod form;
 pub mod json;
 pub mod loose;
+mod names;
+pub mod older;
 pub mod xml;
+
+pub use names::Names;
 
 use crate::{Error, Result};
 use serde_json::{Map, Value};
@@ -19,6 +23,8 @@ pub struct Request {
     pub path: String,
     /// The parameters that are not part of the path.
     pub params: Map<String, Value>,
+    /// The generation of the interface that the client speaks.
+    pub generation: Generation,
 }
 
 /// What a service said to a request.
@@ -30,46 +36,29 @@ pub struct Reply {
     pub body: Value,
     /// How long the service asks to wait (`Retry-After`).
     pub retry_after: Option<Duration>,
+    /// The generation of the interface that was asked for.
+    pub generation: Generation,
 }
 
 /// The `{FORMAT}` of a path (interface 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// `json`
+    #[default]
     Json,
+    /// `xml`
+    Xml,
 }
 
-/// The names that services of this interface choose differently, with those of the interface
-/// document as the default.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Names {
-    /// What the headers `…API-Key`, `…Signature` and `…Signature-Nonce` begin with.
-    pub header_prefix: String,
-}
-
-impl Default for Names {
-    fn default() -> Names {
-        Names { header_prefix: "X-Svc-".into() }
-    }
-}
-
-impl Names {
-    /// The header that carries the API key (interface 5.1).
-    pub fn api_key(&self) -> String {
-        format!("{}API-Key", self.header_prefix)
-    }
-
-    /// The header that carries a callback's signature (interface 5.5).
-    pub fn signature(&self) -> String {
-        format!("{}Signature", self.header_prefix)
-    }
-
-    /// The header that carries a callback's nonce (interface 5.5).
-    pub fn nonce(&self) -> String {
-        format!("{}Signature-Nonce", self.header_prefix)
-    }
+/// The two generations of the interface (interface 9). Which one is spoken is a property of the
+/// request: the older one has the key among its parameters, or an older path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generation {
+    /// The key in a header.
+    #[default]
+    Current,
+    /// The key as the query parameter `api_key`, and other words in some replies.
+    Older,
 }
 
 impl Format {
@@ -77,18 +66,20 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Format::Json => "json",
+            Format::Xml => "xml",
         }
     }
 
     /// The format that a path asks for.
     pub fn named(name: &str) -> Option<Format> {
-        (name == "json").then_some(Format::Json)
+        [Format::Json, Format::Xml].into_iter().find(|format| format.name() == name)
     }
 
     /// The media type of a body.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Json => "application/json; charset=utf-8",
+            Format::Xml => "application/xml; charset=utf-8",
         }
     }
 
@@ -99,6 +90,7 @@ impl Format {
     pub fn read(self, bytes: &[u8]) -> Result<Value> {
         match self {
             Format::Json => json::read(bytes),
+            Format::Xml => xml::read(bytes),
         }
     }
 
@@ -106,6 +98,7 @@ impl Format {
     pub fn write(self, value: &Value) -> Vec<u8> {
         match self {
             Format::Json => json::write(value),
+            Format::Xml => xml::write(value),
         }
     }
 }
@@ -113,7 +106,7 @@ impl Format {
 impl Reply {
     /// A reply whose body is the object made of `fields`.
     pub fn new(status: u16, body: Value) -> Reply {
-        Reply { status, body, retry_after: None }
+        Reply { status, body, retry_after: None, generation: Generation::Current }
     }
 
     /// The text of a top-level field; a number is given as it is written.

@@ -193,7 +193,7 @@ fn interface() -> String {
             false => PRACTICE.to_owned(),
         };
         let parameters: Vec<String> = on_the_wire(&call).map(|name| format!("`{name}`")).collect();
-        let Route { name, method, path } = call.route;
+        let Route { name, method, path, .. } = call.route;
         let parameters = parameters.join(", ");
         text += &format!("| `{name}` | {method} | `{path}` | {parameters} | {section} |\n");
     }

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use seconder::calls::{ROUTES, dispatch, failure};
 use seconder::engine::Engine;
 use seconder::model::Secret;
-use seconder::wire::{Format, Names, Reply, Request};
+use seconder::wire::{Format, Generation, Names, Reply, Request};
 use seconder::{Error, Refusal};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -23,7 +23,10 @@ const BODY: Duration = Duration::from_secs(15);
 
 /// Answers a request, whatever it is.
 pub(crate) async fn answer(State(engine): State<Engine>, request: HttpRequest) -> Response {
-    let path = request.uri().path().to_owned();
+    let names = engine.names().clone();
+    let Some(path) = names.path_from_wire(request.uri().path()) else {
+        return respond(Format::Json, &refusal(404, "There is no such call."));
+    };
     let methods = methods(&path);
     let method = match *request.method() {
         Method::GET => "GET",
@@ -40,11 +43,12 @@ pub(crate) async fn answer(State(engine): State<Engine>, request: HttpRequest) -
         response.headers_mut().extend(allowed.parse().ok().map(|allow| (header::ALLOW, allow)));
         return response;
     }
-    let reply = match read(method, path.clone(), request).await {
+    let (format, mut reply) = match read(method, path.clone(), request, &names).await {
         Ok((key, request)) => blocking(engine, key, request).await,
         Err(reply) => (format_of(&path), reply),
     };
-    respond(reply.0, &reply.1)
+    names.body_to_wire(&mut reply.body);
+    respond(format, &reply)
 }
 
 /// The methods that a path is known with.
@@ -64,6 +68,7 @@ async fn read(
     method: &'static str,
     path: String,
     request: HttpRequest,
+    names: &Names,
 ) -> Result<(Secret, Request), Reply> {
     let (head, body) = request.into_parts();
     let late = |_| refusal(408, "The body did not come in time.");
@@ -71,8 +76,9 @@ async fn read(
     let media_type = text(&head.headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let mut params = params::read(head.uri.query().unwrap_or_default(), &body, media_type)
         .map_err(|error| failure(&error))?;
-    let key = api_key(&head.headers, &mut params).map_err(|error| failure(&error))?;
-    Ok((key, Request { method, path, params }))
+    let (key, generation) =
+        api_key(&head.headers, &mut params, names).map_err(|error| failure(&error))?;
+    Ok((key, Request { method, path, params, generation }))
 }
 
 async fn read_body(mut body: Body) -> Result<Bytes, Reply> {
@@ -96,16 +102,21 @@ async fn read_body(mut body: Body) -> Result<Bytes, Reply> {
 
 /// The API key from its header, or where older clients send it (interface 5.2). Of two keys none
 /// is taken.
-fn api_key(headers: &HeaderMap, params: &mut Map<String, Value>) -> seconder::Result<Secret> {
+fn api_key(
+    headers: &HeaderMap,
+    params: &mut Map<String, Value>,
+    names: &Names,
+) -> seconder::Result<(Secret, Generation)> {
     let older = params.shift_remove("api_key");
-    let header = Names::default().api_key();
-    let given = match headers.get_all(&header).iter().count() {
-        0 => older.as_ref().and_then(Value::as_str),
-        1 if older.is_none() => text(headers, &header),
-        _ => None,
+    let header = names.api_key();
+    let (given, generation) = match headers.get_all(&header).iter().count() {
+        0 => (older.as_ref().and_then(Value::as_str), Generation::Older),
+        1 if older.is_none() => (text(headers, &header), Generation::Current),
+        _ => (None, Generation::Current),
     };
     let missing = || Error::Unauthorized { message: "there is none".into() };
-    given.filter(|key| !key.is_empty()).map(Secret::new).ok_or_else(missing)
+    let key = given.filter(|key| !key.is_empty()).map(Secret::new).ok_or_else(missing)?;
+    Ok((key, generation))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -5,21 +5,52 @@ mod conformance;
 
 use conformance::{World, cases};
 use seconder::Settings;
+use seconder::wire::{Format, Generation, Names};
 use seconder_server::{Server, Tls};
 
-#[test]
-fn every_case_is_answered_through_https() {
+/// Runs every case through a server and a client that speak the same names.
+fn through_https(format: Format, generation: Generation, names: &Names) {
     for (name, text) in cases() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut world, engine) = World::new(folder.path());
+        let (mut world, engine) = World::new(folder.path(), names.clone());
         let server = Server::start(engine, ([127, 0, 0, 1], 0).into(), Tls::SelfSigned).unwrap();
         let certificate = folder.path().join("certificate.pem");
         std::fs::write(&certificate, server.certificate_pem()).unwrap();
         let client = Settings::new(&server.url())
             .api_key(world.engine.api_key().expose())
             .ca_file(certificate)
+            .format(format)
+            .generation(generation)
+            .names(names.clone())
             .open()
             .unwrap();
         world.run(&client, &name, &text);
     }
+}
+
+#[test]
+fn json() {
+    through_https(Format::Json, Generation::Current, &Names::default());
+}
+
+#[test]
+fn xml() {
+    through_https(Format::Xml, Generation::Current, &Names::default());
+}
+
+#[test]
+fn json_in_the_older_generation() {
+    through_https(Format::Json, Generation::Older, &Names::default());
+}
+
+#[test]
+fn xml_in_the_older_generation() {
+    through_https(Format::Xml, Generation::Older, &Names::default());
+}
+
+#[test]
+fn under_other_names() {
+    let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
+    through_https(Format::Json, Generation::Current, &names);
+    through_https(Format::Xml, Generation::Older, &names);
 }

@@ -2,6 +2,7 @@
 
 use super::{Call, Route, yes};
 use crate::model::{CountryCode, Email, PhoneNumber, UserId};
+use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
@@ -37,6 +38,7 @@ impl CreateUser {
 impl Call for CreateUser {
     const ROUTE: Route = Route::post("create_user", "/protected/{format}/users/new");
     const INVALID: &'static str = "60027";
+    const OLDER: Shape = Shape::Bare;
     const ENVELOPE: Option<&'static str> = Some("user");
     type Reply = UserCreated;
 }

@@ -2,6 +2,7 @@
 
 use super::{Call, Done, Route};
 use crate::model::UserId;
+use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -22,6 +23,11 @@ impl DeleteUser {
 }
 
 impl Call for DeleteUser {
-    const ROUTE: Route = Route::post("delete_user", "/protected/{format}/users/{user_id}/delete");
+    const ROUTE: Route = Route::post("delete_user", "/protected/{format}/users/{user_id}/delete")
+        .older(&[
+            "/protected/{format}/users/delete/{user_id}",
+            "/protected/{format}/users/{user_id}/remove",
+        ]);
+    const OLDER: Shape = Shape::Text;
     type Reply = Done;
 }

@@ -2,6 +2,7 @@
 
 use super::{Call, CodeRequested, Route, is_false};
 use crate::model::{Action, Line, UserId};
+use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Speaks a code in a voice call (interface 4.3). The fields are those of [`super::RequestSms`].
@@ -27,5 +28,6 @@ impl RequestCall {
 
 impl Call for RequestCall {
     const ROUTE: Route = Route::get("request_call", "/protected/{format}/call/{svc_id}");
+    const OLDER: Shape = Shape::Said;
     type Reply = CodeRequested;
 }

@@ -2,6 +2,7 @@
 
 use super::{Call, Route, is_false};
 use crate::model::{Action, Line, UserId};
+use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Sends a code by SMS (interface 4.2).
@@ -27,6 +28,7 @@ impl RequestSms {
 
 impl Call for RequestSms {
     const ROUTE: Route = Route::get("request_sms", "/protected/{format}/sms/{svc_id}");
+    const OLDER: Shape = Shape::Said;
     type Reply = CodeRequested;
 }
 

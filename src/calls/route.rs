@@ -1,6 +1,6 @@
 //! Where a call goes, and how a path carries its fields.
 
-use crate::wire::{Format, Request, form, scalar};
+use crate::wire::{Format, Generation, Request, form, scalar};
 use serde_json::{Map, Value};
 
 /// Where a call goes. Fields named in `{}` leave the parameters for the path.
@@ -12,56 +12,88 @@ pub struct Route {
     pub method: &'static str,
     /// The path behind the base URL.
     pub path: &'static str,
+    /// The paths of the older generation, where they differ; a client takes the first.
+    pub older: &'static [&'static str],
 }
 
 impl Route {
     pub(super) const fn get(name: &'static str, path: &'static str) -> Route {
-        Route { name, method: "GET", path }
+        Route { name, method: "GET", path, older: &[] }
     }
 
     pub(super) const fn post(name: &'static str, path: &'static str) -> Route {
-        Route { name, method: "POST", path }
+        Route { name, method: "POST", path, older: &[] }
+    }
+
+    pub(super) const fn older(self, older: &'static [&'static str]) -> Route {
+        Route { older, ..self }
     }
 
     /// The request of this call with these parameters, whether or not a service would take them.
-    pub fn request(&self, format: Format, mut params: Map<String, Value>) -> Request {
-        let path = self.fill(format, &mut params);
-        Request { method: self.method, path, params }
-    }
-
-    /// The path with its fields, which are taken from the parameters.
-    fn fill(&self, format: Format, params: &mut Map<String, Value>) -> String {
-        let segment = |part: &str| match name_of(part) {
-            Some("format") => format.name().to_owned(),
-            Some(name) => {
-                let value = params.shift_remove(name).as_ref().and_then(scalar);
-                form::escape(&value.unwrap_or_default())
-            }
-            None => part.to_owned(),
+    pub fn request(
+        &self,
+        format: Format,
+        generation: Generation,
+        mut params: Map<String, Value>,
+    ) -> Request {
+        let path = match generation {
+            Generation::Older => self.older.first().unwrap_or(&self.path),
+            Generation::Current => self.path,
         };
-        self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
+        let path = fill(path, format, &mut params);
+        Request { method: self.method, path, params, generation }
     }
 
-    /// The format and the fields of a path, when it is this route's.
-    pub fn matches(&self, method: &str, path: &str) -> Option<(Format, Map<String, Value>)> {
-        let (wanted, given) = (self.path.split('/'), path.split('/'));
-        if method != self.method || wanted.clone().count() != given.clone().count() {
+    /// What a path says, when it is one of this route's.
+    pub fn matches(&self, method: &str, path: &str) -> Option<InPath> {
+        if method != self.method {
             return None;
         }
-        let mut fields = Map::new();
-        let mut format = None;
-        for (want, give) in wanted.zip(given) {
-            match name_of(want) {
-                Some("format") => format = Format::named(give),
-                Some(name) => {
-                    drop(fields.insert(name.to_owned(), form::unescape(give).ok()?.into()))
-                }
-                None if want == give => {}
-                None => return None,
-            }
-        }
-        Some((format?, fields))
+        let older = || self.older.iter().find_map(|older| read(older, path, Generation::Older));
+        read(self.path, path, Generation::Current).or_else(older)
     }
+}
+
+/// What a path says of its request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InPath {
+    /// The format that is asked for.
+    pub format: Format,
+    /// The generation that has such a path.
+    pub generation: Generation,
+    /// The fields that stand in the path.
+    pub fields: Map<String, Value>,
+}
+
+/// A path with its fields, which are taken from the parameters.
+fn fill(path: &str, format: Format, params: &mut Map<String, Value>) -> String {
+    let segment = |part: &str| match name_of(part) {
+        Some("format") => format.name().to_owned(),
+        Some(name) => {
+            let value = params.shift_remove(name).as_ref().and_then(scalar);
+            form::escape(&value.unwrap_or_default())
+        }
+        None => part.to_owned(),
+    };
+    path.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
+fn read(template: &str, path: &str, generation: Generation) -> Option<InPath> {
+    let (wanted, given) = (template.split('/'), path.split('/'));
+    if wanted.clone().count() != given.clone().count() {
+        return None;
+    }
+    let mut fields = Map::new();
+    let mut format = None;
+    for (want, give) in wanted.zip(given) {
+        match name_of(want) {
+            Some("format") => format = Format::named(give),
+            Some(name) => drop(fields.insert(name.to_owned(), form::unescape(give).ok()?.into())),
+            None if want == give => {}
+            None => return None,
+        }
+    }
+    Some(InPath { format: format?, generation, fields })
 }
 
 fn name_of(part: &str) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use super::{Call, Route, failure, is_false};
 use crate::model::{Action, Token, UserId};
-use crate::wire::{Reply, loose, object, scalar};
+use crate::wire::{Generation, Reply, loose, object, scalar};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -110,8 +110,11 @@ impl Call for Verify {
         let said = |field: &str| body.get(field).and_then(Value::as_str);
         let success = body.get("success").and_then(scalar);
         let code = reply.text("error_code");
+        // The older generation left it out; the current one never does.
+        let older = reply.generation == Generation::Older && !body.contains_key("success");
         let (verdict, reused) = match (reply.status, said("token"), success.as_deref()) {
             (200, Some(VALID), Some("true")) => (Verdict::Right, false),
+            (200, Some(VALID), None) if older => (Verdict::Right, false),
             (200, Some(text), _) if not_checked(text) => (Verdict::NotChecked, false),
             (200, ..) => {
                 return Err(Error::garbled(

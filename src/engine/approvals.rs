@@ -105,7 +105,9 @@ impl Engine {
             return Err(refusals::approval_not_found());
         }
         let approved = answer.answer == UserAnswer::Approve;
-        let body = self.callback_body(&row, &device, approved, now).to_string();
+        let mut body = self.callback_body(&row, &device, approved, now);
+        self.shared.names.body_to_wire(&mut body);
+        let body = body.to_string();
         let url = self.app.callback_url.clone();
         let decided = self.store().decide_approval(Decision {
             app: self.app.app_id,
@@ -139,7 +141,9 @@ impl Engine {
         let body = body.into_bytes();
         let signature = callback::sign(&self.app.api_key, &nonce, &url, &body);
         let signature = signature.map_err(|e| e.to_string())?;
-        post.post(&SignedCallback { url, body, signature, nonce })
+        let names = &self.shared.names;
+        let headers = [(names.signature(), signature), (names.nonce(), nonce)];
+        post.post(&SignedCallback { url, body, headers })
     }
 
     fn callback_body(

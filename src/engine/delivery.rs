@@ -59,10 +59,8 @@ pub struct SignedCallback {
     pub url: String,
     /// The JSON body.
     pub body: Vec<u8>,
-    /// The header `X-Svc-Signature`.
-    pub signature: String,
-    /// The header `X-Svc-Signature-Nonce`.
-    pub nonce: String,
+    /// The headers that carry the signature and its nonce, by name.
+    pub headers: [(String, String); 2],
 }
 
 impl fmt::Debug for Message {

@@ -3,6 +3,7 @@
 use super::clock::System;
 use super::{Clock, Deliver, Post, Random};
 use crate::model::Secret;
+use crate::wire::Names;
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -12,6 +13,7 @@ pub(crate) struct EngineSettings {
     pub(crate) callback_url: Option<String>,
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
+    pub(crate) names: Names,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
 }
@@ -24,6 +26,7 @@ impl Default for EngineSettings {
             callback_url: None,
             deliver: None,
             post: None,
+            names: Names::default(),
             clock: Arc::new(System),
             random: Arc::new(System),
         }

@@ -6,7 +6,6 @@ use super::trust::Trust;
 use super::{connect, explain, trust};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Refusal;
-use crate::wire::Names;
 use crate::{Error, Result};
 use std::time::Duration;
 use ureq::http::{Request, header, uri::Scheme};
@@ -19,12 +18,8 @@ pub(crate) struct Callbacks;
 
 impl Post for Callbacks {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
-        let names = Names::default();
-        let headers = [
-            (names.signature(), callback.signature.clone()),
-            (names.nonce(), callback.nonce.clone()),
-        ];
-        post(&callback.url, &headers, &callback.body, TIMEOUT).map_err(|error| error.to_string())
+        post(&callback.url, &callback.headers, &callback.body, TIMEOUT)
+            .map_err(|error| error.to_string())
     }
 }
 

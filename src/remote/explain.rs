@@ -24,7 +24,7 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
             return Error::garbled(format!("the body has over {limit} bytes"));
         }
         E::LargeResponseHeader(..) => return Error::garbled("the headers are too large"),
-        E::Protocol(_) => return Error::garbled("it is not HTTP/1.1"),
+        E::Protocol(_) | E::BodyStalled => return Error::garbled("it is not HTTP/1.1"),
         E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
             return Error::Internal { message: "a request could not be put together".into() };
         }

@@ -6,7 +6,7 @@
 use seconder::calls::{self, ROUTES};
 use seconder::engine::{AnswerApproval, Clock, Engine, Message};
 use seconder::model::{DeviceId, Secret};
-use seconder::wire::{Format, Reply, form};
+use seconder::wire::{Format, Generation, Names, Reply, form};
 use seconder::{Service, Settings};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,13 +34,14 @@ pub(crate) struct World {
 
 impl World {
     /// A fresh engine, and the service that it is.
-    pub(crate) fn new(folder: &Path) -> (World, Service) {
+    pub(crate) fn new(folder: &Path, names: Names) -> (World, Service) {
         let clock = TestClock(Arc::new(Mutex::new(Duration::from_secs(1_786_924_800))));
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
             .api_key("key-for-tests")
             .application_name("Test")
+            .names(names)
             .clock(clock.clone())
             .deliver(move |message: &Message| {
                 keep.lock().unwrap().push(message.clone());
@@ -72,7 +73,7 @@ impl World {
         let (call, params) = line.split_once(' ').unwrap_or((line, ""));
         let route = ROUTES.iter().find(|route| route.name == call).expect(place);
         let params = form::read(&self.replace(params)).expect(place);
-        let request = route.request(Format::Json, params);
+        let request = route.request(Format::Json, Generation::Current, params);
         calls::dispatch(service, &request).expect(place).1
     }
 

@@ -1,0 +1,211 @@
+//! The names that services of this interface choose differently, in one table.
+
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+
+const PREFIX: &str = "svc";
+const PUSH: &str = "push";
+
+/// The names that services of this interface choose differently. The default is the interface
+/// document's own; a service of the same interface under other names needs this table filled, in
+/// the client and in `seconder serve` alike.
+///
+/// ```
+/// use seconder::wire::Names;
+/// let names = Names::new("acme")?;            // acme_id, acme_chrome, X-Acme-API-Key
+/// let names = names.push_path("onetouch")?;   // /onetouch/json/users/…
+/// assert_eq!(names.api_key(), "X-Acme-API-Key");
+/// # Ok::<(), seconder::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    header_prefix: String,
+    push_path: String,
+    id_field: String,
+    chrome_device: String,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        Names {
+            header_prefix: "X-Svc-".into(),
+            push_path: PUSH.into(),
+            id_field: "svc_id".into(),
+            chrome_device: "svc_chrome".into(),
+        }
+    }
+}
+
+impl Names {
+    /// The names of a service that is called `word` where the interface document says `svc`:
+    /// headers `X-Word-…`, ids `word_id`, and the device `word_chrome`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless it is 1 to 32 ASCII letters and digits, in lower case, that begin
+    /// with a letter.
+    pub fn new(word: &str) -> Result<Names> {
+        check("names", word)?;
+        let (first, rest) = word.split_at(1);
+        Ok(Names {
+            header_prefix: format!("X-{}{rest}-", first.to_ascii_uppercase()),
+            push_path: PUSH.into(),
+            id_field: format!("{word}_id"),
+            chrome_device: format!("{word}_chrome"),
+        })
+    }
+
+    /// The first part of the paths of approval requests. Default `push`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless it is a word as for [`Names::new`], and not `protected`.
+    pub fn push_path(mut self, word: &str) -> Result<Names> {
+        check("push_path", word)?;
+        if word == "protected" {
+            return Err(Error::invalid("push_path", "must not be that of the other calls"));
+        }
+        self.push_path = word.to_owned();
+        Ok(self)
+    }
+
+    /// What the names of the headers begin with. Default `X-Svc-`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless it is 1 to 32 ASCII letters, digits and dashes.
+    pub fn header_prefix(mut self, prefix: &str) -> Result<Names> {
+        let plain = prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !plain || !(1..=32).contains(&prefix.len()) {
+            return Err(Error::invalid("header_prefix", "must be 1 to 32 letters and dashes"));
+        }
+        self.header_prefix = prefix.to_owned();
+        Ok(self)
+    }
+
+    /// The header that carries the API key (interface 5.1).
+    pub fn api_key(&self) -> String {
+        format!("{}API-Key", self.header_prefix)
+    }
+
+    /// The header that carries a callback's signature (interface 5.5).
+    pub fn signature(&self) -> String {
+        format!("{}Signature", self.header_prefix)
+    }
+
+    /// The header that carries a callback's nonce (interface 5.5).
+    pub fn nonce(&self) -> String {
+        format!("{}Signature-Nonce", self.header_prefix)
+    }
+
+    /// The field that names a user in bodies.
+    pub fn id_field(&self) -> &str {
+        &self.id_field
+    }
+
+    /// A path as the interface document has it, as it stands on the wire.
+    pub fn path_to_wire(&self, path: &str) -> String {
+        swap(path, PUSH, &self.push_path)
+    }
+
+    /// A path as it stands on the wire, as the interface document has it; none for the document's
+    /// own path when the table has another.
+    pub fn path_from_wire(&self, path: &str) -> Option<String> {
+        let foreign = self.push_path != PUSH && first_part(path) == Some(PUSH);
+        (!foreign).then(|| swap(path, &self.push_path, PUSH))
+    }
+
+    /// Renames the fields and devices of a body as they stand on the wire.
+    pub fn body_to_wire(&self, body: &mut Value) {
+        let own = Names::default();
+        rename(body, &own, self);
+    }
+
+    /// Renames the fields and devices of a body as the interface document has them.
+    pub fn body_from_wire(&self, body: &mut Value) {
+        let own = Names::default();
+        rename(body, self, &own);
+    }
+}
+
+fn check(parameter: &'static str, word: &str) -> Result<()> {
+    let plain = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let first = word.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    match plain && first && word.len() <= 32 {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            parameter,
+            format!("must be a word of lower-case letters and digits, such as {PREFIX}"),
+        )),
+    }
+}
+
+fn first_part(path: &str) -> Option<&str> {
+    path.strip_prefix('/')?.split('/').next()
+}
+
+fn swap(path: &str, from: &str, to: &str) -> String {
+    match first_part(path) {
+        Some(part) if part == from => format!("/{to}{}", &path[1 + from.len()..]),
+        _ => path.to_owned(),
+    }
+}
+
+fn rename(value: &mut Value, from: &Names, to: &Names) {
+    if from == to {
+        return;
+    }
+    match value {
+        Value::String(text) if *text == from.chrome_device => text.clone_from(&to.chrome_device),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
+        Value::Object(fields) => {
+            let renamed = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+                // What the application gave is the application's, whatever it is called.
+                if !["details", "hidden_details", "data"].contains(&name.as_str()) {
+                    rename(&mut value, from, to);
+                }
+                let name = match name.strip_prefix('_').unwrap_or(&name) == from.id_field {
+                    true => name.replace(&from.id_field, &to.id_field),
+                    false => name,
+                };
+                (name, value)
+            });
+            *fields = renamed.collect::<Map<_, _>>();
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn bodies_and_paths_go_there_and_back() {
+        let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
+        let own = json!({"status": {"svc_id": 7, "devices": ["svc_chrome", "ios"]}, "_svc_id": 7,
+            "details": {"svc_id": "mine"}});
+        let wire = json!({"status": {"acme_id": 7, "devices": ["acme_chrome", "ios"]},
+            "_acme_id": 7, "details": {"svc_id": "mine"}});
+        let mut body = own.clone();
+        names.body_to_wire(&mut body);
+        assert_eq!(body, wire);
+        names.body_from_wire(&mut body);
+        assert_eq!(body, own);
+        assert_eq!(names.path_to_wire("/push/json/users/7"), "/onetouch/json/users/7");
+        assert_eq!(names.path_from_wire("/onetouch/json").as_deref(), Some("/push/json"));
+        assert_eq!(names.path_from_wire("/push/json"), None);
+        assert_eq!(names.path_to_wire("/protected/push"), "/protected/push");
+        assert_eq!(Names::default().path_from_wire("/push/x").as_deref(), Some("/push/x"));
+    }
+
+    #[test]
+    fn names_stay_names() {
+        for bad in ["", "Acme", "a-b", "a/b", "1a", "ü", &"a".repeat(33)] {
+            assert!(Names::new(bad).is_err(), "{bad}");
+            assert!(Names::default().push_path(bad).is_err(), "{bad}");
+        }
+        assert!(Names::default().push_path("protected").is_err());
+        for bad in ["", "X Svc-", "X:\r\n"] {
+            assert!(Names::default().header_prefix(bad).is_err(), "{bad:?}");
+        }
+    }
+}
