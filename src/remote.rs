@@ -8,7 +8,10 @@ mod deadline;
 mod explain;
 #[cfg(test)]
 mod loopback;
+mod pin;
+mod proxy;
 mod reply;
+mod secure;
 mod trust;
 
 #[cfg(feature = "engine")]
@@ -19,13 +22,15 @@ use crate::model::Secret;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json, older};
 use crate::{Error, Result};
 use address::Address;
-use connect::Connections;
+use connect::{Connections, Way};
 use deadline::Deadline;
+use proxy::Proxy;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use trust::Trust;
 use ureq::http::{self, HeaderValue};
 
 /// What is waited at least before a call is repeated, even if the service asks for less; doubled
@@ -94,6 +99,9 @@ pub(crate) struct RemoteSettings {
     pub(crate) api_key: Option<Secret>,
     pub(crate) timeout: Duration,
     pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) pins: Vec<String>,
+    pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
+    pub(crate) proxy: Option<Secret>,
     pub(crate) allow_loopback_http: bool,
     pub(crate) format: Format,
     pub(crate) generation: Generation,
@@ -106,6 +114,9 @@ impl Default for RemoteSettings {
             api_key: None,
             timeout: Duration::from_secs(10),
             ca_file: None,
+            pins: Vec::new(),
+            client_certificate: None,
+            proxy: None,
             allow_loopback_http: false,
             format: Format::default(),
             generation: Generation::default(),
@@ -119,8 +130,15 @@ impl Remote {
         let address = Address::parse(url, settings.allow_loopback_http)?;
         let api_key = key_header(settings.api_key.as_ref())?;
         Deadline::after(settings.timeout)?;
-        let trust = trust::roots(&address, settings.ca_file.as_deref())?;
-        let connections = Connections::new(connect::config(trust));
+        let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
+        let trust = match address.needs_tls() {
+            true => Trust::new(&settings)?,
+            false if proxy.is_some() => {
+                return Err(Error::invalid("proxy", "is for https: URLs alone"));
+            }
+            false => Trust::ThisMachine,
+        };
+        let connections = Connections::new(Way::new(trust, proxy));
         let RemoteSettings { timeout, format, generation, names, .. } = settings;
         let client = Client { address, api_key, connections, format, generation, names };
         Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })

@@ -1,5 +1,7 @@
 //! A call ends by its deadline whatever the service does, and is repeated only where that is safe.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
 mod stub;
 
 use seconder::calls::RequestSms;
