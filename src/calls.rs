@@ -60,7 +60,8 @@ pub trait Call: Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// Every reply that is not plainly a success is the error that it stands for.
-    fn read(reply: Reply) -> Result<Self::Reply> {
+    fn read(mut reply: Reply) -> Result<Self::Reply> {
+        older::upgrade(Self::OLDER, &mut reply.body);
         let mut fields = failure::success(reply)?;
         if let Some(name) = Self::ENVELOPE {
             let message = fields.shift_remove("message");

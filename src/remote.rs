@@ -19,7 +19,7 @@ pub(crate) use callback::Callbacks;
 
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;
-use crate::wire::{Format, Generation, Names, Reply, Request, form, json, older};
+use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
 use address::Address;
 use connect::{Connections, Way};
@@ -194,7 +194,6 @@ impl Client {
         let response = sent.map_err(|error| explain::error(error, host))?;
         let mut reply = reply::read(response, self.format, host)?;
         self.names.body_from_wire(&mut reply.body);
-        older::upgrade(&mut reply.body);
         reply.generation = request.generation;
         Ok(reply)
     }

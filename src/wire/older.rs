@@ -17,9 +17,13 @@ pub enum Shape {
     Text,
 }
 
-/// Reads what either generation says as the current one says it.
-pub fn upgrade(body: &mut Value) {
+/// Reads what either generation says as the current one says it. Where the generations do not
+/// differ, nothing is read into a flag: a verification's `success` is not just any text.
+pub fn upgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
+    if shape == Shape::Same {
+        return;
+    }
     for flag in ["ignored", "success"] {
         let Some(Value::String(said)) = body.get(flag) else { continue };
         if ["true", "false"].contains(&said.to_ascii_lowercase().as_str()) {
@@ -70,9 +74,16 @@ mod tests {
             (json!([1]), json!([1])),
         ] {
             let mut body = older.clone();
-            upgrade(&mut body);
+            upgrade(Shape::Said, &mut body);
             assert_eq!(body, current, "{older}");
         }
+    }
+
+    #[test]
+    fn a_text_is_no_flag_where_the_generations_do_not_differ() {
+        let mut body = json!({"token": "is valid", "success": "yes"});
+        upgrade(Shape::Same, &mut body);
+        assert_eq!(body, json!({"token": "is valid", "success": "yes"}));
     }
 
     #[test]

@@ -1,0 +1,196 @@
+//! What lets a user in: every status beside every shape of body, in both formats and generations.
+//! `docs/attacks.md` shows the outcome; `cargo test --test verdict -- --ignored` writes it anew.
+
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+
+use seconder::calls::{Call, Verdict, Verify};
+use seconder::wire::{Format, Generation, Reply};
+use seconder::{Error, Result};
+use std::path::PathBuf;
+
+const STATUSES: [u16; 13] = [200, 201, 202, 204, 400, 401, 403, 404, 409, 429, 500, 502, 503];
+const DOCUMENT: &str = "docs/attacks.md";
+const BEGIN: &str = "<!-- The table below is written by tests/verdict.rs. -->\n";
+const END: &str = "<!-- The table above is written by tests/verdict.rs. -->\n";
+
+/// Shapes of bodies in JSON: what somebody might take for a right token, and what services sent.
+const BODIES: &[(&str, &str)] = &[
+    ("a right token", r#"{"token":"is valid","success":"true","message":"Token is valid."}"#),
+    ("a right token, with a flag", r#"{"token":"is valid","success":true}"#),
+    ("no `success`", r#"{"token":"is valid"}"#),
+    ("`success` denies it", r#"{"token":"is valid","success":"false"}"#),
+    ("`success` denies it, with a flag", r#"{"token":"is valid","success":false}"#),
+    ("`success` is null", r#"{"token":"is valid","success":null}"#),
+    ("`success` is something else", r#"{"token":"is valid","success":"yes"}"#),
+    ("`success` alone", r#"{"success":"true"}"#),
+    ("the words in another place", r#"{"message":"token is valid","success":"true"}"#),
+    ("the field nested", r#"{"user":{"token":"is valid"},"success":"true"}"#),
+    ("the token an object", r#"{"token":{"is valid":true},"success":"true"}"#),
+    ("the token a list", r#"{"token":["is valid"],"success":"true"}"#),
+    ("the token a flag", r#"{"token":true,"success":"true"}"#),
+    ("a prefix", r#"{"token":"is","success":"true"}"#),
+    ("more than the words", r#"{"token":"is valid ","success":"true"}"#),
+    ("other capitals", r#"{"token":"Is Valid","success":"true"}"#),
+    ("empty token", r#"{"token":"","success":"true"}"#),
+    (
+        "a wrong token",
+        r#"{"message":"Token is invalid","token":"is invalid","success":false,"errors":{"message":"Token is invalid"},"error_code":"60020"}"#,
+    ),
+    ("a wrong token, older", r#"{"success":"false","errors":{"token":"is invalid"}}"#),
+    (
+        "a used token",
+        r#"{"message":"Token was used","success":"false","errors":{"message":"Token was used"},"error_code":"60019"}"#,
+    ),
+    (
+        "a wrong API key",
+        r#"{"message":"Invalid API key.","success":false,"errors":{"message":"Invalid API key."},"error_code":"60001"}"#,
+    ),
+    (
+        "a wrong API key that speaks of the token",
+        r#"{"token":"is invalid","success":false,"errors":{"message":"Invalid API key."},"error_code":"60001"}"#,
+    ),
+    (
+        "not checked",
+        r#"{"token":"Not checked. Pass force=true to check regardless.","success":"true"}"#,
+    ),
+    ("an SMS was sent", r#"{"success":true,"message":"SMS token was sent","cellphone":"x"}"#),
+    ("an empty object", "{}"),
+    ("an empty list", "[]"),
+    ("a list of the right one", r#"[{"token":"is valid","success":"true"}]"#),
+    ("null", "null"),
+    ("a text", r#""is valid""#),
+    ("nothing", ""),
+    ("cut off", r#"{"token":"is valid","success":"tr"#),
+    ("two bodies", r#"{"token":"is valid","success":"true"}{}"#),
+    ("the key twice", r#"{"token":"is invalid","token":"is valid","success":"true"}"#),
+    ("a page", r#"<html>{"token":"is valid","success":"true"}</html>"#),
+];
+
+/// Shapes that XML alone has.
+const XML_BODIES: &[&str] = &[
+    "<!DOCTYPE hash [<!ENTITY v \"is valid\">]><hash><token>&v;</token><success>true</success></hash>",
+    "<hash><token>is invalid</token><token>is valid</token><success>true</success></hash>",
+    "<hash><hash><token>is valid</token><success>true</success></hash></hash>",
+    "<token>is valid</token>",
+    "<body><token>is valid</token><success>true</success></body>",
+    "<hash><token>is valid</token><success>true</success></hash><!-- --><hash/>",
+    "<hash><token type=\"array\"><t>is valid</t></token><success>true</success></hash>",
+    "<hash><token nil=\"true\">is valid</token><success>true</success></hash>",
+    "<hash><token>is valid</token><success>true</success>",
+    "<html><hash><token>is valid</token><success>true</success></hash></html>",
+];
+
+fn verdict(status: u16, text: &str, format: Format, generation: Generation) -> Result<Verdict> {
+    let body = format.read(text.as_bytes())?;
+    let mut reply = Reply::new(status, body);
+    reply.generation = generation;
+    Verify::read(reply).map(|found| found.verdict)
+}
+
+fn name(found: &Result<Verdict>) -> &'static str {
+    match found {
+        Ok(Verdict::Right) => "**Right**",
+        Ok(Verdict::Wrong) => "Wrong",
+        Ok(Verdict::NotChecked) => "NotChecked",
+        Err(Error::Unauthorized { .. }) => "Unauthorized",
+        Err(Error::Refused(_)) => "Refused",
+        Err(Error::Limited { .. }) => "Limited",
+        Err(Error::Unavailable { .. }) => "Unavailable",
+        Err(Error::Garbled { .. }) => "Garbled",
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+/// The same body in XML, where XML can say it.
+fn in_xml(text: &str) -> Option<String> {
+    let body = Format::Json.read(text.as_bytes()).ok().filter(serde_json::Value::is_object)?;
+    let text = String::from_utf8(Format::Xml.write(&body)).unwrap();
+    // An empty object, and texts that XML cannot tell from others, have no likeness there.
+    let same = Format::Xml.read(text.as_bytes()).is_ok_and(|read| read == body);
+    same.then_some(text)
+}
+
+#[test]
+fn exactly_the_right_ones_are_right() {
+    let mut right = Vec::new();
+    for generation in [Generation::Current, Generation::Older] {
+        for status in STATUSES {
+            for (shape, text) in BODIES {
+                let found = verdict(status, text, Format::Json, generation);
+                if let Some(xml) = in_xml(text) {
+                    let likewise = verdict(status, &xml, Format::Xml, generation);
+                    assert_eq!(name(&found), name(&likewise), "{status} {shape}: {xml}");
+                }
+                if matches!(found, Ok(Verdict::Right)) {
+                    right.push((generation, status, *shape));
+                }
+            }
+            for text in XML_BODIES {
+                let found = verdict(status, text, Format::Xml, generation);
+                assert!(!matches!(found, Ok(Verdict::Right)), "{status} {text}");
+            }
+        }
+    }
+    let wanted = [
+        (Generation::Current, 200, "a right token"),
+        (Generation::Current, 200, "a right token, with a flag"),
+        (Generation::Older, 200, "a right token"),
+        (Generation::Older, 200, "a right token, with a flag"),
+        (Generation::Older, 200, "no `success`"),
+    ];
+    assert_eq!(right, wanted);
+}
+
+#[test]
+fn a_wrong_token_is_told_from_a_wrong_key_by_the_body_alone() {
+    let of = |shape: &str| {
+        let (_, text) = BODIES.iter().find(|(name, _)| *name == shape).unwrap();
+        verdict(401, text, Format::Json, Generation::Current)
+    };
+    for wrong in ["a wrong token", "a wrong token, older", "a used token"] {
+        assert_eq!(of(wrong).unwrap(), Verdict::Wrong, "{wrong}");
+    }
+    for key in ["a wrong API key", "a wrong API key that speaks of the token", "an empty object"] {
+        assert!(matches!(of(key), Err(Error::Unauthorized { .. })), "{key}");
+    }
+}
+
+fn table() -> String {
+    let mut out = String::from(BEGIN);
+    out += "| body | 200 | 200, older generation | 401 | 404 | 503 |\n|---|---|---|---|---|---|\n";
+    for (shape, text) in BODIES {
+        let of = |status, generation| name(&verdict(status, text, Format::Json, generation));
+        out += &format!(
+            "| {shape} | {} | {} | {} | {} | {} |\n",
+            of(200, Generation::Current),
+            of(200, Generation::Older),
+            of(401, Generation::Current),
+            of(404, Generation::Current),
+            of(503, Generation::Current),
+        );
+    }
+    out + END
+}
+
+fn document() -> (PathBuf, String) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(DOCUMENT);
+    let text = std::fs::read_to_string(&path).unwrap();
+    (path, text)
+}
+
+#[test]
+fn the_document_shows_the_outcome() {
+    assert!(
+        document().1.contains(&table()),
+        "{DOCUMENT} is not up to date: cargo test --test verdict -- --ignored"
+    );
+}
+
+#[test]
+#[ignore = "writes the table into the document"]
+fn write_the_document() {
+    let (path, text) = document();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    std::fs::write(path, format!("{before}{}{after}", table())).unwrap();
+}
