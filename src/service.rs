@@ -1,5 +1,9 @@
 //! `open(url)`: who answers the calls.
 
+mod waiting;
+
+pub use waiting::Pace;
+
 use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
