@@ -16,9 +16,9 @@
  * Text out    NUL-terminated UTF-8 that belongs to the handle it was asked of and goes with it.
  *             NULL where the service does not tell. A number that it does not tell is 0.
  * Options     A struct and its size: `&options, sizeof options`, or `NULL, 0` for the defaults. Zero
- *             in a field is its default, so begin with `= {0}`. A struct of an older version of
- *             this header is completed with zeros; one of a newer version is SECONDER_INVALID
- *             when it asks for something that this library does not know.
+ *             in a field is its default, so begin with `= {0}`. A size of 0 goes with NULL alone.
+ *             A struct of an older version of this header is completed with zeros; one of a newer
+ *             version is SECONDER_INVALID when it asks for what this library does not know.
  * Structs     that are only read may grow at their end in a later minor version: use them through
  *             the pointer that was given.
  * Threads     A service may be used by many threads at once. Other handles may be read by many

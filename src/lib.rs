@@ -19,3 +19,13 @@ pub use calls::{Answer, Call, Verdict, Verify};
 pub use error::{Error, Refusal, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{Pace, Service, Settings, open};
+
+/// The README's examples, as doc tests.
+#[cfg(all(doctest, feature = "engine"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// The example of docs/names.md, as a doc test.
+#[cfg(all(doctest, feature = "remote"))]
+#[doc = include_str!("../docs/names.md")]
+struct NamesDocument;

@@ -166,6 +166,51 @@ fn a_login_process_loads_no_runtime_and_no_signal_handler() {
 }
 
 #[test]
+fn what_the_documents_name_is_there() {
+    let mut complaints = Vec::new();
+    for path in files(root(), "").into_iter().filter(|path| path.ends_with(".md")) {
+        let text = read(&path);
+        for (number, line) in (1..).zip(text.lines()) {
+            let gone = named_tests(line).into_iter().filter(|(file, test)| {
+                !fs::read_to_string(root().join(file))
+                    .is_ok_and(|code| code.contains(&format!("fn {test}()")))
+            });
+            complaints.extend(gone.map(|(file, test)| {
+                format!("{path}:{number}: {file} has no test {test}: name the one that holds it")
+            }));
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let dead = links(line).filter(|link| !root().join(folder).join(link).exists());
+            complaints.extend(
+                dead.map(|link| format!("{path}:{number}: links to {link}, which is not there")),
+            );
+        }
+    }
+    complain(complaints);
+}
+
+#[test]
+fn the_table_of_limits_is_what_the_code_says() {
+    let table = read("ARCHITECTURE.md");
+    let code = read("src/engine/limits.rs");
+    let constants = (1..).zip(code.lines()).filter_map(|(number, line)| {
+        let (name, value) = line.strip_prefix("pub(super) const ")?.split_once('=')?;
+        let factors = value.split(|c: char| !c.is_ascii_digit() && c != '_');
+        let factors = factors.filter_map(|digits| digits.replace('_', "").parse::<u64>().ok());
+        Some((number, name.split(':').next()?, factors.product::<u64>()))
+    });
+    let absent = constants.filter(|(_, name, value)| {
+        let row = format!("| `{name}` | {value} |");
+        !table.lines().any(|line| line.starts_with(&row))
+    });
+    complain(absent.map(|(number, name, value)| {
+        format!(
+            "src/engine/limits.rs:{number}: the table of ARCHITECTURE.md must have a row that \
+             begins | `{name}` | {value} |"
+        )
+    }));
+}
+
+#[test]
 fn nothing_names_a_place_on_one_machine() {
     let places = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
     let mut complaints = Vec::new();
@@ -277,6 +322,20 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
         matches!(&attribute.meta, syn::Meta::List(list)
             if list.path.is_ident("cfg") && list.tokens.to_string() == "test")
     })
+}
+
+/// `tests/tidy.rs` and `files_are_short` for `` `tests/tidy.rs::files_are_short` `` in a line.
+fn named_tests(line: &str) -> Vec<(String, &str)> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    let pairs = quoted.filter_map(|text| text.split_once(".rs::"));
+    pairs.map(|(file, test)| (format!("{file}.rs"), test)).collect()
+}
+
+/// The relative links of a line of Markdown.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let targets = targets.map(|target| target.split('#').next().unwrap_or_default());
+    targets.filter(|target| !target.is_empty() && !target.contains("://"))
 }
 
 /// The name of a package of the lock file, and the names of what it needs.

@@ -3,6 +3,7 @@
 use crate::{Database, Serve, tell};
 use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
+use seconder::wire::Names;
 use seconder::{Error, Result, Service, Settings};
 use seconder_server::{Server, Tls};
 use std::io::{Read, Write};
@@ -23,9 +24,11 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         (Some(certificate), Some(key)) => Tls::Files { certificate, key },
         _ => Tls::SelfSigned,
     };
-    let server = Server::start(settings.open()?, options.listen, tls)?;
+    let service = settings.open()?;
+    let header = service.require_engine()?.names().api_key();
+    let server = Server::start(service, options.listen, tls)?;
     if let Some(file) = &options.certificate_out {
-        publish(&server, file)?;
+        publish(&server, file, &header)?;
     }
     tell(&format!("listening on {}", server.url()));
     server.wait_for_signal()?;
@@ -36,7 +39,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
 }
 
 /// Writes the certificate and tells what it is for.
-fn publish(server: &Server, file: &Path) -> Result<()> {
+fn publish(server: &Server, file: &Path, header: &str) -> Result<()> {
     std::fs::write(file, server.certificate_pem()).map_err(|error| {
         invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
     })?;
@@ -45,7 +48,7 @@ fn publish(server: &Server, file: &Path) -> Result<()> {
     tell(&format!("  Rust    Settings::new(\"{url}\").api_key(key).ca_file(\"{file}\").open()"));
     tell(&format!("  Python  seconder.open(\"{url}\", api_key=key, ca_file=\"{file}\")"));
     tell(&format!(
-        "  curl    curl --cacert {file} -H \"X-Svc-API-Key: $KEY\" \
+        "  curl    curl --cacert {file} -H \"{header}: $KEY\" \
          https://localhost:{port}/protected/json/app/details"
     ));
     Ok(())
@@ -80,7 +83,11 @@ pub(crate) fn answer_approval(
 
 impl Database {
     fn settings(&self) -> Result<Settings> {
-        let settings = Settings::new(&self.url);
+        let mut names = Names::new(&self.names)?.push_path(&self.push_path)?;
+        if let Some(prefix) = &self.header_prefix {
+            names = names.header_prefix(prefix)?;
+        }
+        let settings = Settings::new(&self.url).names(names);
         Ok(match &self.api_key_file {
             Some(file) => settings.api_key(secret_file("api-key-file", file)?.expose()),
             None => settings,

@@ -42,6 +42,16 @@ struct Database {
     /// made, and `seconder key` prints it.
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
+    /// What clients know as `svc` in the names of headers, fields and devices: with `acme`, the key
+    /// is in X-Acme-API-Key and a user is an acme_id.
+    #[arg(long, value_name = "WORD", default_value = "svc")]
+    names: String,
+    /// What the headers' names begin with, where it does not follow from --names.
+    #[arg(long, value_name = "PREFIX")]
+    header_prefix: Option<String>,
+    /// The first part of the paths of approval requests.
+    #[arg(long, value_name = "WORD", default_value = "push")]
+    push_path: String,
 }
 
 #[derive(Args)]

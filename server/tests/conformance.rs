@@ -1,4 +1,5 @@
 //! The cases of `tests/vectors/calls`, answered through HTTPS.
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
 
 #[path = "../../tests/conformance/mod.rs"]
 mod conformance;

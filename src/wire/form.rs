@@ -53,8 +53,8 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
         put(&mut params, &keys, value)
             .ok_or_else(|| Error::invalid(keys[0].to_owned(), "is there twice"))?;
     }
-    match lists(params) {
-        Value::Object(map) => Ok(map),
+    match params {
+        Value::Object(map) => Ok(map.into_iter().map(|(key, value)| (key, lists(value))).collect()),
         _ => Ok(Map::new()),
     }
 }
@@ -162,6 +162,7 @@ mod tests {
             assert_eq!(Value::Object(read(form).unwrap()), wanted, "{form}");
         }
         assert_eq!(Value::Object(read("a[]=1&a[]=2").unwrap()), json!({"a": ["1", "2"]}));
+        assert_eq!(Value::Object(read("0=1").unwrap()), json!({"0": "1"}));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use seconder::engine::{Engine, Message};
+use seconder::wire::Names;
 use seconder::{Service, Settings};
 use seconder_server::{Server, Tls};
 use serde_json::Value;
@@ -29,15 +30,21 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn start() -> World {
+        World::named(Names::default())
+    }
+
+    /// A server that knows its clients by these names.
+    pub(crate) fn named(names: Names) -> World {
         let folder = tempfile::tempdir().unwrap();
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let database = format!("sqlite:{}", folder.path().join("test.db").display());
-        let service = Settings::new(&database).api_key(KEY).deliver(move |message: &Message| {
+        let deliver = move |message: &Message| {
             keep.lock().unwrap().push(message.clone());
             Ok(())
-        });
-        let service = service.open().unwrap();
+        };
+        let settings = Settings::new(&database).api_key(KEY).names(names).deliver(deliver);
+        let service = settings.open().unwrap();
         let engine = service.engine().unwrap().clone();
         let server =
             Server::start(service, "127.0.0.1:0".parse().unwrap(), Tls::SelfSigned).unwrap();

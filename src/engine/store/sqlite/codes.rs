@@ -16,6 +16,8 @@ struct Present {
 
 pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     let subject = issue.subject.key();
+    // What is dead answers nothing any more, not even that it was used.
+    db.prepare_cached("DELETE FROM codes WHERE expires_at <= $1")?.execute(params![issue.now.0])?;
     let present = db
         .prepare_cached(
             "SELECT code, expires_at, sends, wrong_tries, spent FROM codes \
@@ -34,7 +36,7 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     }
     let expires_at = issue.now.plus(issue.life);
     let (code, expires_at, sends) = match present {
-        Some(old) if old.spent || old.expires_at <= issue.now || old.wrong_tries >= issue.tries => {
+        Some(old) if old.spent || old.wrong_tries >= issue.tries => {
             (issue.fresh.clone(), expires_at, 1)
         }
         Some(old) if old.sends >= issue.sends => return Ok(Issued::TooOften(old.expires_at)),

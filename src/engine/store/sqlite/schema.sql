@@ -44,6 +44,7 @@ CREATE TABLE codes (
     spent INTEGER NOT NULL,
     PRIMARY KEY (subject, action)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX codes_by_end ON codes (expires_at);
 
 CREATE TABLE wrong_answers (
     subject TEXT NOT NULL,

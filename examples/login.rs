@@ -1,0 +1,22 @@
+//! The second factor of a login, as the README shows it. Run it in a folder that it may write to.
+#![allow(clippy::print_stdout, reason = "a program talks to its user")]
+
+use seconder::{Answer, Verdict, Verify};
+use std::io::BufRead;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let service = seconder::open("sqlite:seconder.db")?;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1")?;
+
+    service.request_sms(user.id)?;
+    println!("A code was sent: look into the folder seconder.spool. What is it?");
+    let typed = std::io::stdin().lock().lines().next().transpose()?.unwrap_or_default();
+
+    // Ada never used a code before. Without `force`, hers would not be looked at.
+    let check = Verify { force: true, ..Verify::new(typed.parse()?, user.id) };
+    match service.answer(&check)?.verdict {
+        Verdict::Right => println!("Welcome, Ada."),
+        Verdict::Wrong | Verdict::NotChecked => println!("Nobody comes in."),
+    }
+    Ok(())
+}

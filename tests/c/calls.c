@@ -1,0 +1,295 @@
+/* Every call, on a database in the folder that is named. */
+#include "check.h"
+
+#include <time.h>
+
+struct phone {
+    char to[32], via[8], text[256], code[16];
+    uint64_t expires_at;
+    int messages;
+    bool broken;
+};
+
+static int32_t deliver(const seconder_message *message, void *userdata)
+{
+    struct phone *phone = (struct phone *)userdata;
+    if (phone->broken)
+        return 7;
+    snprintf(phone->to, sizeof phone->to, "%s", seconder_message_to(message));
+    snprintf(phone->via, sizeof phone->via, "%s", seconder_message_via(message));
+    snprintf(phone->text, sizeof phone->text, "%s", seconder_message_text(message));
+    snprintf(phone->code, sizeof phone->code, "%s", seconder_message_code(message));
+    phone->expires_at = seconder_message_expires_at(message);
+    phone->messages++;
+    return 0;
+}
+
+static uint64_t enrol(seconder_service *service, const char *email, const char *cellphone)
+{
+    seconder_user_created *user = GARBAGE(seconder_user_created);
+    uint64_t id;
+    EXPECT(SECONDER_OK, seconder_create_user(service, email, cellphone, "1", NULL, 0, &user, &error));
+    id = seconder_user_created_id(user);
+    CHECK(id > 0 && seconder_user_created_message(user) != NULL);
+    seconder_user_created_free(user);
+    return id;
+}
+
+static void users(seconder_service *service)
+{
+    seconder_user_status_reply *status = NULL;
+    seconder_register_activity_options activity = {"{\"reason\":\"asked\"}", "192.0.2.1"};
+    seconder_done *done = NULL;
+    uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
+    CHECK(enrol(service, "ada@example.org", "555.010.0123") == id);
+    CHECK(enrol(service, "bob@example.com", "555-010-0124") != id);
+
+    EXPECT(SECONDER_OK, seconder_user_status(service, id, NULL, 0, &status, &error));
+    CHECK(seconder_user_status_reply_svc_id(status) == id);
+    CHECK(!seconder_user_status_reply_confirmed(status));
+    CHECK(!seconder_user_status_reply_registered(status));
+    CHECK(!seconder_user_status_reply_has_hard_token(status));
+    CHECK(!seconder_user_status_reply_account_disabled(status));
+    CHECK(seconder_user_status_reply_country_code(status) == 1);
+    CHECK(same(seconder_user_status_reply_phone_number(status), "XXX-XXX-0123"));
+    CHECK(seconder_user_status_reply_device_count(status) == 0);
+    CHECK(seconder_user_status_reply_device(status, 0) == NULL);
+    seconder_user_status_reply_free(status);
+
+    EXPECT(SECONDER_OK, seconder_register_activity(service, id, "password_reset", &activity,
+                                                   sizeof activity, &done, &error));
+    CHECK(seconder_done_message(done) != NULL);
+    seconder_done_free(done);
+}
+
+/* A refusal tells all that the service said. */
+static void refusals(seconder_service *service)
+{
+    CHECK(seconder_request_sms(service, 4711, NULL, 0, NULL, &error) == SECONDER_REFUSED);
+    CHECK(seconder_error_http_status(error) == 404);
+    CHECK(same(seconder_error_service_code(error), "60026"));
+    CHECK(seconder_error_parameter(error) == NULL);
+    CHECK(seconder_error_field_count(error) == 0);
+    CHECK(!seconder_error_retry_safe(error) && seconder_error_retry_after_seconds(error) == 0);
+    CHECK(seconder_error_message(error) != NULL);
+    seconder_error_free(error);
+}
+
+static void codes(seconder_service *service, struct phone *phone)
+{
+    uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
+    seconder_request_sms_options sms = {0};
+    seconder_verify_options options = {0};
+    seconder_code_requested *requested = NULL;
+    seconder_verification *verification = NULL;
+    const seconder_device_info *device;
+
+    phone->broken = true;
+    EXPECT(SECONDER_UNAVAILABLE, seconder_request_sms(service, id, NULL, 0, NULL, &error));
+    phone->broken = false;
+
+    sms.action = "pay:4711";
+    sms.action_message = "Pay 47.11?";
+    EXPECT(SECONDER_OK, seconder_request_sms(service, id, &sms, sizeof sms, &requested, &error));
+    CHECK(same(seconder_code_requested_cellphone(requested), "+1-XXX-XXX-XX23"));
+    CHECK(!seconder_code_requested_ignored(requested));
+    CHECK(seconder_code_requested_device(requested) == NULL);
+    CHECK(seconder_code_requested_message(requested) != NULL);
+    seconder_code_requested_free(requested);
+    CHECK(same(phone->to, "+15550100123") && same(phone->via, "sms"));
+    CHECK(strstr(phone->text, phone->code) != NULL && phone->expires_at > (uint64_t)time(NULL));
+
+    CHECK(seconder_request_sms(service, id, &sms, sizeof sms, NULL, &error) == SECONDER_LIMITED);
+    CHECK(seconder_error_retry_safe(error));
+    CHECK(seconder_error_retry_after_seconds(error) > 0);
+    CHECK(seconder_error_retry_after_seconds(error) <= 30);
+    seconder_error_free(error);
+
+    verification = GARBAGE(seconder_verification);
+    EXPECT(SECONDER_TOKEN_NOT_CHECKED,
+           seconder_verify(service, phone->code, id, NULL, 0, &verification, &error));
+    CHECK(verification == NULL);
+    options.force = true;
+    options.action = "pay:4711";
+    EXPECT(SECONDER_OK, seconder_verify(service, phone->code, id, &options, sizeof options,
+                                        &verification, &error));
+    device = seconder_verification_device(verification);
+    CHECK(device != NULL && same(device->os_type, "sms") && device->city == NULL);
+    seconder_verification_free(verification);
+
+    verification = GARBAGE(seconder_verification);
+    CHECK(seconder_verify(service, phone->code, id, &options, sizeof options, &verification, &error) ==
+          SECONDER_TOKEN_REUSED);
+    CHECK(verification == NULL && seconder_error_field_count(error) == 1);
+    CHECK(same(seconder_error_field_name(error, 0), "token"));
+    CHECK(strstr(seconder_error_message(error), phone->code) == NULL);
+    seconder_error_free(error);
+}
+
+static void authenticators(seconder_service *service)
+{
+    uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
+    seconder_enrol_authenticator_options options = {"Ada at work", 200};
+    seconder_authenticator_enrolled *enrolled = NULL;
+    char code[9];
+    EXPECT(SECONDER_OK, seconder_enrol_authenticator(service, id, &options, sizeof options, &enrolled,
+                                                     &error));
+    CHECK(same(seconder_authenticator_enrolled_label(enrolled), "Ada at work"));
+    CHECK(same(seconder_authenticator_enrolled_issuer(enrolled), "Example"));
+    CHECK(strncmp(seconder_authenticator_enrolled_qr_code(enrolled), "data:", 5) == 0);
+    EXPECT(SECONDER_OK, seconder_totp_code(seconder_authenticator_enrolled_uri(enrolled),
+                                           (uint64_t)time(NULL), code, sizeof code, &error));
+    seconder_authenticator_enrolled_free(enrolled);
+    EXPECT(SECONDER_OK, seconder_verify(service, code, id, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_TOKEN_REUSED, seconder_verify(service, code, id, NULL, 0, NULL, &error));
+}
+
+static void approvals(seconder_service *service)
+{
+    uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
+    seconder_logo logos[] = {{"default", "https://example.com/a.png"}, {"low", "https://example.com/b.png"}};
+    seconder_create_approval_options options = {0};
+    seconder_device *device = NULL;
+    seconder_approval_created *created = NULL;
+    seconder_approval *approval = NULL;
+    const char *uuid;
+
+    EXPECT_INVALID("device_type", seconder_register_device(service, id, "sms", &device, &error));
+    EXPECT(SECONDER_OK, seconder_register_device(service, id, "ios", &device, &error));
+    CHECK(seconder_device_id(device) > 0 && strlen(seconder_device_secret(device)) >= 16);
+
+    options.details = "{\"From\":\"Oslo\"}";
+    options.hidden_details = "{\"session\":7}";
+    options.logos = logos + 1;
+    options.logos_count = 1;
+    EXPECT_INVALID("logos", seconder_create_approval(service, id, "Log in?", &options, sizeof options,
+                                                     &created, &error));
+    options.logos = logos;
+    options.logos_count = 2;
+    options.seconds_to_expire = SECONDER_FOREVER;
+    EXPECT(SECONDER_OK, seconder_create_approval(service, id, "Log in?", &options, sizeof options,
+                                                 &created, &error));
+    uuid = seconder_approval_created_uuid(created);
+    EXPECT(SECONDER_OK, seconder_check_uuid(uuid, &error));
+
+    EXPECT(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error));
+    CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_PENDING);
+    CHECK(seconder_approval_seconds_to_expire(approval) == SECONDER_FOREVER);
+    CHECK(seconder_approval_svc_id(approval) == id && same(seconder_approval_uuid(approval), uuid));
+    CHECK(seconder_approval_created_at(approval) != NULL);
+    CHECK(seconder_approval_processed_at(approval) == NULL);
+    seconder_approval_free(approval);
+
+    EXPECT_INVALID("answer", seconder_answer_approval(service, uuid, seconder_device_id(device),
+                                                      seconder_device_secret(device), "maybe", &error));
+    CHECK(seconder_answer_approval(service, uuid, seconder_device_id(device), "not the secret",
+                                   "approve", NULL) != SECONDER_OK);
+    EXPECT(SECONDER_OK, seconder_answer_approval(service, uuid, seconder_device_id(device),
+                                                 seconder_device_secret(device), "deny", &error));
+    EXPECT(SECONDER_REFUSED, seconder_answer_approval(service, uuid, seconder_device_id(device),
+                                                      seconder_device_secret(device), "approve", &error));
+    EXPECT(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error));
+    CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_DENIED);
+    CHECK(seconder_approval_processed_at(approval) != NULL);
+    seconder_approval_free(approval);
+    seconder_approval_created_free(created);
+    seconder_device_free(device);
+
+    approval = GARBAGE(seconder_approval);
+    EXPECT(SECONDER_REFUSED, seconder_check_approval(service, "none", &approval, &error));
+    CHECK(approval == NULL);
+    EXPECT_INVALID("uuid", seconder_check_approval(service, "../users", &approval, &error));
+}
+
+static void phones(seconder_service *service, struct phone *phone)
+{
+    seconder_start_phone_verification_options options = {"en", 4};
+    seconder_phone_verification_started *started = NULL;
+    seconder_phone_information *information = NULL;
+    EXPECT_INVALID("via", seconder_start_phone_verification(service, "pigeon", "7400123456", "44", NULL, 0,
+                                                            NULL, &error));
+    EXPECT(SECONDER_OK, seconder_start_phone_verification(service, "call", "7400123456", "44", &options,
+                                                          sizeof options, &started, &error));
+    CHECK(seconder_phone_verification_started_is_cellphone(started) == SECONDER_YES);
+    CHECK(seconder_phone_verification_started_is_ported(started) == SECONDER_NOT_TOLD);
+    CHECK(seconder_phone_verification_started_carrier(started) == NULL);
+    CHECK(seconder_phone_verification_started_seconds_to_expire(started) == 600);
+    seconder_phone_verification_started_free(started);
+    CHECK(same(phone->via, "call") && strlen(phone->code) == 4);
+    EXPECT(SECONDER_OK,
+           seconder_check_phone_verification(service, "7400123456", "44", phone->code, NULL, &error));
+    CHECK(seconder_check_phone_verification(service, "7400123456", "44", phone->code, NULL, &error) ==
+          SECONDER_REFUSED);
+    CHECK(same(seconder_error_service_code(error), "60023"));
+    seconder_error_free(error);
+
+    EXPECT(SECONDER_OK,
+           seconder_phone_info(service, "20 7946 0000", "44", NULL, 0, &information, &error));
+    CHECK(same(seconder_phone_information_type(information), "landline"));
+    CHECK(seconder_phone_information_ported(information) == SECONDER_NOT_TOLD);
+    CHECK(seconder_phone_information_provider(information) == NULL);
+    seconder_phone_information_free(information);
+}
+
+static void application(seconder_service *service)
+{
+    seconder_application *details = NULL;
+    seconder_statistics *statistics = NULL;
+    const seconder_monthly_statistic *month;
+    EXPECT(SECONDER_OK, seconder_app_details(service, NULL, 0, &details, &error));
+    CHECK(same(seconder_application_name(details), "Example"));
+    CHECK(seconder_application_sms_enabled(details) && seconder_application_app_id(details) > 0);
+    seconder_application_free(details);
+
+    EXPECT(SECONDER_OK, seconder_app_stats(service, NULL, 0, &statistics, &error));
+    CHECK(seconder_statistics_count(statistics) > 0);
+    CHECK(seconder_statistics_total_users(statistics) == 2);
+    month = seconder_statistics_stat(statistics, seconder_statistics_count(statistics) - 1);
+    CHECK(month != NULL && strlen(month->month) > 2 && month->year > 2000);
+    CHECK(month->api_calls_count > 0 && month->sms_count > 0 && month->users_count == 2);
+    CHECK(seconder_statistics_stat(statistics, seconder_statistics_count(statistics)) == NULL);
+    seconder_statistics_free(statistics);
+}
+
+static void deletion(seconder_service *service)
+{
+    uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
+    seconder_delete_user_options options = {"2001:db8::1"};
+    seconder_done *done = NULL;
+    EXPECT(SECONDER_OK, seconder_delete_user(service, id, &options, sizeof options, &done, &error));
+    CHECK(seconder_done_message(done) != NULL);
+    seconder_done_free(done);
+    EXPECT(SECONDER_REFUSED, seconder_delete_user(service, id, NULL, 0, &done, &error));
+    CHECK(done == NULL);
+}
+
+int main(int count, char **arguments)
+{
+    static struct phone phone;
+    char url[4096], key[256];
+    seconder_open_options options = {0};
+    seconder_service *service, *other = GARBAGE(seconder_service);
+    CHECK(count == 2);
+    snprintf(url, sizeof url, "sqlite:%s/calls.db", arguments[1]);
+    options.application_name = "Example";
+    options.deliver = deliver;
+    options.deliver_userdata = &phone;
+    service = open_or_die(url, NULL, &options);
+    users(service);
+    refusals(service);
+    codes(service, &phone);
+    authenticators(service);
+    approvals(service);
+    phones(service, &phone);
+    application(service);
+    deletion(service);
+
+    snprintf(key, sizeof key, "%s", seconder_api_key(service, NULL));
+    seconder_service_free(service);
+    EXPECT(SECONDER_UNAUTHORIZED, seconder_open(url, "another-key", NULL, 0, &other, &error));
+    CHECK(other == NULL);
+    service = open_or_die(url, key, NULL);
+    CHECK(same(seconder_api_key(service, NULL), key));
+    seconder_service_free(service);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* The forms of values, the codes of RFC 6238, and the version. */
+#include "check.h"
+
+#define SECRET "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+
+int main(void)
+{
+    static const char *const tokens[] = {"", "12345", "1234567890123", "../sms", "0000000\n", "1e5678",
+                                         " 123456", "-12345", "123456#", "\xd9\xa1\xd9\xa2\xd9\xa3"};
+    char version[32], buffer[9];
+    size_t index;
+
+    for (index = 0; index < sizeof tokens / sizeof *tokens; index++)
+        EXPECT_INVALID("token", seconder_check_token(tokens[index], &error));
+    EXPECT(SECONDER_OK, seconder_check_token("123456", &error));
+    EXPECT(SECONDER_OK, seconder_check_token("123456789012", &error));
+    EXPECT(SECONDER_OK, seconder_check_svc_id("9223372036854775807", &error));
+    EXPECT_INVALID("svc_id", seconder_check_svc_id("01", &error));
+    EXPECT_INVALID("svc_id", seconder_check_svc_id("1/../2", &error));
+    EXPECT(SECONDER_OK, seconder_check_uuid("4a725520-bff5-0135-eb01-0e5d90336a8c", &error));
+    EXPECT_INVALID("uuid", seconder_check_uuid("..", &error));
+    EXPECT(SECONDER_OK, seconder_check_phone_number("555-010-0123", &error));
+    EXPECT_INVALID("phone_number", seconder_check_phone_number("+15550100123", &error));
+
+    EXPECT(SECONDER_OK, seconder_totp_code("otpauth://totp/a?digits=8&secret=" SECRET, 59, buffer,
+                                           sizeof buffer, &error));
+    CHECK(same(buffer, "94287082"));
+    EXPECT(SECONDER_OK, seconder_totp_code("otpauth://totp/a?secret=" SECRET, 1111111109, buffer, 7,
+                                           &error));
+    CHECK(same(buffer, "081804"));
+    EXPECT_INVALID("buffer_size", seconder_totp_code("otpauth://totp/a?secret=" SECRET, 59, buffer, 6,
+                                                     &error));
+    CHECK(same(buffer, ""));
+    memset(buffer, 'x', sizeof buffer);
+    EXPECT_INVALID("uri", seconder_totp_code("https://example.com", 59, buffer, 1, &error));
+    CHECK(buffer[0] == '\0' && buffer[1] == 'x');
+    EXPECT_INVALID("buffer_size", seconder_totp_code("otpauth://totp/a?secret=" SECRET, 59, buffer + 1, 0,
+                                                     &error));
+    CHECK(buffer[1] == 'x');
+
+    snprintf(version, sizeof version, "%d.%d.%d", SECONDER_VERSION_MAJOR, SECONDER_VERSION_MINOR,
+             SECONDER_VERSION_PATCH);
+    CHECK(same(version, SECONDER_VERSION) && same(version, seconder_version()));
+    return 0;
+}

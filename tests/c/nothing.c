@@ -1,0 +1,125 @@
+/* NULL is an error where something is required, and harmless everywhere else. */
+#include "check.h"
+
+static void every_call_without_a_service(void)
+{
+    seconder_user_created *user = GARBAGE(seconder_user_created);
+    seconder_verification *verification = GARBAGE(seconder_verification);
+    seconder_approval *approval = GARBAGE(seconder_approval);
+    seconder_user_status_reply *status = GARBAGE(seconder_user_status_reply);
+    seconder_authenticator_enrolled *enrolled = GARBAGE(seconder_authenticator_enrolled);
+    seconder_approval_created *created = GARBAGE(seconder_approval_created);
+    seconder_application *application = GARBAGE(seconder_application);
+    seconder_statistics *statistics = GARBAGE(seconder_statistics);
+    seconder_phone_information *phone = GARBAGE(seconder_phone_information);
+    seconder_device *device = GARBAGE(seconder_device);
+
+    EXPECT_INVALID("service", seconder_create_user(NULL, "a@b", "5550100", "1", NULL, 0, &user, &error));
+    EXPECT_INVALID("service", seconder_request_sms(NULL, 1, NULL, 0, NULL, &error));
+    EXPECT_INVALID("service", seconder_request_call(NULL, 1, NULL, 0, NULL, &error));
+    EXPECT_INVALID("service", seconder_verify(NULL, "123456", 1, NULL, 0, &verification, &error));
+    EXPECT_INVALID("service", seconder_delete_user(NULL, 1, NULL, 0, NULL, &error));
+    EXPECT_INVALID("service", seconder_register_activity(NULL, 1, "banned", NULL, 0, NULL, &error));
+    EXPECT_INVALID("service", seconder_app_details(NULL, NULL, 0, &application, &error));
+    EXPECT_INVALID("service", seconder_user_status(NULL, 1, NULL, 0, &status, &error));
+    EXPECT_INVALID("service", seconder_app_stats(NULL, NULL, 0, &statistics, &error));
+    EXPECT_INVALID("service", seconder_start_phone_verification(NULL, "sms", "5550100", "1", NULL, 0,
+                                                                NULL, &error));
+    EXPECT_INVALID("service", seconder_phone_info(NULL, "5550100", "1", NULL, 0, &phone, &error));
+    EXPECT_INVALID("service", seconder_create_approval(NULL, 1, "?", NULL, 0, &created, &error));
+    EXPECT_INVALID("service", seconder_check_approval(NULL, "a", &approval, &error));
+    EXPECT_INVALID("service", seconder_check_phone_verification(NULL, "5550100", "1", "1234", NULL,
+                                                                &error));
+    EXPECT_INVALID("service", seconder_enrol_authenticator(NULL, 1, NULL, 0, &enrolled, &error));
+    EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
+    EXPECT_INVALID("service", seconder_answer_approval(NULL, "a", 1, "s", "deny", &error));
+    CHECK(seconder_api_key(NULL, &error) == NULL);
+    CHECK(seconder_error_status(error) == SECONDER_INVALID);
+    seconder_error_free(error);
+
+    CHECK(user == NULL && verification == NULL && approval == NULL && status == NULL);
+    CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
+    CHECK(phone == NULL && device == NULL);
+}
+
+static void texts_and_ways_out_that_are_missing(void)
+{
+    seconder_service *service = open_or_die("sandbox:", NULL, NULL);
+    seconder_service *other = GARBAGE(seconder_service);
+    seconder_user_created *user = GARBAGE(seconder_user_created);
+    seconder_event *event = GARBAGE(seconder_event);
+    seconder_callback callback = {0};
+    char buffer[9];
+
+    EXPECT_INVALID("url", seconder_open(NULL, NULL, NULL, 0, &other, &error));
+    EXPECT_INVALID("out", seconder_open("sandbox:", NULL, NULL, 0, NULL, &error));
+    EXPECT_INVALID("email", seconder_create_user(service, NULL, "5550100", "1", NULL, 0, &user, &error));
+    EXPECT_INVALID("cellphone", seconder_create_user(service, "a@b", NULL, "1", NULL, 0, &user, &error));
+    EXPECT_INVALID("country_code",
+                   seconder_create_user(service, "a@b", "5550100", NULL, NULL, 0, &user, &error));
+    EXPECT_INVALID("out", seconder_create_user(service, "a@b", "5550100", "1", NULL, 0, NULL, &error));
+    EXPECT_INVALID("token", seconder_verify(service, NULL, 1, NULL, 0, NULL, &error));
+    EXPECT_INVALID("svc_id", seconder_verify(service, "123456", 0, NULL, 0, NULL, &error));
+    EXPECT_INVALID("user_id", seconder_delete_user(service, UINT64_MAX, NULL, 0, NULL, &error));
+    EXPECT_INVALID("out", seconder_register_device(service, 1, "ios", NULL, &error));
+
+    EXPECT_INVALID("api_key", seconder_callback_verify(NULL, &callback, sizeof callback, &event, &error));
+    EXPECT_INVALID("received", seconder_callback_verify("key", NULL, 0, &event, &error));
+    EXPECT_INVALID("url", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    callback.url = "https://app.example/callback";
+    EXPECT_INVALID("method", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    callback.method = "POST";
+    callback.body_size = 1;
+    EXPECT_INVALID("body", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    callback.body = "{";
+    EXPECT(SECONDER_FORGED, seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+
+    EXPECT_INVALID("token", seconder_check_token(NULL, &error));
+    EXPECT_INVALID("uri", seconder_totp_code(NULL, 0, buffer, sizeof buffer, &error));
+    EXPECT_INVALID("buffer", seconder_totp_code("otpauth:", 0, NULL, 0, &error));
+    CHECK(other == NULL && user == NULL && event == NULL);
+
+    /* Nobody has to ask for the error. */
+    CHECK(seconder_verify(service, NULL, 1, NULL, 0, NULL, NULL) == SECONDER_INVALID);
+    CHECK(seconder_api_key(service, NULL) != NULL);
+    seconder_service_free(service);
+}
+
+static void handles_that_are_missing(void)
+{
+    CHECK(seconder_error_status(NULL) != SECONDER_OK);
+    CHECK(same(seconder_error_message(NULL), "no error"));
+    CHECK(seconder_error_parameter(NULL) == NULL && seconder_error_service_code(NULL) == NULL);
+    CHECK(seconder_error_field_count(NULL) == 0 && seconder_error_http_status(NULL) == 0);
+    CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after_seconds(NULL) == 0);
+    CHECK(seconder_approval_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
+    CHECK(seconder_event_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
+    CHECK(seconder_user_created_id(NULL) == 0 && seconder_verification_device(NULL) == NULL);
+    CHECK(!seconder_user_status_reply_confirmed(NULL));
+    CHECK(seconder_statistics_stat(NULL, 0) == NULL && seconder_message_code(NULL) == NULL);
+
+    seconder_error_free(NULL);
+    seconder_service_free(NULL);
+    seconder_user_created_free(NULL);
+    seconder_done_free(NULL);
+    seconder_user_status_reply_free(NULL);
+    seconder_code_requested_free(NULL);
+    seconder_verification_free(NULL);
+    seconder_authenticator_enrolled_free(NULL);
+    seconder_approval_created_free(NULL);
+    seconder_approval_free(NULL);
+    seconder_phone_verification_started_free(NULL);
+    seconder_phone_information_free(NULL);
+    seconder_application_free(NULL);
+    seconder_statistics_free(NULL);
+    seconder_device_free(NULL);
+    seconder_event_free(NULL);
+}
+
+int main(void)
+{
+    every_call_without_a_service();
+    texts_and_ways_out_that_are_missing();
+    handles_that_are_missing();
+    return 0;
+}

@@ -1,0 +1,116 @@
+/* Options of this version, an older one and a newer one; texts that are no texts. */
+#include "check.h"
+
+static void sizes(seconder_service *service)
+{
+    struct {
+        seconder_verify_options known;
+        uint64_t unknown;
+    } newer;
+    memset(&newer, 0, sizeof newer);
+    newer.known.force = true;
+
+    /* An older program knows less; what it does not know is zero, whatever lies behind. */
+    newer.known.action = "\n";
+    EXPECT(SECONDER_OK,
+           seconder_verify(service, "123456", 1, &newer.known,
+                           offsetof(seconder_verify_options, action), NULL, &error));
+    EXPECT_INVALID("action",
+                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer.known, NULL, &error));
+
+    /* A newer program may ask for what this library does not know, and is told so. */
+    newer.known.action = NULL;
+    EXPECT(SECONDER_OK,
+           seconder_verify(service, "123456", 1, &newer.known, sizeof newer, NULL, &error));
+    newer.unknown = (uint64_t)1 << 63;
+    EXPECT_INVALID("options_size",
+                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer, NULL, &error));
+
+    EXPECT_INVALID("options_size",
+                   seconder_verify(service, "123456", 1, &newer.known, 0, NULL, &error));
+}
+
+static void values(seconder_service *service)
+{
+    seconder_create_user_options creation = {0};
+    seconder_register_activity_options activity = {0};
+    seconder_delete_user_options deletion = {0};
+    seconder_create_approval_options approval = {0};
+    seconder_logo logo = {"default", NULL};
+    seconder_user_created *user = NULL;
+    seconder_approval_created *created = NULL;
+
+    creation.send_install_link_via_sms = SECONDER_NO;
+    EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &creation,
+                                             sizeof creation, &user, &error));
+    seconder_user_created_free(user);
+    creation.send_install_link_via_sms = -1;
+    EXPECT_INVALID("send_install_link_via_sms",
+                   seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &creation,
+                                        sizeof creation, &user, &error));
+
+    activity.data = "[1]";
+    EXPECT_INVALID("data", seconder_register_activity(service, 1, "banned", &activity, sizeof activity,
+                                                      NULL, &error));
+    EXPECT_INVALID("type", seconder_register_activity(service, 1, "slept", NULL, 0, NULL, &error));
+    deletion.user_ip = "300.1.1.1";
+    EXPECT_INVALID("user_ip",
+                   seconder_delete_user(service, 1, &deletion, sizeof deletion, NULL, &error));
+
+    approval.details = "{";
+    EXPECT_INVALID("details", seconder_create_approval(service, 1, "?", &approval, sizeof approval,
+                                                       &created, &error));
+    approval.details = NULL;
+    approval.seconds_to_expire = -2;
+    EXPECT_INVALID("seconds_to_expire", seconder_create_approval(service, 1, "?", &approval,
+                                                                 sizeof approval, &created, &error));
+    approval.seconds_to_expire = 0;
+    approval.logos_count = 1;
+    EXPECT_INVALID("logos", seconder_create_approval(service, 1, "?", &approval, sizeof approval,
+                                                     &created, &error));
+    approval.logos = &logo;
+    EXPECT_INVALID("logos", seconder_create_approval(service, 1, "?", &approval, sizeof approval,
+                                                     &created, &error));
+    EXPECT_INVALID("message", seconder_create_approval(service, 1, "", NULL, 0, &created, &error));
+}
+
+/* A bool that holds neither 0 nor 1, as memory that was never set may. */
+static void strange_flags(seconder_service *service)
+{
+    seconder_verify_options options;
+    memset(&options, 0, sizeof options);
+    memset(&options.force, 0x7e, sizeof options.force);
+    EXPECT(SECONDER_OK,
+           seconder_verify(service, "123456", 1, &options, sizeof options, NULL, &error));
+}
+
+static void texts(seconder_service *service)
+{
+    static const char *const bad[] = {"\xff", "\xc3\x28", "123456\x80", "\xed\xa0\x80"};
+    seconder_service *other = NULL;
+    seconder_user_created *user = NULL;
+    seconder_open_options options = {0};
+    size_t index;
+    for (index = 0; index < sizeof bad / sizeof *bad; index++) {
+        EXPECT_INVALID("token", seconder_verify(service, bad[index], 1, NULL, 0, NULL, &error));
+        EXPECT_INVALID("token", seconder_check_token(bad[index], &error));
+        EXPECT_INVALID("url", seconder_open(bad[index], NULL, NULL, 0, &other, &error));
+        EXPECT_INVALID("api_key", seconder_open("sandbox:", bad[index], NULL, 0, &other, &error));
+        EXPECT_INVALID("email", seconder_create_user(service, bad[index], "5550100123", "1", NULL, 0,
+                                                     &user, &error));
+        options.application_name = bad[index];
+        EXPECT_INVALID("application_name",
+                       seconder_open("sandbox:", NULL, &options, sizeof options, &other, &error));
+    }
+}
+
+int main(void)
+{
+    seconder_service *service = open_or_die("sandbox:", NULL, NULL);
+    sizes(service);
+    values(service);
+    strange_flags(service);
+    texts(service);
+    seconder_service_free(service);
+    return 0;
+}

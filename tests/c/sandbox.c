@@ -1,0 +1,36 @@
+/* The tests of an application: codes are right as the sandbox says, and nothing is kept. */
+#include "check.h"
+
+int main(void)
+{
+    seconder_verification *verification = GARBAGE(seconder_verification);
+    seconder_service *service = open_or_die("sandbox:", NULL, NULL);
+    EXPECT(SECONDER_OK, seconder_verify(service, "123456", 1, NULL, 0, &verification, &error));
+    CHECK(verification != NULL);
+    seconder_verification_free(verification);
+    EXPECT_INVALID("token", seconder_verify(service, "../sms", 1, NULL, 0, &verification, &error));
+    CHECK(verification == NULL);
+    seconder_service_free(service);
+
+    service = open_or_die("sandbox:?accept=0000000", "key", NULL);
+    CHECK(same(seconder_api_key(service, NULL), "key"));
+    EXPECT(SECONDER_OK, seconder_verify(service, "0000000", 1, NULL, 0, NULL, &error));
+    verification = GARBAGE(seconder_verification);
+    EXPECT(SECONDER_TOKEN_WRONG,
+           seconder_verify(service, "0000001", 1, NULL, 0, &verification, &error));
+    CHECK(verification == NULL);
+    seconder_service_free(service);
+
+    service = open_or_die("https://127.0.0.1:1", "key", NULL);
+    CHECK(seconder_api_key(service, &error) == NULL);
+    CHECK(seconder_error_status(error) == SECONDER_INVALID);
+    CHECK(strstr(seconder_error_message(error), "elsewhere") != NULL);
+    seconder_error_free(error);
+    verification = GARBAGE(seconder_verification);
+    CHECK(seconder_verify(service, "123456", 1, NULL, 0, &verification, &error) == SECONDER_UNAVAILABLE);
+    CHECK(verification == NULL && seconder_error_retry_safe(error));
+    CHECK(strstr(seconder_error_message(error), "key") == NULL);
+    seconder_error_free(error);
+    seconder_service_free(service);
+    return 0;
+}

@@ -1,0 +1,202 @@
+//! The C interface as C programs meet it: the header, the shared library, and programs in `c/` that
+//! are built against both.
+#![cfg(feature = "capi")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "capi/tools.rs"]
+mod tools;
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use tools::{Folder, compile, dynamic, header, library, root, run, strict};
+
+const C: &[&str] = &["c89", "c99", "c11", "c17", "c2x"];
+const CPP: &[&str] = &["c++98", "c++11", "c++14", "c++17", "c++20", "c++23"];
+const INCLUDES: &str = "#include \"seconder.h\"\n#include \"seconder.h\"\n";
+
+#[test]
+fn the_header_is_what_the_sources_say() {
+    assert!(
+        header() == fs::read_to_string(root().join("include/seconder.h")).unwrap_or_default(),
+        "include/seconder.h:1: is not what src/capi says. Write it anew with \
+         `cargo test --features capi --test capi -- --ignored write_header`"
+    );
+}
+
+#[test]
+#[ignore = "writes include/seconder.h"]
+fn write_header() {
+    fs::create_dir_all(root().join("include")).unwrap();
+    fs::write(root().join("include/seconder.h"), header()).unwrap();
+}
+
+#[test]
+fn the_header_is_plain_and_tells_its_version() {
+    let header = header();
+    assert!(header.is_ascii());
+    assert!(
+        header.contains(&format!("#define SECONDER_VERSION \"{}\"", env!("CARGO_PKG_VERSION")))
+    );
+    let included: Vec<&str> = header.lines().filter_map(|l| l.strip_prefix("#include ")).collect();
+    assert_eq!(included, ["<stddef.h>", "<stdint.h>", "<stdbool.h>"]);
+}
+
+#[test]
+fn the_header_is_clean_in_every_c_and_cpp() {
+    let folder = Folder::new();
+    let c =
+        folder.write("header.c", &format!("{INCLUDES}int main(void) {{ return SECONDER_OK; }}"));
+    let cpp =
+        folder.write("header.cpp", &format!("{INCLUDES}int main() {{ return SECONDER_OK; }}"));
+    for (compilers, standards, source) in
+        [(["gcc", "clang"], C, &c), (["g++", "clang++"], CPP, &cpp)]
+    {
+        let there = compilers.into_iter().filter(|compiler| tools::is_there(compiler));
+        for (compiler, standard) in there.flat_map(|c| standards.iter().map(move |s| (c, s))) {
+            let outcome = run(strict(compiler, standard).arg("-fsyntax-only").arg(source));
+            assert!(outcome.good, "{compiler} -std={standard}: {}", outcome.text);
+        }
+    }
+}
+
+#[test]
+fn a_status_that_nobody_looks_at_is_a_warning() {
+    let text = "#include \"seconder.h\"\nint main(void) {\n    (void)seconder_version();\n    \
+                seconder_verify(0, 0, 0, 0, 0, 0, 0);\n    return 0;\n}";
+    let folder = Folder::new();
+    let source = folder.write("unseen.c", text);
+    let outcome = run(strict("gcc", "c99").args(["-c", "-o", "/dev/null"]).arg(source));
+    assert!(!outcome.good && outcome.text.contains("unused-result"), "{}", outcome.text);
+}
+
+#[test]
+fn every_function_that_returns_a_status_says_so() {
+    let text = header();
+    let lines: Vec<&str> = text.lines().collect();
+    for pair in lines.windows(2).filter(|pair| pair[1].starts_with("seconder_status seconder_")) {
+        let reads_one = pair[1].starts_with("seconder_status seconder_error_status(");
+        assert!(pair[0] == "SECONDER_MUST_USE" || reads_one, "{}", pair[1]);
+    }
+}
+
+#[test]
+fn the_library_shows_what_the_header_shows_and_nothing_else() {
+    let shown = run(tools::command("nm").args(["-D", "--defined-only"]).arg(library()));
+    let shown: BTreeSet<&str> =
+        shown.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let header = header();
+    let declared: BTreeSet<&str> = header.lines().filter_map(declared).collect();
+    assert!(declared.len() > 50);
+    assert_eq!(shown, declared);
+}
+
+/// The function that a line declares, where it declares one.
+fn declared(line: &str) -> Option<&str> {
+    let (before, _) = line.split_once('(')?;
+    let (kind, name) = before.rsplit_once([' ', '*'])?;
+    let is_name = name.starts_with("seconder_") && !kind.is_empty();
+    (is_name && !line.starts_with([' ', '#', '/']) && !line.starts_with("typedef")).then_some(name)
+}
+
+#[test]
+fn the_library_needs_the_system_alone() {
+    let found = dynamic();
+    let all = |tag: &str| -> Vec<&str> {
+        let lines = found.lines().filter(|line| line.contains(tag));
+        lines.filter_map(|line| line.split(['[', ']']).nth(1)).collect()
+    };
+    let major = env!("CARGO_PKG_VERSION_MAJOR");
+    assert_eq!(all("(SONAME)"), [format!("libseconder.so.{major}")]);
+    for needed in all("(NEEDED)") {
+        let system = ["libc.so", "libgcc_s.so", "libm.so", "ld-linux"];
+        assert!(system.iter().any(|name| needed.starts_with(name)), "{needed}");
+    }
+    assert!(all("(RPATH)").is_empty() && all("(RUNPATH)").is_empty());
+}
+
+#[test]
+fn programs_in_c_come_to_their_end() {
+    let names =
+        ["nothing", "options", "formats", "finaliser", "sandbox", "calls", "leaks", "threads"];
+    for name in names {
+        let folder = Folder::new();
+        let program = compile(&format!("tests/c/{name}.c"), &folder);
+        let outcome = run(tools::command(&program).arg(folder.path()));
+        assert!(outcome.good, "tests/c/{name}.c: {}", outcome.text);
+    }
+}
+
+#[test]
+fn the_demo_comes_to_its_end_and_cleans_up() {
+    let folder = Folder::new();
+    let program = compile("examples/demo.c", &folder);
+    let outcome = run(&mut tools::command(&program));
+    assert!(outcome.good, "{}", outcome.text);
+    assert!(outcome.text.ends_with("All as it should be.\n"), "{}", outcome.text);
+}
+
+#[test]
+fn recorded_callbacks_are_believed_as_they_should_be() {
+    let vectors = fs::read_to_string(root().join("tests/vectors/callback_signature.json"));
+    let vectors: Vec<Value> = serde_json::from_str(&vectors.unwrap()).unwrap();
+    let folder = Folder::new();
+    let program = compile("tests/c/callback.c", &folder);
+    let mut seen = BTreeSet::new();
+    for vector in &vectors {
+        let text = |field: &str| vector[field].as_str().unwrap_or_default();
+        let post = text("method") != "GET";
+        let body = vector["body"].as_str().unwrap_or(if post { text("params_json") } else { "" });
+        for field in ["api_key", "url", "method", "query", "signature", "nonce"] {
+            folder.write(field, text(field));
+        }
+        folder.write("body", body);
+        let found = run(tools::command(&program).arg(folder.path())).text;
+        let sent: Value = serde_json::from_str(body).unwrap_or_default();
+        let expected = match (text("expect"), &sent["uuid"], &sent["status"]) {
+            ("valid", Value::String(uuid), Value::String(status)) if status == "approved" => {
+                format!("0 2 {uuid}\n")
+            }
+            ("valid", Value::String(uuid), Value::String(status)) if status == "denied" => {
+                format!("0 3 {uuid}\n")
+            }
+            ("valid", ..) => continue,
+            _ => "16 0 \n".into(),
+        };
+        assert_eq!(found, expected, "{}", text("name"));
+        seen.insert(expected);
+    }
+    assert!(seen.len() > 1, "the vectors must have callbacks of both kinds");
+}
+
+/// Programs that are built already know where each field is. Fields are added at the end alone.
+#[test]
+#[cfg(all(target_pointer_width = "64", target_os = "linux"))]
+fn structs_are_laid_out_as_ever() {
+    let folder = Folder::new();
+    folder.write("layout.inc", &fields(&header()));
+    let program = compile("tests/c/layout.c", &folder);
+    let found = run(&mut tools::command(&program)).text;
+    let golden = fs::read_to_string(root().join("tests/c/layout.txt")).unwrap_or_default();
+    assert_eq!(found, golden, "tests/c/layout.txt: a struct changed");
+}
+
+/// A line of C for each field of each struct of the header.
+fn fields(header: &str) -> String {
+    let (mut name, mut lines) = ("", String::new());
+    for line in header.lines() {
+        match line.strip_prefix("typedef struct ").and_then(|rest| rest.strip_suffix(" {")) {
+            Some(begun) => {
+                name = begun;
+                lines += &format!("    STRUCT({name});\n");
+            }
+            None if line.starts_with('}') => name = "",
+            None if !name.is_empty() && line.ends_with(';') => {
+                let field = line.trim_end_matches(';').rsplit([' ', '*']).next();
+                lines += &format!("    FIELD({name}, {});\n", field.unwrap_or_default());
+            }
+            None => {}
+        }
+    }
+    lines
+}

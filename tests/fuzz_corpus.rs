@@ -1,0 +1,17 @@
+//! What fuzzing found worth keeping still holds: each target runs on its corpus.
+
+#[path = "../fuzz/src/lib.rs"]
+mod targets;
+
+#[test]
+fn every_target_holds_on_its_corpus() {
+    for (name, target) in targets::TARGETS {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+        let inputs: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().flatten().collect();
+        assert!(!inputs.is_empty(), "{} has no inputs", folder.display());
+        for input in inputs {
+            target(&std::fs::read(input.path()).unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The README's programs are run as its readers would run them, by somebody who types the code that
+//! was sent, and by somebody who guesses. The C and Python ones need what `make test` builds.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Error, ErrorKind, Result, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Long enough for a build on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+#[test]
+fn the_rust_program() {
+    let example = fs::read_to_string(root().join("examples/login.rs")).unwrap();
+    let program = example.split_once("\n\n").map_or("", |(_, program)| program);
+    assert_eq!(block("rust,no_run"), program, "README.md and examples/login.rs must be the same");
+    logs_in(|_| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "-q", "--example", "login", "--manifest-path"]);
+        cargo.arg(root().join("Cargo.toml"));
+        Ok(cargo)
+    });
+}
+
+#[test]
+#[ignore = "`make test` builds build/lib and runs it"]
+fn the_c_program() {
+    let library = root().join("build/lib");
+    logs_in(|folder| {
+        fs::write(folder.join("login.c"), block("c"))?;
+        let compiled = Command::new("cc")
+            .args([
+                "-std=c11",
+                "-Wall",
+                "-Wextra",
+                "-pedantic",
+                "-Werror",
+                "login.c",
+                "-o",
+                "login",
+            ])
+            .arg(option("-I", &root().join("include")))
+            .arg(option("-L", &library))
+            .arg(option("-Wl,-rpath,", &library))
+            .arg("-lseconder")
+            .current_dir(folder)
+            .status()?;
+        assert!(compiled.success(), "the C program does not compile");
+        Ok(Command::new(folder.join("login")))
+    });
+}
+
+#[test]
+#[ignore = "`make test` builds build/venv and runs it"]
+fn the_python_program() {
+    logs_in(|folder| {
+        fs::write(folder.join("login.py"), block("python"))?;
+        let mut python = Command::new(root().join("build/venv/bin/python"));
+        python.arg("login.py");
+        Ok(python)
+    });
+}
+
+/// Runs a program thrice, each time in a new folder.
+fn logs_in(program: impl Fn(&Path) -> Result<Command>) {
+    let run = |typed: &dyn Fn(&str) -> String| match run(&program, typed) {
+        Ok(said) => said,
+        Err(error) => panic!("the program does not run: {error}"),
+    };
+    let right = run(&|code| code.to_owned());
+    assert!(right.contains("Welcome, Ada."), "the right code must let Ada in:\n{right}");
+    let wrong = run(&|code| if code == "0000000" { "0000001" } else { "0000000" }.into());
+    assert!(!wrong.contains("Welcome"), "a wrong code must let nobody in:\n{wrong}");
+    let other = run(&|_| "../sms".into());
+    assert!(!other.contains("Welcome"), "what is no code must let nobody in:\n{other}");
+}
+
+/// What a program printed, when the code of its message was typed.
+fn run(
+    program: impl Fn(&Path) -> Result<Command>,
+    typed: impl Fn(&str) -> String,
+) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let mut child = program(folder.path())?
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let started = Instant::now();
+    let spool = folder.path().join("seconder.spool");
+    let code = loop {
+        match sent(&spool)? {
+            Some(code) => break code,
+            None if started.elapsed() > PATIENCE || child.try_wait()?.is_some() => {
+                return Err(Error::new(ErrorKind::NotFound, "no message came"));
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    if let Some(mut stdin) = child.stdin.take() {
+        writeln!(stdin, "{}", typed(&code))?;
+    }
+    Ok(String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned())
+}
+
+/// The code of the message that is in the folder, once there is one.
+fn sent(spool: &Path) -> Result<Option<String>> {
+    let files = fs::read_dir(spool).into_iter().flatten().flatten().map(|file| file.path());
+    let message = files.into_iter().find(|path| path.extension().is_some_and(|e| e == "txt"));
+    let Some(message) = message else { return Ok(None) };
+    let text = fs::read_to_string(message)?;
+    Ok(text.lines().find_map(|line| line.strip_prefix("Code: ")).map(str::to_owned))
+}
+
+/// The first block of the README in that language.
+fn block(language: &str) -> String {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap_or_default();
+    let start = format!("```{language}\n");
+    let found = readme.split_once(&start).and_then(|(_, rest)| rest.split_once("```\n"));
+    found.map_or_else(|| panic!("README.md has no block of {language}"), |(block, _)| block.into())
+}
+
+fn option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(path);
+    option
+}
+
+fn root() -> PathBuf {
+    env!("CARGO_MANIFEST_DIR").into()
+}

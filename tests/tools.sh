@@ -1,0 +1,48 @@
+#!/bin/bash
+# Makes sure that what the build and the tests need is there, and a Python environment in the folder
+# that is the one argument. Installs what is missing as root on Debian; says what it is otherwise.
+set -euo pipefail
+venv=$1
+cd "$(dirname "$0")/.."
+
+missing=()
+need() { # a Debian package, and a command that works when it is there
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+need gcc cc --version
+need g++ c++ --version
+need pkg-config pkg-config --version
+need python3 python3 --version
+need python3-venv python3 -c 'import ensurepip, venv'
+if ((${#missing[@]} > 0)); then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq
+        apt-get install -qq -y --no-install-recommends "${missing[@]}"
+    else
+        echo "Please install, or run this as root: ${missing[*]}" >&2
+        exit 1
+    fi
+fi
+
+if ! command -v cargo >/dev/null; then
+    echo "Please install Rust, as https://rustup.rs says" >&2
+    exit 1
+fi
+for tool in fmt clippy; do
+    if ! cargo "$tool" --version >/dev/null 2>&1; then
+        rustup component add rustfmt clippy || {
+            echo "Please install cargo $tool" >&2
+            exit 1
+        }
+    fi
+done
+
+if ! cmp -s tests/requirements.txt "$venv/requirements.txt"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check -r tests/requirements.txt
+    cp tests/requirements.txt "$venv/requirements.txt"
+fi
