@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(parsed("http://[::1]:3128/"), Ok(("[::1]:3128".into(), None)));
         assert_eq!(parsed("http://user:pass@proxy:80"), known("proxy:80", "user:pass"));
         assert_eq!(parsed("http://user@proxy:80"), known("proxy:80", "user:"));
-        assert_eq!(parsed("http://u%3Aser:p@proxy:80").is_err(), true);
+        assert!(parsed("http://u%3Aser:p@proxy:80").is_err());
         assert_eq!(parsed("http://user:p%40s+%25%2F:@proxy:80"), known("proxy:80", "user:p@s+%/:"));
     }
 
