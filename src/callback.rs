@@ -1,32 +1,57 @@
 //! Callbacks: what a service posts when a user answered an approval request (interface 5.5 and 6).
 //!
-//! Nothing of a callback is to be believed before its signature held, so [`verify`] alone gives an
-//! [`Event`].
+//! Nothing of a callback is to be believed before its signature held, so [`verify`] and
+//! [`Verifier`] alone give an [`Event`]. Neither reads a clock: who asks for freshness gives the
+//! time.
+//!
+//! ```
+//! use seconder::callback::{Received, Verifier, replay, sign};
+//! use seconder::model::Secret;
+//! use std::time::Duration;
+//!
+//! let (key, url) = (Secret::new("the application's key"), "https://app.example/callback");
+//! let verifier = Verifier::new(key.clone())
+//!     .url(url)
+//!     .fresh(Duration::from_secs(300))
+//!     .replay(replay::Memory::new(10_000));
+//!
+//! let body = br#"{"uuid":"3f05a350-4b2c","status":"approved","svc_id":7}"#;
+//! let signature = sign(&key, "1700000000.5", url, body)?;
+//! let received = Received::post(body, &signature, "1700000000.5");
+//! let now = 1_700_000_002;
+//! assert!(verifier.verify(&received, now)?.approved_by("7".parse()?));
+//! assert!(verifier.verify(&received, now).is_err(), "it was received before");
+//! # Ok::<(), seconder::Error>(())
+//! ```
 
 mod canonical;
+mod event;
+pub mod replay;
+#[cfg(test)]
+mod tests;
+mod verifier;
 
-use crate::calls::{ApprovalStatus, Device};
-use crate::model::{ApprovalId, Secret, UserId};
-use crate::wire::{form, json, loose};
+pub use event::Event;
+pub use verifier::Verifier;
+
+use crate::model::Secret;
 use crate::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use serde::Deserialize;
 use serde_json::{Map, Value};
-use subtle::ConstantTimeEq;
 
 /// A callback as it was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// The callback URL as it is configured with the service: scheme included, no parameters.
-    /// Never take it from the request's `Host`.
+    /// The callback URL as it is configured with the service, scheme included. Never take it from
+    /// the request's `Host`. It may be empty where a [`Verifier`] was told the URL.
     pub url: &'a str,
     /// The request's method: `POST` or `GET`.
     pub method: &'a str,
-    /// The raw query of a GET, without the `?`; for a POST, empty.
+    /// The raw query of a GET, without the `?`. That of a POST is not signed, and is not read.
     pub query: &'a str,
-    /// The raw body of a POST, JSON or form; for a GET, empty.
+    /// The raw body of a POST, JSON or form. That of a GET is not signed, and is not read.
     pub body: &'a [u8],
     /// The header `X-Svc-Signature`; empty when it was missing.
     pub signature: &'a str,
@@ -34,100 +59,79 @@ pub struct Received<'a> {
     pub nonce: &'a str,
 }
 
-/// An answer to an approval request, told by the service itself.
-#[must_use = "only ApprovalStatus::Approved lets anyone in"]
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Event {
-    /// The approval request.
-    pub uuid: ApprovalId,
-    /// How the user answered.
-    pub status: ApprovalStatus,
-    /// The user who answered, where the service tells. Compare it with the user who logs in.
-    pub svc_id: Option<UserId>,
-    /// The device that answered, where the service tells.
-    pub device: Option<Device>,
-    /// Everything that was received.
-    pub parameters: Map<String, Value>,
+impl<'a> Received<'a> {
+    /// A POST with its body, for a [`Verifier`] that knows the URL.
+    pub fn post(body: &'a [u8], signature: &'a str, nonce: &'a str) -> Received<'a> {
+        Received { url: "", method: "POST", query: "", body, signature, nonce }
+    }
+
+    /// A GET with its query, for a [`Verifier`] that knows the URL.
+    pub fn get(query: &'a str, signature: &'a str, nonce: &'a str) -> Received<'a> {
+        Received { url: "", method: "GET", query, body: &[], signature, nonce }
+    }
 }
 
 /// Checks a callback's signature and reads it. The same callback can be received twice: keep the
-/// `uuid` of what was acted upon.
+/// `uuid` of what was acted upon, or see [`Verifier`] for freshness and a memory of what was
+/// received.
 ///
 /// # Errors
-/// [`Error::Forged`] with the reason.
+/// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or the URL cannot be right.
 pub fn verify(api_key: &Secret, received: &Received<'_>) -> Result<Event> {
-    #[derive(Deserialize)]
-    struct Body {
-        uuid: ApprovalId,
-        status: ApprovalStatus,
-        svc_id: Option<UserId>,
-        device: Option<Device>,
-    }
-    let parameters = verify_parameters(api_key, received)?;
-    let body: Body = loose::read(parameters.clone())
-        .map_err(|mismatch| forged(&format!("it is signed, but {mismatch}")))?;
-    let Body { uuid, status, svc_id, device } = body;
-    Ok(Event { uuid, status, svc_id, device, parameters })
+    Verifier::new(api_key.clone()).verify(received, 0)
 }
 
-/// Checks a callback's signature, whatever its parameters mean.
+/// Checks a callback's signature, whatever its parameters mean, and gives those that it covers.
 ///
 /// # Errors
-/// [`Error::Forged`] with the reason.
+/// As [`verify`].
 pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Map<String, Value>> {
-    let Received { url, method, query, body, signature, nonce } = *received;
-    if api_key.expose().is_empty() {
-        return Err(Error::invalid("api_key", "must not be empty: every signature would hold"));
-    }
-    if signature.is_empty() || nonce.is_empty() {
-        return Err(forged("it has no signature, or no nonce"));
-    }
-    if nonce.contains('|') || url.contains(['|', '?', '#']) {
-        return Err(forged("the nonce or the URL has a character that neither can have"));
-    }
-    let carrier = match method {
-        "GET" => Carrier::Form(query),
-        "POST" if is_json(body) => Carrier::Json(body),
-        "POST" => Carrier::Form(std::str::from_utf8(body).map_err(|_| forged("not UTF-8"))?),
-        _ => return Err(forged("its method is neither GET nor POST")),
-    };
-    let unreadable = |_| forged("its parameters cannot be read");
-    let (canonical, parameters) = match carrier {
-        Carrier::Json(body) => (canonical::of_json(body)?, json::read(body).map_err(unreadable)?),
-        Carrier::Form(text) => {
-            let parameters = Value::Object(form::read(text).map_err(unreadable)?);
-            (canonical::of_form(text).map_err(unreadable)?, parameters)
-        }
-    };
-    let holds = |canonical: &str| {
-        let wanted = signature_of(api_key, nonce, method, url, canonical);
-        bool::from(wanted.as_bytes().ct_eq(signature.as_bytes()))
-    };
-    // What a service sends as a form is canonical already, and its order of lists is known there.
-    let as_sent = matches!(carrier, Carrier::Form(text) if holds(text));
-    match parameters {
-        Value::Object(parameters) if holds(&canonical) || as_sent => Ok(parameters),
-        _ => Err(forged("the signature does not hold for this URL, method and parameters")),
-    }
+    Verifier::new(api_key.clone()).parameters(received)
 }
 
 /// The signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
-/// [`Error::Forged`] when the body is not a JSON object.
+/// [`Error::Forged`] when the body is not a JSON object; [`Error::Invalid`] for a nonce or a URL
+/// that no signature can hold.
 pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
-    Ok(signature_of(api_key, nonce, "POST", url, &canonical::of_json(body)?))
+    signed(api_key, nonce, "POST", url, &canonical::of_json(body)?)
 }
 
-#[derive(Clone, Copy)]
-enum Carrier<'a> {
-    Json(&'a [u8]),
-    Form(&'a str),
+/// The signature of a query that is asked for at `url` with GET (interface 5.5). [`query`] makes
+/// the query of a JSON body.
+///
+/// # Errors
+/// As [`sign`], and for a query that is not percent-encoded UTF-8.
+pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Result<String> {
+    signed(api_key, nonce, "GET", url, &canonical::of_form(query)?)
 }
 
-fn is_json(body: &[u8]) -> bool {
-    body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+/// The parameters of a JSON body as a query, sorted and encoded as they are signed.
+///
+/// # Errors
+/// [`Error::Forged`] when the body is not a JSON object.
+pub fn query(body: &[u8]) -> Result<String> {
+    canonical::of_json(body)
+}
+
+fn signed(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {
+    if key.expose().is_empty() {
+        return Err(Error::invalid("api_key", "must not be empty: every signature would hold"));
+    }
+    if nonce.is_empty() || nonce.contains('|') {
+        return Err(Error::invalid("nonce", "must not be empty, nor have a | in it"));
+    }
+    Ok(signature_of(key, nonce, method, bare(url)?, params))
+}
+
+/// The URL without its parameters (interface 5.5, step 1).
+fn bare(url: &str) -> Result<&str> {
+    let bare = url.split(['?', '#']).next().unwrap_or_default();
+    if bare.is_empty() || bare.contains('|') {
+        return Err(Error::invalid("url", "must not be empty, nor have a | in it"));
+    }
+    Ok(bare)
 }
 
 fn signature_of(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> String {
@@ -141,95 +145,6 @@ fn signature_of(key: &Secret, nonce: &str, method: &str, url: &str, params: &str
     STANDARD.encode(mac.finalize().into_bytes())
 }
 
-fn forged(message: &str) -> Error {
+fn forged(message: impl Into<String>) -> Error {
     Error::Forged { message: message.into() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn vectors() -> Vec<Value> {
-        let text = include_str!("../tests/vectors/callback_signature.json");
-        serde_json::from_str(text).unwrap()
-    }
-
-    fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
-        vector[field].as_str().unwrap_or_default()
-    }
-
-    fn check(vector: &Value, change: impl Fn(&mut Received<'_>)) -> Result<Map<String, Value>> {
-        let canonical = canonical::of_json(text(vector, "params_json").as_bytes());
-        let canonical = canonical.unwrap_or_default();
-        let body = if text(vector, "method") == "GET" { "" } else { text(vector, "params_json") };
-        let mut received = Received {
-            url: text(vector, "url"),
-            method: text(vector, "method"),
-            query: vector["query"].as_str().unwrap_or(&canonical),
-            body: vector["body"].as_str().unwrap_or(body).as_bytes(),
-            signature: text(vector, "signature"),
-            nonce: text(vector, "nonce"),
-        };
-        change(&mut received);
-        verify_parameters(&Secret::new(text(vector, "api_key")), &received)
-    }
-
-    #[test]
-    fn recorded_callbacks() {
-        for vector in vectors() {
-            let held = check(&vector, |_| ()).is_ok();
-            assert_eq!(held, text(&vector, "expect") == "valid", "{}", text(&vector, "name"));
-        }
-    }
-
-    #[test]
-    fn nothing_can_be_changed_or_left_out() {
-        for vector in vectors().iter().filter(|vector| vector["expect"] == "valid") {
-            assert!(check(vector, |r| r.signature = "").is_err());
-            assert!(check(vector, |r| r.nonce = "").is_err());
-            assert!(check(vector, |r| r.nonce = "1512923418").is_err());
-            assert!(check(vector, |r| r.method = "PUT").is_err());
-            assert!(check(vector, |r| r.method = "post").is_err());
-            let other = if vector["method"] == "GET" { "POST" } else { "GET" };
-            assert!(check(vector, |r| r.method = other).is_err());
-            assert!(check(vector, |r| r.url = "https://elsewhere.example/").is_err());
-            assert!(
-                check(vector, |r| {
-                    (r.body, r.query) = (br#"{"status":"approved"}"#, "status=approved");
-                })
-                .is_err()
-            );
-        }
-    }
-
-    #[test]
-    fn an_event_is_what_was_signed() {
-        let key = Secret::new("key");
-        let url = "https://app.example/callback";
-        let body = br#"{"svc_id":7,"uuid":"ab-1","status":"approved","device":{"id":3}}"#;
-        let signature = sign(&key, "1", url, body).unwrap();
-        let received =
-            Received { url, method: "POST", query: "", body, signature: &signature, nonce: "1" };
-        let event = verify(&key, &received).unwrap();
-        assert_eq!(event.status, ApprovalStatus::Approved);
-        assert_eq!((event.uuid.as_str(), event.svc_id.map(UserId::get)), ("ab-1", Some(7)));
-        assert!(verify(&Secret::new("other"), &received).is_err());
-        assert!(verify(&Secret::new(""), &received).is_err());
-    }
-
-    #[test]
-    fn a_key_that_is_there_twice_is_refused_though_it_is_signed() {
-        let key = Secret::new("key");
-        let body = br#"{"uuid":"a","status":"denied","status":"approved"}"#;
-        let signature = sign(&key, "1", "https://a.example/", body).unwrap();
-        let received = Received {
-            url: "https://a.example/",
-            method: "POST",
-            query: "",
-            body,
-            signature: &signature,
-            nonce: "1",
-        };
-        assert!(verify(&key, &received).is_err());
-    }
 }

@@ -54,8 +54,8 @@ pub enum Error {
         /// What was expected and what came.
         message: String,
     },
-    /// Nobody: a callback was not signed by the service with this API key (interface 5.5). Answer
-    /// it with status 401 and believe nothing of it.
+    /// Nobody: a callback was not signed by the service with this API key (interface 5.5), or is
+    /// stale, or was received before. Answer it with status 401 and believe nothing of it.
     #[error("the callback is not from the service: {message}")]
     Forged {
         /// What did not hold.

@@ -2,6 +2,9 @@
 
 #[cfg(feature = "remote")]
 mod elsewhere;
+mod waiting;
+
+pub use waiting::Pace;
 
 use crate::calls::*;
 #[cfg(feature = "engine")]

@@ -332,10 +332,44 @@ fn an_answer_is_posted_and_signed() {
         nonce: &nonce,
     };
     let event = callback::verify(engine.api_key(), &event).unwrap();
+    assert!(event.approved_by(user));
     assert_eq!((event.uuid, event.svc_id), (uuid, Some(user)));
     assert_eq!(event.status, calls::ApprovalStatus::Approved);
-    let hidden = &event.parameters["approval_request"]["transaction"]["hidden_details"]["ip"];
-    assert_eq!(hidden, "10.1.2.3");
+    let request = &event.parameters["approval_request"];
+    assert_eq!(request["transaction"]["hidden_details"]["ip"], "10.1.2.3");
+    assert_eq!(request["transaction"]["flagged"], false);
+    assert!(request["transaction"]["details"].is_null() && request["logos"].is_null());
+    assert_eq!(event.device.unwrap().id, Some(device.device_id.get()));
+}
+
+#[test]
+fn an_answer_can_be_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = seconder::open(&url(&folder.path().join("wait.db"))).unwrap();
+    let engine = service.engine().unwrap();
+    let (user, eve) = (ada(&service), service.create_user("e@b.c", "555-010-0199", "1").unwrap());
+    let device = engine.register_device(user, DeviceType::Ios).unwrap();
+    let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
+    let none = Duration::ZERO;
+    let pending = service.wait_for_approval(&uuid, user, none).unwrap();
+    assert_eq!(pending.status, calls::ApprovalStatus::Pending);
+    assert!(!pending.approved_by(user));
+    let answered = std::thread::scope(|scope| {
+        let waiting =
+            scope.spawn(|| service.wait_for_approval(&uuid, user, Duration::from_secs(60)));
+        let _approval = engine
+            .answer_approval(&AnswerApproval {
+                uuid: uuid.clone(),
+                device_id: device.device_id,
+                device_secret: device.secret.clone(),
+                answer: UserAnswer::Approve,
+            })
+            .unwrap();
+        waiting.join().unwrap().unwrap()
+    });
+    assert!(answered.approved_by(user) && !answered.approved_by(eve.id));
+    let foreign = service.wait_for_approval(&uuid, eve.id, Duration::from_secs(60));
+    assert!(matches!(foreign, Err(Error::Invalid { parameter, .. }) if parameter == "uuid"));
 }
 
 /// Takes one POST: its header lines and its body.

@@ -9,33 +9,64 @@ use crate::{Error, Result};
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
 /// Deeper than any callback of the interface.
-const DEPTH: usize = 32;
+const DEPTH: usize = 64;
+/// More bytes than any callback has. A key is written again for each value below it, so a small
+/// body could otherwise ask for a huge text before anybody knew who sent it.
+const LONGEST: usize = 4 * 1024 * 1024;
 
 /// The canonical parameters of a JSON body.
 pub(super) fn of_json(body: &[u8]) -> Result<String> {
     let bad = |_| Error::Forged { message: "the body is not JSON".into() };
     let body = std::str::from_utf8(body).map_err(|e| bad(e.to_string()))?;
     let raw: &RawValue = serde_json::from_str(body).map_err(|e| bad(e.to_string()))?;
-    let mut pairs = Pairs { depth: 0 }.fields(raw).map_err(|e| bad(e.to_string()))?;
+    let left = Cell::new(LONGEST);
+    let pairs = Pairs { depth: 0, left: &left };
+    let mut pairs = pairs.fields(raw).map_err(|e| bad(e.to_string()))?;
     pairs.sort_unstable();
     Ok(pairs.join("&"))
 }
 
 /// The canonical parameters of a query or a form body: each pair written anew, and sorted by key.
-/// Pairs of one key keep their order, because it is the order of a list.
+/// What stands in a list keeps its order, because it is the order of the list.
 pub(super) fn of_form(form: &str) -> Result<String> {
-    let mut pairs = Vec::new();
-    for pair in form.split('&').filter(|pair| !pair.is_empty()) {
+    Ok(joined(&sorted(pairs(form)?, true)))
+}
+
+/// The texts that a signer can have meant by a query or a form body: sorted as [`of_form`] has it,
+/// sorted by the whole key, and in the order in which it was sent.
+pub(super) fn orders_of_form(form: &str) -> Result<[String; 3]> {
+    let sent = pairs(form)?;
+    let by_whole_key = sorted(sent.clone(), false);
+    Ok([joined(&sorted(sent.clone(), true)), joined(&by_whole_key), joined(&sent)])
+}
+
+type Pair = (String, String);
+
+fn pairs(form: &str) -> Result<Vec<Pair>> {
+    let pair = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let name = escape(&form::unescape(name)?) + "=";
-        pairs.push((name, escape(&form::unescape(value)?)));
-    }
-    pairs.sort_by(|a, b| a.0.cmp(&b.0));
-    let pairs: Vec<String> = pairs.into_iter().map(|(name, value)| name + &value).collect();
-    Ok(pairs.join("&"))
+        Ok((escape(&form::unescape(name)?) + "=", escape(&form::unescape(value)?)))
+    };
+    form.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
+}
+
+/// Sorts the pairs by their keys; where `lists` stay whole, by the part before the first `[]`.
+fn sorted(mut pairs: Vec<Pair>, lists: bool) -> Vec<Pair> {
+    let key = |name: &str| match name.find("%5B%5D") {
+        Some(at) if lists => at + "%5B%5D".len(),
+        _ => name.len(),
+    };
+    pairs.sort_by(|(a, _), (b, _)| a[..key(a)].cmp(&b[..key(b)]));
+    pairs
+}
+
+fn joined(pairs: &[Pair]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}{value}")).collect();
+    pairs.join("&")
 }
 
 /// Form-encoding: a space is `+`, and all but letters, digits and `-._~` is `%XX`.
@@ -46,11 +77,13 @@ fn escape(text: &str) -> String {
 /// Writes the pairs of one level. Numbers are taken as they are written, which a parsed value
 /// would have forgotten.
 #[derive(Clone, Copy)]
-struct Pairs {
+struct Pairs<'a> {
     depth: usize,
+    /// How many bytes may still be written.
+    left: &'a Cell<usize>,
 }
 
-impl Pairs {
+impl Pairs<'_> {
     fn fields(self, raw: &RawValue) -> serde_json::Result<Vec<String>> {
         let Fields(fields) = serde_json::from_str(raw.get())?;
         let pair = |(name, value): &(Cow<str>, &RawValue)| self.value(&escape(name), value);
@@ -62,7 +95,9 @@ impl Pairs {
         if self.depth > DEPTH {
             return Err(serde_json::Error::custom("nested too deep"));
         }
-        let inner = Pairs { depth: self.depth + 1 };
+        let left = self.left.get().checked_sub(key.len() + 16);
+        self.left.set(left.ok_or_else(|| serde_json::Error::custom("too much"))?);
+        let inner = Pairs { depth: self.depth + 1, ..self };
         let text = match raw.get().as_bytes()[0] {
             b'{' => {
                 let Fields(fields) = serde_json::from_str(raw.get())?;
@@ -145,6 +180,9 @@ mod tests {
             of_form("b=2&a%5B%5D=9&a[]=1&c=x%20y").unwrap(),
             "a%5B%5D=9&a%5B%5D=1&b=2&c=x+y"
         );
+        let hashes = "d%5B%5D%5Bx%5D=1&d%5B%5D%5By%5D=2&d%5B%5D%5Bx%5D=3&d%5B%5D%5By%5D=4";
+        assert_eq!(of_form(hashes).unwrap(), hashes);
+        assert_eq!(of_json(br#"{"d":[{"y":2,"x":1},{"x":3,"y":4}]}"#).unwrap(), hashes);
     }
 
     #[test]
@@ -154,5 +192,11 @@ mod tests {
         }
         let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));
         assert!(of_json(deep.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_small_body_cannot_ask_for_a_huge_text() {
+        let body = format!("{{\"{}\":[{}1]}}", "k".repeat(100_000), "1,".repeat(100_000));
+        assert!(of_json(body.as_bytes()).is_err());
     }
 }

@@ -27,8 +27,8 @@ impl Call for CheckApproval {
 
 /// An approval request as the service knows it (interface 2.6).
 ///
-/// Before an approval lets anyone in, compare [`svc_id`](Approval::svc_id) with the user who logs
-/// in: an approved request of somebody else proves nothing.
+/// Before an approval lets anyone in, ask [`approved_by`](Approval::approved_by) with the user who
+/// logs in: an approved request of somebody else proves nothing.
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -85,6 +85,11 @@ impl ApprovalStatus {
 }
 
 impl Approval {
+    /// Whether this user said yes. False also when the service does not tell who did.
+    pub fn approved_by(&self, svc_id: UserId) -> bool {
+        self.status == ApprovalStatus::Approved && self.svc_id == Some(svc_id)
+    }
+
     /// A request of which only the status is known.
     pub fn new(status: ApprovalStatus) -> Approval {
         Approval {

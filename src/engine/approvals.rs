@@ -105,7 +105,7 @@ impl Engine {
             return Err(refusals::approval_not_found());
         }
         let approved = answer.answer == UserAnswer::Approve;
-        let mut body = self.callback_body(&row, &device, approved, now);
+        let mut body = self.callback_body(&row, &device, answer.answer, now);
         self.shared.names.body_to_wire(&mut body);
         let body = body.to_string();
         let url = self.app.callback_url.clone();
@@ -146,15 +146,19 @@ impl Engine {
         post.post(&SignedCallback { url, body, headers })
     }
 
+    /// What the application is told. What is not there is null, because an empty object or list
+    /// would not be signed.
     fn callback_body(
         &self,
         row: &ApprovalRow,
         device: &DeviceRow,
-        approved: bool,
+        answer: UserAnswer,
         now: Time,
     ) -> Value {
-        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-        let status = if approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
+        let status = match answer {
+            UserAnswer::Approve => ApprovalStatus::Approved,
+            UserAnswer::Deny | UserAnswer::Report => ApprovalStatus::Denied,
+        };
         json!({
             "svc_id": row.svc_id,
             "device_uuid": device.device_id,
@@ -163,24 +167,37 @@ impl Engine {
             "status": status,
             "approval_request": {
                 "transaction": {
-                    "details": value(&row.details),
-                    "hidden_details": value(&row.hidden_details),
+                    "details": given(&row.details),
+                    "hidden_details": given(&row.hidden_details),
                     "message": row.message,
                     "status": status,
                     "uuid": row.uuid,
                     "created_at_time": row.created_at.seconds(),
                     "device_signing_time": now.seconds(),
+                    "encrypted": false,
+                    "flagged": answer == UserAnswer::Report,
                 },
                 "expiration_timestamp": row.expires_at.map(Time::seconds),
-                "logos": value(&row.logos),
+                "logos": given(&row.logos),
                 "app_id": self.app.app_id,
             },
             "device": {
                 "id": device.device_id,
                 "os_type": device.os_type,
+                "registration_device_id": device.device_id,
                 "registration_date": device.registered_at.seconds(),
+                "last_account_recovery_at": null,
             },
         })
+    }
+}
+
+/// A stored object or list, and null for an empty one.
+fn given(text: &str) -> Value {
+    match serde_json::from_str(text).unwrap_or_default() {
+        Value::Object(fields) if fields.is_empty() => Value::Null,
+        Value::Array(items) if items.is_empty() => Value::Null,
+        value => value,
     }
 }
 

@@ -1,0 +1,81 @@
+//! What a callback says, once its signature held.
+
+use super::forged;
+use crate::Result;
+use crate::calls::{ApprovalStatus, Device};
+use crate::model::{ApprovalId, UserId};
+use crate::wire::{Names, loose};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// What the field `callback_action` says of an answer (interface 6 names no other event).
+const ANSWERED: &str = "approval_request_status";
+
+/// An answer to an approval request, told by the service itself.
+#[must_use = "only ApprovalStatus::Approved lets anyone in"]
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Event {
+    /// The approval request.
+    pub uuid: ApprovalId,
+    /// How the user answered.
+    pub status: ApprovalStatus,
+    /// The user who answered, where the service tells. Compare it with the user who logs in: see
+    /// [`Event::approved_by`].
+    pub svc_id: Option<UserId>,
+    /// The device that answered, where the service tells.
+    pub device: Option<Device>,
+    /// Everything that was received and signed. Empty objects and lists are left out, because no
+    /// signature covers them.
+    pub parameters: Map<String, Value>,
+}
+
+impl Event {
+    /// Whether this user said yes. False also when the service does not tell who did.
+    pub fn approved_by(&self, svc_id: UserId) -> bool {
+        self.status == ApprovalStatus::Approved && self.svc_id == Some(svc_id)
+    }
+
+    /// Reads parameters whose signature held. A query writes null as the empty text and the
+    /// signature cannot tell the two apart, so an empty text is as good as none here.
+    pub(super) fn read(parameters: Map<String, Value>, names: &Names) -> Result<Event> {
+        #[derive(Deserialize)]
+        struct Body {
+            uuid: ApprovalId,
+            status: ApprovalStatus,
+            svc_id: Option<UserId>,
+            callback_action: Option<String>,
+        }
+        let fields = told(&parameters, names);
+        let device = fields.get("device").and_then(Value::as_object).cloned();
+        let body: Body = loose::read(fields)
+            .map_err(|mismatch| forged(format!("it is signed, but {mismatch}")))?;
+        let Body { uuid, status, svc_id, callback_action } = body;
+        if callback_action.is_some_and(|action| action != ANSWERED) {
+            return Err(forged("it is signed, but it is no answer to an approval request"));
+        }
+        // The device decides nothing, so one that cannot be read does not lose the answer.
+        let device = device.and_then(|device| loose::read(device).ok());
+        Ok(Event { uuid, status, svc_id, device, parameters })
+    }
+}
+
+/// The fields by the names of the interface document. This is the one place that knows what the
+/// service calls them.
+fn told(parameters: &Map<String, Value>, names: &Names) -> Map<String, Value> {
+    let mut body = Value::Object(parameters.clone());
+    names.body_from_wire(&mut body);
+    blank_is_none(&mut body);
+    match body {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn blank_is_none(value: &mut Value) {
+    match value {
+        Value::String(text) if text.is_empty() => *value = Value::Null,
+        Value::Object(fields) => fields.values_mut().for_each(blank_is_none),
+        _ => {}
+    }
+}

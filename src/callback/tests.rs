@@ -1,0 +1,376 @@
+//! Recorded callbacks, the ways to fake one, and properties of all.
+
+use super::*;
+use crate::calls::ApprovalStatus;
+use crate::model::UserId;
+use crate::wire::{Names, json};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+const URL: &str = "https://app.example/callback";
+const NONCE: &str = "1700000000.123456789";
+const NOW: u64 = 1_700_000_000;
+
+fn key() -> Secret {
+    Secret::new("key")
+}
+
+fn user(id: &str) -> UserId {
+    id.parse().unwrap()
+}
+
+fn vectors() -> Vec<Value> {
+    let text = include_str!("../../tests/vectors/callback_signature.json");
+    serde_json::from_str(text).unwrap()
+}
+
+fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
+    vector[field].as_str().unwrap_or_default()
+}
+
+/// Gives a recorded callback to `then`, changed.
+fn with<T>(
+    vector: &Value,
+    change: impl Fn(&mut Received<'_>),
+    then: impl Fn(&Secret, &Received<'_>) -> T,
+) -> T {
+    let query = query(text(vector, "params_json").as_bytes()).unwrap_or_default();
+    let body = if text(vector, "method") == "GET" { "" } else { text(vector, "params_json") };
+    let mut received = Received {
+        url: text(vector, "url"),
+        method: text(vector, "method"),
+        query: vector["query"].as_str().unwrap_or(&query),
+        body: vector["body"].as_str().unwrap_or(body).as_bytes(),
+        signature: text(vector, "signature"),
+        nonce: text(vector, "nonce"),
+    };
+    change(&mut received);
+    then(&Secret::new(text(vector, "api_key")), &received)
+}
+
+fn valid() -> Vec<Value> {
+    vectors().into_iter().filter(|vector| vector["expect"] == "valid").collect()
+}
+
+fn post(body: &[u8], change: impl Fn(&mut Received<'_>)) -> Result<Event> {
+    let signature = sign(&key(), NONCE, URL, body).unwrap();
+    let mut received = Received { url: URL, ..Received::post(body, &signature, NONCE) };
+    change(&mut received);
+    verify(&key(), &received)
+}
+
+fn get(query: &str, sent: &str) -> Result<Event> {
+    let signature = sign_query(&key(), NONCE, URL, query).unwrap();
+    verify(&key(), &Received { url: URL, ..Received::get(sent, &signature, NONCE) })
+}
+
+#[test]
+fn recorded_callbacks() {
+    for vector in vectors() {
+        let held = with(&vector, |_| (), |key, received| verify_parameters(key, received).is_ok());
+        assert_eq!(held, text(&vector, "expect") == "valid", "{}", text(&vector, "name"));
+    }
+}
+
+#[test]
+fn recorded_answers_are_events_under_the_names_of_their_service() {
+    let names = Names::new("authy").unwrap();
+    for vector in valid() {
+        let event = with(
+            &vector,
+            |_| (),
+            |key, received| Verifier::new(key.clone()).names(names.clone()).verify(received, 0),
+        );
+        let name = text(&vector, "name");
+        if name.starts_with("approved") {
+            let event = event.unwrap();
+            assert!(event.approved_by(user("688611")) && !event.approved_by(user("688612")));
+            let device = event.device.unwrap();
+            assert_eq!((device.id, device.city), (Some(2_102_943), None), "{name}");
+            assert_eq!(device.registration_date, Some(1_505_418_165), "{name}");
+        } else if name.starts_with("space") {
+            assert!(event.unwrap_err().to_string().contains("uuid is required"));
+        }
+    }
+}
+
+#[test]
+fn nothing_can_be_changed_or_left_out() {
+    for vector in valid() {
+        let refused = |change: &dyn Fn(&mut Received<'_>)| {
+            let error = with(&vector, change, verify_parameters).unwrap_err();
+            assert!(matches!(error, Error::Forged { .. }), "{error:?}");
+        };
+        refused(&|r| r.signature = "");
+        refused(&|r| r.nonce = "");
+        refused(&|r| (r.signature, r.nonce) = ("", ""));
+        refused(&|r| r.nonce = "1512923418");
+        refused(&|r| r.nonce = "1512923419|POST");
+        refused(&|r| r.method = "PUT");
+        refused(&|r| r.method = "post");
+        refused(&|r| r.method = "");
+        let other = if vector["method"] == "GET" { "POST" } else { "GET" };
+        refused(&|r| r.method = other);
+        refused(&|r| r.url = "https://elsewhere.example/");
+        refused(&|r| (r.body, r.query) = (br#"{"status":"approved"}"#, "status=approved"));
+        refused(&|r| r.signature = &r.signature[..43]);
+    }
+}
+
+#[test]
+fn an_event_is_what_was_signed() {
+    let body = br#"{"svc_id":7,"uuid":"ab-1","status":"approved","device":{"id":3},"x":{"y":[]}}"#;
+    let event = post(body, |_| ()).unwrap();
+    assert_eq!(event.status, ApprovalStatus::Approved);
+    assert_eq!((event.uuid.as_str(), event.svc_id), ("ab-1", Some(user("7"))));
+    assert_eq!(event.device.as_ref().and_then(|device| device.id), Some(3));
+    assert!(event.approved_by(user("7")) && !event.approved_by(user("8")));
+    assert!(!event.parameters.contains_key("x"), "no signature covers what is empty");
+    for (key, bad) in [("other", true), ("", true), ("key", false)] {
+        let signature = sign(&super::tests::key(), NONCE, URL, body).unwrap();
+        let received = Received { url: URL, ..Received::post(body, &signature, NONCE) };
+        assert_eq!(verify(&Secret::new(key), &received).is_err(), bad);
+    }
+}
+
+#[test]
+fn only_an_approval_by_the_user_is_one() {
+    let by = |body: &str| post(body.as_bytes(), |_| ()).is_ok_and(|e| e.approved_by(user("7")));
+    assert!(by(r#"{"svc_id":"7","uuid":"a","status":"approved"}"#));
+    assert!(by(r#"{"svc_id":7,"uuid":"a","status":"approved","device":"a browser"}"#));
+    for bad in [
+        r#"{"svc_id":7,"uuid":"a","status":"denied"}"#,
+        r#"{"svc_id":7,"uuid":"a","status":"APPROVED"}"#,
+        r#"{"svc_id":7,"uuid":"a","status":["approved"]}"#,
+        r#"{"svc_id":7,"uuid":"a"}"#,
+        r#"{"svc_id":8,"uuid":"a","status":"approved"}"#,
+        r#"{"svc_id":null,"uuid":"a","status":"approved"}"#,
+        r#"{"svc_id":"","uuid":"a","status":"approved"}"#,
+        r#"{"svc_id":"7 ","uuid":"a","status":"approved"}"#,
+        r#"{"uuid":"a","status":"approved"}"#,
+        r#"{"svc_id":7,"status":"approved"}"#,
+        r#"{"svc_id":7,"uuid":"a","status":"approved","callback_action":"user_added"}"#,
+        r#"{"svc_id":7,"uuid":"a","status":"denied","status":"approved"}"#,
+        r#"{"approval_request":{"svc_id":7,"uuid":"a","status":"approved"}}"#,
+    ] {
+        assert!(!by(bad), "{bad}");
+    }
+}
+
+#[test]
+fn a_query_is_an_event_too() {
+    let sent = "device%5Bid%5D=&status=approved&svc_id=7&uuid=a";
+    assert!(get(sent, sent).unwrap().approved_by(user("7")));
+    assert!(get(sent, "uuid=a&svc_id=7&status=%61pproved&device[id]=").is_ok());
+    for changed in [
+        "",
+        "device%5Bid%5D=&status=approved&svc_id=8&uuid=a",
+        "device%5Bid%5D=&status=approved&svc_id=7&uuid=a&more=1",
+        "status=approved&svc_id=7&uuid=a",
+    ] {
+        assert!(get(sent, changed).is_err(), "{changed}");
+    }
+    let twice = "status=denied&status=approved&svc_id=7&uuid=a";
+    assert!(get(twice, twice).is_err(), "two readers could read it differently");
+}
+
+#[test]
+fn a_list_keeps_its_order() {
+    let one = "l%5B%5D=1&l%5B%5D=2&status=denied&uuid=a";
+    assert!(get(one, one).is_ok());
+    assert!(get(one, "l%5B%5D=2&l%5B%5D=1&status=denied&uuid=a").is_err());
+    let list = |l: &str| format!(r#"{{"uuid":"a","status":"denied","l":{l}}}"#);
+    let hashes = query(list(r#"[{"x":1,"y":2},{"x":3,"y":4}]"#).as_bytes()).unwrap();
+    let event = get(&hashes, &hashes).unwrap();
+    assert_eq!(event.parameters["l"], serde_json::json!([{"x":"1","y":"2"},{"x":"3","y":"4"}]));
+    let other = query(list(r#"[{"x":1},{"x":3,"y":2},{"y":4}]"#).as_bytes()).unwrap();
+    assert!(get(&hashes, &other).is_err());
+}
+
+#[test]
+fn several_urls_can_be_configured_and_no_other_is_taken() {
+    let body = br#"{"svc_id":7,"uuid":"a","status":"approved"}"#;
+    let verifier = Verifier::new(key()).url("https://old.example/").url(URL);
+    let check = |sent_to: &str, claimed: &str| {
+        let signature = sign(&key(), NONCE, sent_to, body).unwrap();
+        let received = Received { url: claimed, ..Received::post(body, &signature, NONCE) };
+        verifier.verify(&received, 0)
+    };
+    assert!(check(URL, "").is_ok() && check("https://old.example/", "").is_ok());
+    assert!(check(URL, URL).is_ok());
+    let with_parameters = format!("{URL}?from=2fa");
+    assert!(check(&with_parameters, &with_parameters).is_ok());
+    for (sent_to, claimed) in [
+        ("http://app.example/callback", ""),
+        ("https://evil.example/", "https://evil.example/"),
+        (URL, "https://old.example/"),
+    ] {
+        assert!(matches!(check(sent_to, claimed), Err(Error::Forged { .. })), "{sent_to}");
+    }
+    let signature = sign(&key(), NONCE, URL, body).unwrap();
+    let nowhere = Verifier::new(key()).verify(&Received::post(body, &signature, NONCE), 0);
+    assert!(matches!(nowhere, Err(Error::Invalid { .. })));
+}
+
+#[test]
+fn what_is_stale_is_refused() {
+    let body = br#"{"svc_id":7,"uuid":"a","status":"approved"}"#;
+    let verifier = Verifier::new(key()).url(URL).fresh(Duration::from_secs(300));
+    let check = |nonce: &str, now| {
+        let signature = sign(&key(), nonce, URL, body).unwrap();
+        verifier.verify(&Received::post(body, &signature, nonce), now)
+    };
+    for now in [NOW - 300, NOW, NOW + 300] {
+        assert!(check(NONCE, now).is_ok() && check("1700000000", now).is_ok());
+    }
+    for now in [0, NOW - 301, NOW + 301, u64::MAX] {
+        assert!(matches!(check(NONCE, now), Err(Error::Forged { .. })), "{now}");
+    }
+    for nonce in ["soon", ".5", "-1", "+1700000000", " 1700000000", "1700000000x", "1700000000 ."] {
+        assert!(check(nonce, NOW).is_err(), "{nonce}");
+    }
+    assert!(check("99999999999999999999", u64::MAX).is_err());
+}
+
+#[test]
+fn what_is_replayed_is_refused_and_a_forgery_is_not_remembered() {
+    let body = br#"{"svc_id":7,"uuid":"a","status":"approved"}"#;
+    let memory = Arc::new(replay::Memory::new(1));
+    let verifier = Verifier::new(key()).url(URL).fresh(Duration::from_secs(300));
+    let verifier = verifier.replay(Arc::clone(&memory));
+    let signature = sign(&key(), NONCE, URL, body).unwrap();
+    let forged = sign(&Secret::new("other"), NONCE, URL, body).unwrap();
+    assert!(verifier.verify(&Received::post(body, &forged, NONCE), NOW).is_err());
+    assert!(verifier.verify(&Received::post(body, &signature, NONCE), NOW + 301).is_err());
+    assert!(verifier.verify(&Received::post(body, &signature, NONCE), NOW).is_ok());
+    let spaced = br#" {"uuid":"a","svc_id":7, "status":"approved"}"#;
+    for again in [body.as_slice(), spaced] {
+        let error = verifier.clone().verify(&Received::post(again, &signature, NONCE), NOW + 300);
+        assert!(matches!(error, Err(Error::Forged { message }) if message.contains("before")));
+    }
+    let next = sign(&key(), "1700000001", URL, body).unwrap();
+    let next = Received::post(body, &next, "1700000001");
+    assert!(matches!(verifier.verify(&next, NOW), Err(Error::Limited { .. })), "it is full");
+}
+
+#[test]
+fn what_no_signature_can_hold_is_not_signed() {
+    assert!(sign(&Secret::new(""), NONCE, URL, b"{}").is_err());
+    assert!(sign(&key(), "", URL, b"{}").is_err() && sign(&key(), "a|b", URL, b"{}").is_err());
+    assert!(sign(&key(), NONCE, "", b"{}").is_err() && sign(&key(), NONCE, "a|b", b"{}").is_err());
+    assert!(sign(&key(), NONCE, URL, b"[]").is_err());
+    assert!(sign_query(&key(), NONCE, URL, "%zz").is_err());
+}
+
+fn tree() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            fields(inner).prop_map(Value::Object),
+        ]
+    })
+}
+
+fn fields(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<String, Value>> {
+    prop::collection::vec((".{0,6}", inner), 0..4).prop_map(|fields| fields.into_iter().collect())
+}
+
+/// The text of a callback that tells of a tree.
+fn body() -> impl Strategy<Value = String> {
+    (fields(tree()), 1..1000_u64).prop_map(|(details, id)| {
+        let transaction = serde_json::json!({ "details": details, "message": "Log in?" });
+        serde_json::json!({
+            "svc_id": id,
+            "uuid": "3f05a350-4b2c",
+            "status": "approved",
+            "approval_request": { "transaction": transaction },
+        })
+        .to_string()
+    })
+}
+
+fn signed_body(body: &str) -> (String, Map<String, Value>) {
+    let signature = sign(&key(), NONCE, URL, body.as_bytes()).unwrap();
+    let received = Received { url: URL, ..Received::post(body.as_bytes(), &signature, NONCE) };
+    let parameters = verify_parameters(&key(), &received).unwrap();
+    (signature, parameters)
+}
+
+proptest! {
+    #[test]
+    fn what_is_signed_verifies(fields in fields(tree())) {
+        let body = Value::Object(fields).to_string();
+        let (_, parameters) = signed_body(&body);
+        for (name, value) in json::read(body.as_bytes()).unwrap().as_object().unwrap() {
+            if !matches!(value, Value::Object(_) | Value::Array(_)) {
+                prop_assert_eq!(&parameters[name], value);
+            }
+        }
+        let signed = query(body.as_bytes()).unwrap();
+        let again = query(Value::Object(parameters).to_string().as_bytes());
+        prop_assert_eq!(again.unwrap(), signed, "nothing that was signed is lost");
+    }
+
+    #[test]
+    fn a_changed_byte_of_a_body_changes_no_meaning(
+        body in body(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let (signature, parameters) = signed_body(&body);
+        let mut changed = body.into_bytes();
+        let at = at.index(changed.len());
+        changed[at] = byte;
+        let received = Received { url: URL, ..Received::post(&changed, &signature, NONCE) };
+        if let Ok(found) = verify_parameters(&key(), &received) {
+            prop_assert_eq!(found, parameters);
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_of_a_query_changes_no_meaning(
+        body in body(), at in any::<prop::sample::Index>(), byte in 0..128_u8,
+    ) {
+        let sent = query(body.as_bytes()).unwrap();
+        let signature = sign_query(&key(), NONCE, URL, &sent).unwrap();
+        let received = Received { url: URL, ..Received::get(&sent, &signature, NONCE) };
+        let mut changed = sent.clone().into_bytes();
+        let at = at.index(changed.len());
+        changed[at] = byte;
+        let changed = String::from_utf8(changed).unwrap();
+        if let Ok(found) = verify_parameters(&key(), &Received { query: &changed, ..received }) {
+            prop_assert_eq!(found, verify_parameters(&key(), &received).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_of_the_rest_is_refused(
+        body in body(), at in any::<prop::sample::Index>(), byte in 0..128_u8,
+    ) {
+        let (signature, _) = signed_body(&body);
+        let received = Received { url: URL, ..Received::post(body.as_bytes(), &signature, NONCE) };
+        let changed = |text: &str| {
+            let mut bytes = text.as_bytes().to_vec();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            String::from_utf8(bytes).unwrap()
+        };
+        let (url, nonce) = (changed(URL), changed(NONCE));
+        let (method, signed) = (changed("POST"), changed(&signature));
+        for (was, is, other) in [
+            (URL, &*url, Received { url: &url, ..received }),
+            (NONCE, &*nonce, Received { nonce: &nonce, ..received }),
+            ("POST", &*method, Received { method: &method, ..received }),
+            (&*signature, &*signed, Received { signature: &signed, ..received }),
+        ] {
+            prop_assert_eq!(verify_parameters(&key(), &other).is_ok(), was == is);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Whether a callback is from the service, meant for this application, fresh, and here for the
+//! first time.
+
+use super::replay::{Replay, Seen};
+use super::{Event, Received, bare, canonical, forged, signature_of};
+use crate::model::Secret;
+use crate::wire::{Names, form, json};
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use subtle::{Choice, ConstantTimeEq};
+
+/// Checks callbacks. Make one, keep it, and share it between threads.
+///
+/// Without [`fresh`](Verifier::fresh) and [`replay`](Verifier::replay), a callback that somebody
+/// recorded holds for ever: keep the `uuid` of what was acted upon.
+#[must_use = "a verifier does nothing before verify()"]
+#[derive(Clone)]
+pub struct Verifier {
+    api_key: Secret,
+    urls: Vec<String>,
+    names: Names,
+    fresh: Option<Duration>,
+    replay: Option<Arc<dyn Replay>>,
+}
+
+impl Verifier {
+    /// A verifier for callbacks that are signed with the application's API key.
+    pub fn new(api_key: Secret) -> Verifier {
+        let names = Names::default();
+        Verifier { api_key, urls: Vec::new(), names, fresh: None, replay: None }
+    }
+
+    /// Accepts callbacks that were sent to this URL, as it is configured with the service; its
+    /// parameters are left out, as they are not part of what is signed. Can be given again where
+    /// the application has more URLs than one, such as during a move.
+    ///
+    /// A [`Received::url`] that is not empty must then be one of them.
+    pub fn url(mut self, url: impl Into<String>) -> Verifier {
+        self.urls.push(url.into());
+        self
+    }
+
+    /// What the service calls the fields. Default: as the interface document does.
+    pub fn names(mut self, names: Names) -> Verifier {
+        self.names = names;
+        self
+    }
+
+    /// Refuses callbacks whose nonce is not a time within `window` of now, before or after. A nonce
+    /// is a time when it begins with a Unix second and ends there or at a dot: `1512923419`,
+    /// `1512923419.25`. One that is no time cannot be fresh, so leave this off for a service whose
+    /// nonces are not.
+    ///
+    /// A few minutes allow for clocks that differ and for a slow way.
+    pub fn fresh(mut self, window: Duration) -> Verifier {
+        self.fresh = Some(window);
+        self
+    }
+
+    /// Refuses callbacks that were received before, as far as `memory` remembers.
+    ///
+    /// A service that tries again signs anew, so its new try passes: two callbacks can still tell
+    /// of one answer.
+    pub fn replay(mut self, memory: impl Replay + 'static) -> Verifier {
+        self.replay = Some(Arc::new(memory));
+        self
+    }
+
+    /// Checks a callback and reads it. `now` is the time in Unix seconds; it matters only where
+    /// [`fresh`](Verifier::fresh) or [`replay`](Verifier::replay) was asked for.
+    ///
+    /// # Errors
+    /// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or a URL cannot be right;
+    /// and whatever the memory of [`replay`](Verifier::replay) fails with.
+    pub fn verify(&self, received: &Received<'_>, now: u64) -> Result<Event> {
+        let parameters = self.parameters(received)?;
+        let until =
+            self.fresh.map(|window| fresh_until(received.nonce, window, now)).transpose()?;
+        let event = Event::read(parameters, &self.names)?;
+        // The memory comes last, so that it holds nothing but callbacks that are believed.
+        let seen = Seen { key: received.signature, now, until };
+        match &self.replay {
+            Some(memory) if !memory.first_time(&seen)? => Err(forged("it was received before")),
+            _ => Ok(event),
+        }
+    }
+
+    /// Checks the signature alone, whatever the parameters mean and however old they are, and gives
+    /// those that it covers.
+    ///
+    /// # Errors
+    /// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or a URL cannot be right.
+    pub fn parameters(&self, received: &Received<'_>) -> Result<Map<String, Value>> {
+        let Received { method, query, body, signature, nonce, .. } = *received;
+        if self.api_key.expose().is_empty() {
+            return Err(Error::invalid("api_key", "must not be empty: every signature would hold"));
+        }
+        let urls = self.urls(received.url)?;
+        if signature.is_empty() || nonce.is_empty() {
+            return Err(forged("it has no signature, or no nonce"));
+        }
+        if nonce.contains('|') {
+            return Err(forged("its nonce has a character that no nonce has"));
+        }
+        let holds = |canonical: &str| {
+            let each = urls.iter().map(|url| {
+                let wanted = signature_of(&self.api_key, nonce, method, url, canonical);
+                wanted.as_bytes().ct_eq(signature.as_bytes())
+            });
+            bool::from(each.fold(Choice::from(0), |any, held| any | held))
+        };
+        match method {
+            "GET" => of_form(query, holds),
+            "POST" if is_json(body) => of_json(body, holds),
+            "POST" => {
+                let text = std::str::from_utf8(body).map_err(|_| forged("it is not UTF-8"))?;
+                of_form(text, holds)
+            }
+            _ => Err(forged("its method is neither GET nor POST")),
+        }
+    }
+
+    /// The URLs that the callback may have been sent to.
+    fn urls<'a>(&'a self, received: &'a str) -> Result<Vec<&'a str>> {
+        let mut urls = self.urls.iter().map(|url| bare(url)).collect::<Result<Vec<_>>>()?;
+        match received {
+            "" if urls.is_empty() => Err(Error::invalid("url", "must be the configured one")),
+            "" => Ok(urls),
+            one => {
+                let one = bare(one)?;
+                if !urls.is_empty() && !urls.contains(&one) {
+                    return Err(forged("it was sent to none of the configured URLs"));
+                }
+                urls.clear();
+                urls.push(one);
+                Ok(urls)
+            }
+        }
+    }
+}
+
+fn of_json(body: &[u8], holds: impl Fn(&str) -> bool) -> Result<Map<String, Value>> {
+    if !holds(&canonical::of_json(body)?) {
+        return Err(unsigned());
+    }
+    match json::read(body).map_err(unreadable)? {
+        Value::Object(fields) => Ok(signed_fields(fields)),
+        _ => Err(forged("its body is no object")),
+    }
+}
+
+/// Reads what held, and not what was received: were the two ordered differently, they could mean
+/// different lists.
+fn of_form(text: &str, holds: impl Fn(&str) -> bool) -> Result<Map<String, Value>> {
+    let orders = canonical::orders_of_form(text).map_err(unreadable)?;
+    let held = orders.into_iter().find(|order| holds(order)).ok_or_else(unsigned)?;
+    form::read(&held).map_err(unreadable)
+}
+
+/// Without the empty objects and lists, which no signature covers.
+fn signed_fields(fields: Map<String, Value>) -> Map<String, Value> {
+    fields.into_iter().filter_map(|(name, value)| Some((name, signed_part(value)?))).collect()
+}
+
+fn signed_part(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(fields) => {
+            let fields = signed_fields(fields);
+            (!fields.is_empty()).then_some(Value::Object(fields))
+        }
+        Value::Array(items) => {
+            let items: Vec<Value> = items.into_iter().filter_map(signed_part).collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        scalar => Some(scalar),
+    }
+}
+
+/// Until when a callback with this nonce is fresh, if it is.
+fn fresh_until(nonce: &str, window: Duration, now: u64) -> Result<u64> {
+    let second = nonce.split('.').next().unwrap_or_default();
+    let digits = !second.is_empty() && second.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(sent) = second.parse::<u64>().ok().filter(|_| digits) else {
+        return Err(forged("its nonce is no time, so it cannot be told to be fresh"));
+    };
+    match sent.abs_diff(now) <= window.as_secs() {
+        true => Ok(sent.saturating_add(window.as_secs())),
+        false if sent < now => Err(forged(format!("it is {} s old", now - sent))),
+        false => Err(forged("it is from the future: is this machine's clock right?")),
+    }
+}
+
+fn is_json(body: &[u8]) -> bool {
+    body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+fn unsigned() -> Error {
+    forged("the signature does not hold for this URL, method and parameters")
+}
+
+fn unreadable(_: Error) -> Error {
+    forged("its parameters cannot be read")
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verifier { urls, fresh, replay, .. } = self;
+        let mut shown = f.debug_struct("Verifier");
+        shown.field("urls", urls).field("fresh", fresh).field("replay", &replay.is_some());
+        shown.finish_non_exhaustive()
+    }
+}

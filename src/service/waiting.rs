@@ -1,0 +1,217 @@
+//! Waiting for the answer to an approval request, in the caller's thread.
+
+use super::Service;
+use crate::calls::{Answer, Approval, ApprovalStatus, CheckApproval};
+use crate::model::{ApprovalId, UserId};
+use crate::{Error, Result};
+use std::time::{Duration, Instant};
+
+/// The first pause between two questions. Each is half as long again as the one before.
+const FIRST: Duration = Duration::from_millis(500);
+/// The longest pause.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Passes the time between two questions, for [`Service::wait_for_approval_with`].
+pub trait Pace {
+    /// How long it has been since the wait began, by a clock that is never set back.
+    fn elapsed(&mut self) -> Duration;
+
+    /// Lets so much time pass.
+    ///
+    /// # Errors
+    /// Whatever ends the wait.
+    fn pause(&mut self, time: Duration) -> Result<()>;
+}
+
+/// Sleeps, in the caller's thread.
+struct Sleep(Instant);
+
+impl Pace for Sleep {
+    fn elapsed(&mut self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn pause(&mut self, time: Duration) -> Result<()> {
+        std::thread::sleep(time);
+        Ok(())
+    }
+}
+
+impl Service {
+    /// Waits until a user has answered, until the request has expired, or for so long as `deadline`
+    /// says; then the status is still [`ApprovalStatus::Pending`]. Ask
+    /// [`approved_by`](Approval::approved_by) of what comes back.
+    ///
+    /// It asks the service again and again, at first after half a second and then ever more seldom,
+    /// down to every 5 seconds. A service that is busy or out of reach is asked again too. The last
+    /// question may end later than the deadline, by the time that a call may take.
+    ///
+    /// A request that is pending at the end can still be approved: ask for one that expires with
+    /// the login, in `seconds_to_expire`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the request is that of another user: one's own approval must not
+    /// open somebody else's door. [`Error::Garbled`] when the service does not tell whose it is.
+    /// What kept the last question from an answer, when none came before the deadline; else as
+    /// [`Error`] says.
+    pub fn wait_for_approval(
+        &self,
+        uuid: &ApprovalId,
+        svc_id: UserId,
+        deadline: Duration,
+    ) -> Result<Approval> {
+        self.wait_for_approval_with(uuid, svc_id, deadline, &mut Sleep(Instant::now()))
+    }
+
+    /// As [`Service::wait_for_approval`], where the time passes as `pace` says: a program that can
+    /// be interrupted ends the wait so, and a test need not wait.
+    ///
+    /// # Errors
+    /// As [`Service::wait_for_approval`], and with what `pace` ends it.
+    pub fn wait_for_approval_with(
+        &self,
+        uuid: &ApprovalId,
+        svc_id: UserId,
+        deadline: Duration,
+        pace: &mut dyn Pace,
+    ) -> Result<Approval> {
+        let call = CheckApproval::new(uuid.clone());
+        wait(|| self.answer(&call), uuid, svc_id, deadline, pace)
+    }
+}
+
+fn wait(
+    mut ask: impl FnMut() -> Result<Approval>,
+    uuid: &ApprovalId,
+    svc_id: UserId,
+    deadline: Duration,
+    pace: &mut dyn Pace,
+) -> Result<Approval> {
+    let mut pause = FIRST;
+    loop {
+        let found = ask().and_then(|approval| own(approval, uuid, svc_id));
+        let least = match &found {
+            Ok(approval) if is_open(approval) => Duration::ZERO,
+            Err(Error::Limited { retry_after, .. }) => retry_after.unwrap_or_default(),
+            Err(Error::Unavailable { .. }) => Duration::ZERO,
+            _ => return found,
+        };
+        let left = deadline.saturating_sub(pace.elapsed());
+        if left.is_zero() {
+            return found;
+        }
+        pace.pause(pause.max(least).min(left))?;
+        pause = (pause * 3 / 2).min(LONGEST);
+    }
+}
+
+/// A status that this library does not know may still become one that it knows.
+fn is_open(approval: &Approval) -> bool {
+    matches!(approval.status, ApprovalStatus::Pending | ApprovalStatus::Unknown)
+}
+
+/// The request, if it is this one and this user's.
+fn own(approval: Approval, uuid: &ApprovalId, svc_id: UserId) -> Result<Approval> {
+    if approval.uuid.as_ref().is_some_and(|told| told != uuid) {
+        return Err(Error::garbled("it is about another approval request"));
+    }
+    match approval.svc_id {
+        Some(owner) if owner == svc_id => Ok(approval),
+        Some(_) => Err(Error::invalid("uuid", "is the approval request of another user")),
+        None => Err(Error::garbled("it does not tell whose approval request this is")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Stage;
+
+    /// Time that passes only in pauses, and what it was asked for.
+    #[derive(Default)]
+    struct Told(Vec<u64>);
+
+    impl Pace for Told {
+        fn elapsed(&mut self) -> Duration {
+            Duration::from_millis(self.0.iter().sum())
+        }
+        fn pause(&mut self, time: Duration) -> Result<()> {
+            self.0.push(u64::try_from(time.as_millis()).unwrap());
+            Ok(())
+        }
+    }
+
+    fn approval(status: ApprovalStatus, owner: Option<u64>) -> Approval {
+        let mut approval = Approval::new(status);
+        approval.svc_id = owner.map(|owner| owner.try_into().unwrap());
+        approval
+    }
+
+    /// What comes of these answers, the last of which is given for ever, and the pauses.
+    fn waited(deadline: u64, answers: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
+        let (mut told, mut answers) = (Told::default(), answers.into_iter().peekable());
+        let ask = || {
+            let next = answers.next().unwrap();
+            if answers.peek().is_none() {
+                answers = vec![next.clone()].into_iter().peekable();
+            }
+            next
+        };
+        let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
+        let found = wait(ask, &uuid, user, Duration::from_secs(deadline), &mut told);
+        (found, told.0)
+    }
+
+    use ApprovalStatus::*;
+
+    #[test]
+    fn ends_when_the_user_answered() {
+        for status in [Approved, Denied, Expired] {
+            let answers = [Pending, Unknown, status].map(|s| Ok(approval(s, Some(7))));
+            let (found, pauses) = waited(60, answers.into());
+            let found = found.unwrap();
+            assert_eq!((found.status, pauses), (status, vec![500, 750]));
+            assert_eq!(found.approved_by(7.try_into().unwrap()), status == Approved);
+            assert!(!found.approved_by(8.try_into().unwrap()));
+        }
+    }
+
+    #[test]
+    fn asks_ever_more_seldom_and_ends_at_the_deadline() {
+        let (found, pauses) = waited(20, vec![Ok(approval(Pending, Some(7)))]);
+        assert_eq!(found.unwrap().status, Pending);
+        assert_eq!(pauses.iter().sum::<u64>(), 20_000);
+        assert_eq!(pauses, [500, 750, 1125, 1687, 2531, 3796, 5000, 4611]);
+        assert!(waited(0, vec![Ok(approval(Pending, Some(7)))]).1.is_empty());
+        let forever = vec![Ok(approval(Pending, Some(7))), Ok(approval(Denied, Some(7)))];
+        assert_eq!(waited(u64::MAX, forever).0.unwrap().status, Denied);
+    }
+
+    #[test]
+    fn refuses_what_is_not_surely_the_users() {
+        let invalid = waited(60, vec![Ok(approval(Approved, Some(8)))]).0;
+        assert!(matches!(invalid, Err(Error::Invalid { parameter, .. }) if parameter == "uuid"));
+        for (status, owner) in [(Approved, None), (Pending, None)] {
+            let (found, pauses) = waited(60, vec![Ok(approval(status, owner))]);
+            assert!(matches!(found, Err(Error::Garbled { .. })) && pauses.is_empty());
+        }
+        let mut other = approval(Approved, Some(7));
+        other.uuid = Some("b-2".parse().unwrap());
+        assert!(matches!(waited(60, vec![Ok(other)]).0, Err(Error::Garbled { .. })));
+    }
+
+    #[test]
+    fn a_service_that_is_busy_is_asked_again_and_one_that_says_no_is_not() {
+        let wait = |seconds| Some(Duration::from_secs(seconds));
+        let busy = |s| Error::Limited { message: "busy".into(), retry_after: wait(s) };
+        let gone = Error::Unavailable { stage: Stage::Asking, message: "gone".into() };
+        let found = Ok(approval(Approved, Some(7)));
+        let (answer, pauses) = waited(60, vec![Err(busy(3)), Err(gone.clone()), found]);
+        assert!(answer.is_ok() && pauses == [3000, 750], "{pauses:?}");
+        assert_eq!(waited(2, vec![Err(gone.clone())]).0, Err(gone));
+        let (answer, pauses) = waited(2, vec![Err(busy(3600))]);
+        assert_eq!((answer, pauses), (Err(busy(3600)), vec![2000]));
+        let key = Error::Unauthorized { message: String::new() };
+        assert_eq!(waited(60, vec![Err(key.clone())]), (Err(key), vec![]));
+    }
+}
