@@ -6,6 +6,7 @@ mod callback;
 mod connect;
 mod deadline;
 mod explain;
+mod letter;
 #[cfg(test)]
 mod loopback;
 mod pin;
@@ -24,6 +25,7 @@ use crate::{Error, Result};
 use address::Address;
 use connect::{Connections, Way};
 use deadline::Deadline;
+use letter::Letter;
 use proxy::Proxy;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -31,7 +33,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trust::Trust;
-use ureq::http::{self, HeaderValue};
 
 /// What is waited at least before a call is repeated, even if the service asks for less; doubled
 /// each time, so that a service that always asks for less is not asked for ever.
@@ -47,8 +48,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// (`timeout` and `attempts` in `resolv.conf`): a look-up that outlasts the deadline fails the
 /// call when it returns. A URL with an IP address looks nothing up.
 ///
-/// A program that gives the crate `log` a logger should not log `ureq` at the level `trace`: that
-/// level shows paths, and a path may hold a code.
+/// The API key is sent to the service and to nobody else, is in no error, log or `Debug` text, and
+/// is wiped from memory when the client is dropped and after each request. What is not wiped: the
+/// URL of a call, which holds its code, and in the older generation the key; and what TLS and the
+/// system copy.
+///
+/// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
+/// that level shows the replies, and the reply to `enrol_authenticator` holds a secret. What is
+/// sent is logged at no level.
 #[derive(Clone)]
 pub struct Remote {
     client: Arc<Client>,
@@ -87,7 +94,7 @@ impl Repeats {
 
 struct Client {
     address: Address,
-    api_key: HeaderValue,
+    api_key: Secret,
     connections: Connections,
     format: Format,
     generation: Generation,
@@ -128,7 +135,7 @@ impl Default for RemoteSettings {
 impl Remote {
     pub(crate) fn open(url: &str, settings: RemoteSettings) -> Result<Remote> {
         let address = Address::parse(url, settings.allow_loopback_http)?;
-        let api_key = key_header(settings.api_key.as_ref())?;
+        let api_key = checked(settings.api_key.as_ref())?;
         Deadline::after(settings.timeout)?;
         let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
         let trust = match address.needs_tls() {
@@ -169,27 +176,20 @@ impl Client {
         if request.method == "GET" {
             query.clone_from(&request.params);
         }
-        let key = self.api_key.to_str().unwrap_or_default();
         let older = request.generation == Generation::Older;
         if older {
-            query.insert("api_key".into(), key.into());
+            query.insert("api_key".into(), self.api_key.expose().into());
         }
         let path = self.names.path_to_wire(&request.path);
-        let mut ready = http::Request::builder()
-            .method(request.method)
-            .header(http::header::ACCEPT, self.format.media_type())
-            .uri(self.address.uri(&path, &form::write(&query))?);
+        let uri = self.address.uri(&path, &form::write(&query))?;
+        let mut letter = Letter::new(request.method, &uri)?;
+        letter = letter.header("accept", self.format.media_type())?;
         if !older {
-            ready = ready.header(self.names.api_key(), &self.api_key);
+            letter = letter.secret(&self.names.api_key(), &self.api_key)?;
         }
-        let agent = self.connections.agent();
-        let sent = match body(request) {
-            None => connect::run(agent, ready.body(()).map_err(unsendable)?, deadline),
-            Some((media_type, bytes)) => {
-                let ready = ready.header(http::header::CONTENT_TYPE, media_type);
-                connect::run(agent, ready.body(bytes.as_slice()).map_err(unsendable)?, deadline)
-            }
-        };
+        let body = body(request);
+        let letter = letter.end(body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))?;
+        let sent = connect::run(self.connections.agent(), letter, deadline)?;
         let host = self.address.host();
         let response = sent.map_err(|error| explain::error(error, host))?;
         let mut reply = reply::read(response, self.format, host)?;
@@ -214,24 +214,17 @@ fn body(request: &Request) -> Option<(&'static str, Vec<u8>)> {
     }
 }
 
-fn key_header(key: Option<&Secret>) -> Result<HeaderValue> {
+fn checked(key: Option<&Secret>) -> Result<Secret> {
     let key = key.map(Secret::expose).filter(|key| !key.is_empty()).ok_or_else(|| {
         Error::invalid("api_key", "is missing: a service elsewhere asks for the application's key")
     })?;
-    let plain = key.bytes().all(|byte| byte.is_ascii_graphic());
-    let header = HeaderValue::from_str(key).ok().filter(|_| plain);
-    let mut header = header.ok_or_else(|| {
-        Error::invalid(
+    match key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(Secret::new(key)),
+        false => Err(Error::invalid(
             "api_key",
             "must be ASCII text without spaces: was a line feed read with it?",
-        )
-    })?;
-    header.set_sensitive(true);
-    Ok(header)
-}
-
-fn unsendable(_: http::Error) -> Error {
-    Error::Internal { message: "a request could not be put together".into() }
+        )),
+    }
 }
 
 impl fmt::Debug for Remote {

@@ -3,13 +3,14 @@
 use super::address;
 use super::connect::Way;
 use super::deadline::Deadline;
+use super::letter::Letter;
 use super::trust::Trust;
 use super::{connect, explain};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Refusal;
 use crate::{Error, Result};
 use std::time::Duration;
-use ureq::http::{Request, header, uri::Scheme};
+use ureq::http::uri::Scheme;
 
 /// How long an application may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -33,13 +34,12 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
         true => Trust::system()?,
         false => Trust::ThisMachine,
     };
-    let mut request = Request::post(uri).header(header::CONTENT_TYPE, "application/json");
+    let mut letter = Letter::new("POST", &uri)?.header("accept", "*/*")?;
     for (name, value) in headers {
-        request = request.header(name, value);
+        letter = letter.header(name, value)?;
     }
-    let request = request.body(body).map_err(super::unsendable)?;
-    let agent = Way::new(trust, None).agent();
-    let sent = connect::run(&agent, request, Deadline::after(timeout)?);
+    let letter = letter.end(Some(("application/json", body)))?;
+    let sent = connect::run(&Way::new(trust, None).agent(), letter, Deadline::after(timeout)?)?;
     let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
     match status {
         200..=299 => Ok(()),

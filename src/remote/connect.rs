@@ -1,6 +1,7 @@
 //! Connections: how they are made, kept, and not shared with a forked child.
 
 use super::deadline::Deadline;
+use super::letter::{Letter, Sender};
 use super::proxy::{Proxy, Tunnel};
 use super::secure::Secure;
 use super::trust::Trust;
@@ -12,20 +13,22 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use ureq::config::Config;
 use ureq::http::uri::Scheme;
-use ureq::http::{Request, Response, Uri};
+use ureq::http::{Response, Uri};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     ConnectionDetails, Connector, NextTimeout, TcpConnector, Transport,
 };
-use ureq::{Agent, AsSendBody, Body, Error, Timeout};
+use ureq::{Agent, Body, Error, Timeout};
 
-const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
 const HEADERS: usize = 32 * 1024;
 /// Services close connections that were silent for a few seconds. A request that meets such a close
 /// on its way fails and must not be repeated, so a connection is left before that.
 const SILENT: Duration = Duration::from_secs(1);
 /// More threads than a host has at the same moment in its logins.
 const KEPT: usize = 32;
+
+/// A response whose head has been read.
+pub(super) type Reading = Result<Response<Body>, Error>;
 
 /// How connections are made.
 pub(super) struct Way {
@@ -91,11 +94,13 @@ impl Way {
         let secure = Staged((Stage::Securing, None), Secure::new(self.tls.as_deref()));
         let resolver = OnThisThread(self.proxy.clone());
         match &self.proxy {
-            None => Agent::with_parts(self.config.clone(), tcp.chain(secure), resolver),
+            None => {
+                Agent::with_parts(self.config.clone(), tcp.chain(secure).chain(Sender), resolver)
+            }
             Some(proxy) => {
                 let tunnel = Tunnel(Arc::clone(proxy));
                 let tunnel = tcp.chain(Staged(staged(Stage::Connecting), tunnel));
-                Agent::with_parts(self.config.clone(), tunnel.chain(secure), resolver)
+                Agent::with_parts(self.config.clone(), tunnel.chain(secure).chain(Sender), resolver)
             }
         }
     }
@@ -103,12 +108,10 @@ impl Way {
 
 /// Sends a request and reads the head of its response. The body must be read by the same deadline,
 /// which it keeps.
-pub(super) fn run<B: AsSendBody>(
-    agent: &Agent,
-    request: Request<B>,
-    deadline: Deadline,
-) -> Result<Response<Body>, Error> {
-    agent.run(agent.configure_request(request).timeout_global(Some(deadline.left())).build())
+pub(super) fn run(agent: &Agent, letter: Letter, deadline: Deadline) -> crate::Result<Reading> {
+    let (_ready, envelope) = letter.lay_out()?;
+    let envelope = agent.configure_request(envelope).timeout_global(Some(deadline.left())).build();
+    Ok(agent.run(envelope))
 }
 
 /// Every setting whose default would follow, repeat, leak or wait for ever.
@@ -119,8 +122,6 @@ fn config(https_only: bool) -> Config {
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
-        .user_agent(USER_AGENT)
-        .accept("application/json")
         .max_idle_age(SILENT)
         .max_idle_connections(KEPT)
         .max_idle_connections_per_host(KEPT)

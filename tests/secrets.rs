@@ -1,0 +1,119 @@
+//! The API key and codes go to the service and nowhere else: not to another origin, not into errors
+//! or `Debug`, and not into what the libraries beneath log when a program asks for every detail.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+#[path = "stub/tls.rs"]
+mod tls;
+
+use seconder::calls::CreateUser;
+use seconder::wire::Generation;
+use seconder::{Answer, Service, Settings};
+use std::fmt::Write;
+use std::sync::Mutex;
+use stub::{KEY, RIGHT, Stub, TOKEN, response};
+use tls::{Identity, params};
+
+const PASSWORD: &str = "hidden-pass";
+const PHONE: &str = "555-010-0199";
+
+/// Everything that anybody logged in this process.
+struct Log(Mutex<String>);
+
+static LOG: Log = Log(Mutex::new(String::new()));
+
+impl log::Log for Log {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let mut all = self.0.lock().unwrap();
+        writeln!(all, "{} {} {}", record.level(), record.target(), record.args()).unwrap();
+    }
+
+    fn flush(&self) {}
+}
+
+/// What was logged as it is, and what rows of sixteen bytes in hexadecimal stand for.
+fn logged() -> (String, String) {
+    let all = LOG.0.lock().unwrap().clone();
+    let mut bytes = Vec::new();
+    for row in all.lines().filter_map(|line| line.split_once("util ")) {
+        for pair in row.1.split(' ').take(8) {
+            let byte = |at| u8::from_str_radix(pair.get(at..at + 2)?, 16).ok();
+            bytes.extend([byte(0), byte(2)].into_iter().flatten());
+        }
+    }
+    (all, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn verify(service: &Service) -> String {
+    let answer = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap());
+    format!(
+        "{answer:?} {service:?} {}",
+        answer.as_ref().map_or_else(ToString::to_string, |_| String::new())
+    )
+}
+
+/// Every secret that these tests know, as it is and in the Base64 of the proxy's header.
+const SECRETS: [&str; 5] = [KEY, TOKEN, PASSWORD, "aGlkZGVu", PHONE];
+
+#[test]
+fn nothing_that_is_sent_is_logged_or_told() {
+    log::set_logger(&LOG).unwrap();
+    log::set_max_level(log::LevelFilter::Trace);
+    let identity = Identity::self_signed(params());
+    let proxy = Stub::answering(response(407, "", ""));
+    let mut told = String::new();
+    for answer in [
+        response(200, "", RIGHT),
+        response(401, "", r#"{"message":"Invalid API key","error_code":"60001"}"#),
+        response(503, "Retry-After: 9\r\n", "busy"),
+        response(200, "", "<html>"),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{".to_vec(),
+        b"nothing of the kind".to_vec(),
+        Vec::new(),
+    ] {
+        let stub = tls::start(identity.config(), move |mut peer| {
+            peer.request();
+            peer.send(&answer);
+        });
+        let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY);
+        let settings = settings.pin(identity.pin());
+        told += &format!("{settings:?}");
+        told += &verify(&settings.clone().open().unwrap());
+        told += &verify(&settings.clone().generation(Generation::Older).open().unwrap());
+        let service = settings.clone().open().unwrap();
+        let email = "ada@example.com".parse().unwrap();
+        let user = CreateUser::new(email, PHONE.parse().unwrap(), "1".parse().unwrap());
+        told += &format!("{:?}", service.answer(&user).map(|created| created.id));
+        let proxy = format!("http://user:{PASSWORD}@{}", proxy.addr);
+        told += &verify(&settings.proxy(proxy).open().unwrap());
+        assert!(stub.asked().iter().all(|asked| asked.contains(KEY)), "{:?}", stub.asked());
+    }
+    assert!(proxy.asked().iter().all(|asked| !asked.contains(KEY)));
+    let (plain, bytes) = logged();
+    assert!(plain.contains("ureq") && bytes.contains("HTTP/1.1 200 OK"), "{plain} {bytes}");
+    for secret in SECRETS {
+        assert!(!told.contains(secret), "{secret} is told: {told}");
+        assert!(!plain.contains(secret), "{secret} is logged: {plain}");
+        assert!(!bytes.contains(secret), "{secret} is logged in bytes: {bytes}");
+    }
+}
+
+#[test]
+fn another_origin_gets_nothing() {
+    let elsewhere = Stub::answering(response(200, "", RIGHT));
+    for status in [301, 302, 303, 307, 308] {
+        for to in [elsewhere.url(), format!("//{}", elsewhere.addr), "/elsewhere".to_owned()] {
+            let stub = Stub::answering(response(status, &format!("Location: {to}/x\r\n"), ""));
+            let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
+            let told = verify(&settings.open().unwrap());
+            assert!(told.contains("redirects") && !told.contains("/x"), "{told}");
+            assert_eq!(stub.asked().len(), 1);
+        }
+    }
+    assert_eq!(elsewhere.connections(), 0);
+}
