@@ -43,7 +43,7 @@ demo: tools c-library python-module ## Shows the second factor at work, in Rust,
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python test-readme test-install demo ## Tests everything; sets up what is missing
+test: tools lint test-rust test-features test-c test-python test-readme test-install ## Tests everything; sets up what is missing
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -89,6 +89,10 @@ test-install: c-library
 	$(call say,The installation)
 	$(CARGO) build -q -p seconder-server
 	tests/install.sh
+
+.PHONY: fuzz
+fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
+	fuzz/run $(or $(SECONDS),60)
 
 .PHONY: tools
 tools:

@@ -47,6 +47,8 @@ pub trait Call: Serialize + DeserializeOwned {
     const ROUTE: Route;
     /// The service's error code for a parameter that cannot be right.
     const INVALID: &'static str = "60004";
+    /// Whether the call only asks, so that a client may repeat it after it was told to wait.
+    const REPEATABLE: bool = false;
     /// How the older generation words a success.
     const OLDER: older::Shape = older::Shape::Same;
     /// The object of the body that holds the reply's fields, all but `message`.

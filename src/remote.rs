@@ -4,10 +4,14 @@ mod address;
 #[cfg(feature = "engine")]
 mod callback;
 mod connect;
+mod deadline;
 mod explain;
 #[cfg(test)]
 mod loopback;
+mod pin;
+mod proxy;
 mod reply;
+mod secure;
 mod trust;
 
 #[cfg(feature = "engine")]
@@ -18,21 +22,26 @@ use crate::model::Secret;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
 use address::Address;
-use connect::Connections;
+use connect::{Connections, Way};
+use deadline::Deadline;
+use proxy::Proxy;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use trust::Trust;
 use ureq::http::{self, HeaderValue};
 
-const LONGEST: Duration = Duration::from_secs(3600);
+/// What is waited at least before a call is repeated, even if the service asks for less; doubled
+/// each time, so that a service that always asks for less is not asked for ever.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The client of a service elsewhere.
 ///
 /// A call runs on the caller's thread and has one deadline, from looking up the name to the last
-/// byte of the reply. Nothing is repeated and no redirect is followed. No proxy is used, and no
-/// variable of the environment is read.
+/// byte of the reply, waits and repeats included. What is repeated, [`Repeats`] says. No redirect
+/// is followed, and no variable of the environment is read.
 ///
 /// The deadline cannot interrupt the system's look-up of a name, which has limits of its own
 /// (`timeout` and `attempts` in `resolv.conf`): a look-up that outlasts the deadline fails the
@@ -41,7 +50,40 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// A program that gives the crate `log` a logger should not log `ureq` at the level `trace`: that
 /// level shows paths, and a path may hold a code.
 #[derive(Clone)]
-pub struct Remote(Arc<Client>);
+pub struct Remote {
+    client: Arc<Client>,
+    pub(crate) timeout: Duration,
+    pub(crate) repeats: Repeats,
+}
+
+/// Which calls a client repeats when the service said "wait" (statuses 429 and 503) and for how
+/// long (`Retry-After`), as long as the wait ends before the call's deadline.
+///
+/// Nothing else is ever repeated: a call that broke off after its first byte was sent may have
+/// happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Repeats {
+    /// None: every wait is the caller's, as [`Error::Limited`].
+    None,
+    /// Those that only ask: `app_details`, `user_status`, `app_stats`, `phone_info` and
+    /// `check_approval`.
+    #[default]
+    Questions,
+    /// All, also those that check a code, send a message or change something. A service that said
+    /// "wait" after it had begun then does it twice.
+    All,
+}
+
+impl Repeats {
+    fn allow<C: Call>(self) -> bool {
+        match self {
+            Repeats::None => false,
+            Repeats::Questions => C::REPEATABLE,
+            Repeats::All => true,
+        }
+    }
+}
 
 struct Client {
     address: Address,
@@ -57,6 +99,9 @@ pub(crate) struct RemoteSettings {
     pub(crate) api_key: Option<Secret>,
     pub(crate) timeout: Duration,
     pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) pins: Vec<String>,
+    pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
+    pub(crate) proxy: Option<Secret>,
     pub(crate) allow_loopback_http: bool,
     pub(crate) format: Format,
     pub(crate) generation: Generation,
@@ -69,6 +114,9 @@ impl Default for RemoteSettings {
             api_key: None,
             timeout: Duration::from_secs(10),
             ca_file: None,
+            pins: Vec::new(),
+            client_certificate: None,
+            proxy: None,
             allow_loopback_http: false,
             format: Format::default(),
             generation: Generation::default(),
@@ -81,26 +129,42 @@ impl Remote {
     pub(crate) fn open(url: &str, settings: RemoteSettings) -> Result<Remote> {
         let address = Address::parse(url, settings.allow_loopback_http)?;
         let api_key = key_header(settings.api_key.as_ref())?;
-        if settings.timeout.is_zero() || settings.timeout > LONGEST {
-            return Err(Error::invalid("timeout", "must be more than 0 and at most an hour"));
-        }
-        let trust = trust::roots(&address, settings.ca_file.as_deref())?;
-        let connections = Connections::new(connect::config(settings.timeout, trust));
-        let RemoteSettings { format, generation, names, .. } = settings;
+        Deadline::after(settings.timeout)?;
+        let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
+        let trust = match address.needs_tls() {
+            true => Trust::new(&settings)?,
+            false if proxy.is_some() => {
+                return Err(Error::invalid("proxy", "is for https: URLs alone"));
+            }
+            false => Trust::ThisMachine,
+        };
+        let connections = Connections::new(Way::new(trust, proxy));
+        let RemoteSettings { timeout, format, generation, names, .. } = settings;
         let client = Client { address, api_key, connections, format, generation, names };
-        Ok(Remote(Arc::new(client)))
+        Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })
     }
 }
 
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
-        let request = calls::request(call, self.0.format, self.0.generation);
-        C::read(self.0.exchange(&request)?)
+        let request = calls::request(call, self.client.format, self.client.generation);
+        let deadline = Deadline::after(self.timeout)?;
+        let mut pause = PAUSE;
+        loop {
+            match self.client.exchange(&request, deadline).and_then(C::read) {
+                Err(Error::Limited { retry_after: Some(wait), .. })
+                    if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
+                {
+                    pause *= 2;
+                }
+                answer => return answer,
+            }
+        }
     }
 }
 
 impl Client {
-    fn exchange(&self, request: &Request) -> Result<Reply> {
+    fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
         let mut query = Map::new();
         if request.method == "GET" {
             query.clone_from(&request.params);
@@ -120,10 +184,10 @@ impl Client {
         }
         let agent = self.connections.agent();
         let sent = match body(request) {
-            None => agent.run(ready.body(()).map_err(unsendable)?),
+            None => connect::run(agent, ready.body(()).map_err(unsendable)?, deadline),
             Some((media_type, bytes)) => {
                 let ready = ready.header(http::header::CONTENT_TYPE, media_type);
-                agent.run(ready.body(bytes.as_slice()).map_err(unsendable)?)
+                connect::run(agent, ready.body(bytes.as_slice()).map_err(unsendable)?, deadline)
             }
         };
         let host = self.address.host();
@@ -172,7 +236,7 @@ fn unsendable(_: http::Error) -> Error {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("host", &self.0.address.host()).finish_non_exhaustive()
+        f.debug_struct("Remote").field("host", &self.client.address.host()).finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 //! `open(url)`: who answers the calls.
 
+#[cfg(feature = "remote")]
+mod elsewhere;
 mod waiting;
 
 pub use waiting::Pace;
@@ -13,16 +15,10 @@ use crate::model::{
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
 use crate::wire::Names;
-#[cfg(feature = "remote")]
-use crate::wire::{Format, Generation};
 use crate::{Error, Result};
 use std::fmt;
-#[cfg(feature = "remote")]
-use std::path::PathBuf;
 #[cfg(feature = "engine")]
 use std::sync::Arc;
-#[cfg(feature = "remote")]
-use std::time::Duration;
 
 const SCHEMES: &str = "must begin with https: (a service elsewhere), sqlite: (a database file) or \
                        sandbox: (for tests), as far as this build of the library has them";
@@ -82,42 +78,6 @@ impl Settings {
         self.engine.api_key.clone_from(&key);
         #[cfg(feature = "remote")]
         self.remote.api_key.clone_from(&key);
-        self
-    }
-
-    /// How long a call may take from its first step to its last. Default 10 s.
-    #[cfg(feature = "remote")]
-    pub fn timeout(mut self, timeout: Duration) -> Settings {
-        self.remote.timeout = timeout;
-        self
-    }
-
-    /// A file of certificates in PEM to trust in place of the system's.
-    #[cfg(feature = "remote")]
-    pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
-        self.remote.ca_file = Some(file.into());
-        self
-    }
-
-    /// Allows `http://` to this machine itself. For tests: the key then travels in the clear.
-    #[cfg(feature = "remote")]
-    pub fn allow_loopback_http(mut self, allow: bool) -> Settings {
-        self.remote.allow_loopback_http = allow;
-        self
-    }
-
-    /// The format that a service elsewhere is asked for. Default JSON.
-    #[cfg(feature = "remote")]
-    pub fn format(mut self, format: Format) -> Settings {
-        self.remote.format = format;
-        self
-    }
-
-    /// The generation of the interface that a service elsewhere is spoken to in (interface 9).
-    /// Default the current one; replies of either are understood.
-    #[cfg(feature = "remote")]
-    pub fn generation(mut self, generation: Generation) -> Settings {
-        self.remote.generation = generation;
         self
     }
 

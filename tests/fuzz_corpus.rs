@@ -1,5 +1,7 @@
 //! What fuzzing found worth keeping still holds: each target runs on its corpus.
 
+#![allow(unreachable_pub, reason = "the targets are a crate of their own elsewhere")]
+
 #[path = "../fuzz/src/lib.rs"]
 mod targets;
 

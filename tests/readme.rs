@@ -63,6 +63,18 @@ fn the_python_program() {
     });
 }
 
+/// The transcript is what the demonstrations print, but for the code that is drawn each time.
+#[test]
+#[ignore = "`make test` builds what it needs and runs it"]
+fn the_transcript() {
+    let demo = Command::new("make").args(["-s", "demo"]).current_dir(root()).output().unwrap();
+    assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
+    let printed = String::from_utf8_lossy(&demo.stdout);
+    let begin = printed.find("== The demo in Rust").unwrap_or_default();
+    let masked = |text: &str| text.trim().replace(|c: char| c.is_ascii_digit(), "N");
+    assert_eq!(masked(&block("text")), masked(&printed[begin..]), "README.md shows another demo");
+}
+
 /// Runs a program thrice, each time in a new folder.
 fn logs_in(program: impl Fn(&Path) -> Result<Command>) {
     let run = |typed: &dyn Fn(&str) -> String| match run(&program, typed) {

@@ -58,10 +58,10 @@ pub fn xml(data: &[u8]) {
 /// What is read is written so that it is read again as the same.
 pub fn form(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Ok(params) = form::read(text) {
-        if !has_bracket(&Value::Object(params.clone())) {
-            assert_eq!(form::read(&form::write(&params)).unwrap(), params);
-        }
+    if let Ok(params) = form::read(text)
+        && !has_bracket(&Value::Object(params.clone()))
+    {
+        assert_eq!(form::read(&form::write(&params)).unwrap(), params);
     }
 }
 

@@ -13,6 +13,7 @@ pub struct AppDetails {
 
 impl Call for AppDetails {
     const ROUTE: Route = Route::get("app_details", "/protected/{format}/app/details");
+    const REPEATABLE: bool = true;
     const ENVELOPE: Option<&'static str> = Some("app");
     type Reply = Application;
 }

@@ -13,6 +13,7 @@ pub struct AppStats {
 
 impl Call for AppStats {
     const ROUTE: Route = Route::get("app_stats", "/protected/{format}/app/stats");
+    const REPEATABLE: bool = true;
     type Reply = Statistics;
 }
 

@@ -20,6 +20,7 @@ impl CheckApproval {
 
 impl Call for CheckApproval {
     const ROUTE: Route = Route::get("check_approval", "/push/{format}/approval_requests/{uuid}");
+    const REPEATABLE: bool = true;
     const ENVELOPE: Option<&'static str> = Some("approval_request");
     type Reply = Approval;
 }

@@ -23,6 +23,7 @@ impl UserStatus {
 
 impl Call for UserStatus {
     const ROUTE: Route = Route::get("user_status", "/protected/{format}/users/{user_id}/status");
+    const REPEATABLE: bool = true;
     const ENVELOPE: Option<&'static str> = Some("status");
     type Reply = UserStatusReply;
 }

@@ -1,8 +1,10 @@
 //! Posting a callback (interface 6).
 
 use super::address;
+use super::connect::Way;
+use super::deadline::Deadline;
 use super::trust::Trust;
-use super::{connect, explain, trust};
+use super::{connect, explain};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Refusal;
 use crate::{Error, Result};
@@ -28,7 +30,7 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
     let uri = address::check("callback_url", url, true)?;
     let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
     let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
-        true => Trust::Roots(trust::system()?),
+        true => Trust::system()?,
         false => Trust::ThisMachine,
     };
     let mut request = Request::post(uri).header(header::CONTENT_TYPE, "application/json");
@@ -36,7 +38,8 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
         request = request.header(name, value);
     }
     let request = request.body(body).map_err(super::unsendable)?;
-    let sent = connect::agent(connect::config(timeout, trust)).run(request);
+    let agent = Way::new(trust, None).agent();
+    let sent = connect::run(&agent, request, Deadline::after(timeout)?);
     let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
     match status {
         200..=299 => Ok(()),

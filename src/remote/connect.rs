@@ -1,30 +1,42 @@
 //! Connections: how they are made, kept, and not shared with a forked child.
 
+use super::deadline::Deadline;
+use super::proxy::{Proxy, Tunnel};
+use super::secure::Secure;
 use super::trust::Trust;
 use crate::Stage;
+use rustls::ClientConfig;
 use std::fmt;
 use std::net::ToSocketAddrs;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use ureq::config::Config;
-use ureq::http::Uri;
 use ureq::http::uri::Scheme;
-use ureq::tls::TlsConfig;
+use ureq::http::{Request, Response, Uri};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
-    ConnectionDetails, Connector, NextTimeout, RustlsConnector, TcpConnector, Transport,
+    ConnectionDetails, Connector, NextTimeout, TcpConnector, Transport,
 };
-use ureq::{Agent, Error, Timeout};
+use ureq::{Agent, AsSendBody, Body, Error, Timeout};
 
 const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
 const HEADERS: usize = 32 * 1024;
 /// Services close connections that were silent for a few seconds. A request that meets such a close
 /// on its way fails and must not be repeated, so a connection is left before that.
 const SILENT: Duration = Duration::from_secs(1);
+/// More threads than a host has at the same moment in its logins.
+const KEPT: usize = 32;
+
+/// How connections are made.
+pub(super) struct Way {
+    config: Config,
+    tls: Option<Box<ClientConfig>>,
+    proxy: Option<Arc<Proxy>>,
+}
 
 /// The connections of a process that are kept for its next call.
 pub(super) struct Connections {
-    config: Config,
+    way: Way,
     first: Process,
 }
 
@@ -38,8 +50,8 @@ struct Process {
 }
 
 impl Connections {
-    pub(super) fn new(config: Config) -> Connections {
-        Connections { first: Process::new(std::process::id(), &config), config }
+    pub(super) fn new(way: Way) -> Connections {
+        Connections { first: Process::new(std::process::id(), &way), way }
     }
 
     pub(super) fn agent(&self) -> &Agent {
@@ -49,45 +61,69 @@ impl Connections {
     fn agent_of(&self, id: u32) -> &Agent {
         let mut process = &self.first;
         while process.id != id {
-            process = process.child.get_or_init(|| Box::new(Process::new(id, &self.config)));
+            process = process.child.get_or_init(|| Box::new(Process::new(id, &self.way)));
         }
         &process.agent
     }
 }
 
 impl Process {
-    fn new(id: u32, config: &Config) -> Process {
-        Process { id, agent: agent(config.clone()), child: OnceLock::new() }
+    fn new(id: u32, way: &Way) -> Process {
+        Process { id, agent: way.agent(), child: OnceLock::new() }
     }
 }
 
-/// An agent that says at which stage it failed.
-pub(super) fn agent(config: Config) -> Agent {
-    let chain =
-        ().chain(Staged { stage: Stage::Connecting, inner: TcpConnector::default() })
-            .chain(Staged { stage: Stage::Securing, inner: RustlsConnector::default() });
-    Agent::with_parts(config, chain, OnThisThread)
+impl Way {
+    pub(super) fn new(trust: Trust, proxy: Option<Proxy>) -> Way {
+        let (tls, https_only) = match trust {
+            Trust::Tls(tls) => (Some(tls), true),
+            Trust::ThisMachine => (None, false),
+        };
+        Way { config: config(https_only), tls, proxy: proxy.map(Arc::new) }
+    }
+
+    /// An agent that says at which stage it failed.
+    pub(super) fn agent(&self) -> Agent {
+        let at = self.proxy.as_ref().map(|proxy| format!("the proxy {}", proxy.address));
+        let at = at.as_deref().map(Arc::from);
+        let staged = |stage| (stage, at.clone());
+        let tcp = ().chain(Staged(staged(Stage::Connecting), TcpConnector::default()));
+        let secure = Staged((Stage::Securing, None), Secure::new(self.tls.as_deref()));
+        let resolver = OnThisThread(self.proxy.clone());
+        match &self.proxy {
+            None => Agent::with_parts(self.config.clone(), tcp.chain(secure), resolver),
+            Some(proxy) => {
+                let tunnel = Tunnel(Arc::clone(proxy));
+                let tunnel = tcp.chain(Staged(staged(Stage::Connecting), tunnel));
+                Agent::with_parts(self.config.clone(), tunnel.chain(secure), resolver)
+            }
+        }
+    }
+}
+
+/// Sends a request and reads the head of its response. The body must be read by the same deadline,
+/// which it keeps.
+pub(super) fn run<B: AsSendBody>(
+    agent: &Agent,
+    request: Request<B>,
+    deadline: Deadline,
+) -> Result<Response<Body>, Error> {
+    agent.run(agent.configure_request(request).timeout_global(Some(deadline.left())).build())
 }
 
 /// Every setting whose default would follow, repeat, leak or wait for ever.
-pub(super) fn config(timeout: Duration, trust: Trust) -> Config {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
-    let (tls, https_only) = match trust {
-        Trust::Roots(roots) => (tls.root_certs(roots), true),
-        Trust::ThisMachine => (tls.root_certs(ureq::tls::RootCerts::new_with_certs(&[])), false),
-    };
+fn config(https_only: bool) -> Config {
     Agent::config_builder()
         .https_only(https_only)
-        .tls_config(tls.build())
         .proxy(None)
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
-        .timeout_global(Some(timeout))
         .user_agent(USER_AGENT)
         .accept("application/json")
         .max_idle_age(SILENT)
+        .max_idle_connections(KEPT)
+        .max_idle_connections_per_host(KEPT)
         .max_response_header_size(HEADERS)
         .input_buffer_size(2 * HEADERS)
         .output_buffer_size(HEADERS)
@@ -98,12 +134,14 @@ pub(super) fn config(timeout: Duration, trust: Trust) -> Config {
 #[derive(Debug)]
 pub(super) struct Early {
     pub(super) stage: Stage,
+    /// Who was talked to, if not the service.
+    pub(super) at: Option<Arc<str>>,
     pub(super) error: Error,
 }
 
 impl Early {
-    fn wrap(stage: Stage, error: Error) -> Error {
-        Error::Other(Box::new(Early { stage, error }))
+    fn wrap(stage: Stage, at: Option<Arc<str>>, error: Error) -> Error {
+        Error::Other(Box::new(Early { stage, at, error }))
     }
 }
 
@@ -116,10 +154,7 @@ impl fmt::Display for Early {
 impl std::error::Error for Early {}
 
 #[derive(Debug)]
-struct Staged<C> {
-    stage: Stage,
-    inner: C,
-}
+struct Staged<C>((Stage, Option<Arc<str>>), C);
 
 impl<In: Transport, C: Connector<In>> Connector<In> for Staged<C> {
     type Out = C::Out;
@@ -129,13 +164,14 @@ impl<In: Transport, C: Connector<In>> Connector<In> for Staged<C> {
         details: &ConnectionDetails<'_>,
         chained: Option<In>,
     ) -> Result<Option<C::Out>, Error> {
-        self.inner.connect(details, chained).map_err(|error| Early::wrap(self.stage, error))
+        let (stage, at) = &self.0;
+        self.1.connect(details, chained).map_err(|error| Early::wrap(*stage, at.clone(), error))
     }
 }
 
-/// Looks names up on the caller's thread; the library's own way starts one for each look-up.
-#[derive(Debug)]
-struct OnThisThread;
+/// Looks names up on the caller's thread; the library's own way starts one for each look-up. With a
+/// proxy, its name is the one that is looked up, and the service's is the proxy's matter.
+struct OnThisThread(Option<Arc<Proxy>>);
 
 impl Resolver for OnThisThread {
     fn resolve(
@@ -144,8 +180,9 @@ impl Resolver for OnThisThread {
         _: &Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, Error> {
+        let at = self.0.as_ref().map(|proxy| format!("the proxy {}", proxy.address));
         let found = self.look_up(uri, timeout);
-        found.map_err(|error| Early::wrap(Stage::Resolving, error))
+        found.map_err(|error| Early::wrap(Stage::Resolving, at.as_deref().map(Arc::from), error))
     }
 }
 
@@ -154,6 +191,7 @@ impl OnThisThread {
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
             return Err(Error::HostNotFound);
         };
+        let authority = self.0.as_ref().map_or(authority, |proxy| &proxy.address);
         let name = DefaultResolver::host_and_port(scheme, authority).ok_or(Error::HostNotFound)?;
         let started = Instant::now();
         let addresses = name.to_socket_addrs().map_err(|_| Error::HostNotFound)?;
@@ -168,21 +206,26 @@ impl OnThisThread {
     }
 }
 
+impl fmt::Debug for OnThisThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnThisThread")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn nothing_is_left_to_defaults() {
-        let config = config(Duration::from_secs(1), Trust::ThisMachine);
+        let config = config(true);
         assert!(config.proxy().is_none());
         assert_eq!(config.max_redirects(), 0);
-        assert_eq!(config.timeouts().global, Some(Duration::from_secs(1)));
     }
 
     #[test]
     fn a_forked_child_has_connections_of_its_own() {
-        let connections = Connections::new(config(Duration::from_secs(1), Trust::ThisMachine));
+        let connections = Connections::new(Way::new(Trust::ThisMachine, None));
         let (own, child) = (connections.agent(), connections.agent_of(0));
         assert!(!std::ptr::eq(own, child));
         assert!(std::ptr::eq(own, connections.agent()));

@@ -2,15 +2,16 @@
 //! with it a token, so none of them is passed on.
 
 use super::connect::Early;
+use super::pin::NotPinned;
 use crate::{Error, Stage};
-use rustls::CertificateError;
+use rustls::{AlertDescription as Alert, CertificateError};
 use std::io;
 
 /// The error that a failed request stands for.
 pub(super) fn error(error: ureq::Error, host: &str) -> Error {
     match error {
         ureq::Error::Other(inner) => match inner.downcast::<Early>() {
-            Ok(early) => at(early.stage, &early.error, host),
+            Ok(early) => at(early.stage, &early.error, early.at.as_deref().unwrap_or(host)),
             Err(_) => at(Stage::Asking, &ureq::Error::ConnectionFailed, host),
         },
         other => at(Stage::Asking, &other, host),
@@ -24,15 +25,14 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
             return Error::garbled(format!("the body has over {limit} bytes"));
         }
         E::LargeResponseHeader(..) => return Error::garbled("the headers are too large"),
-        E::Protocol(_) => return Error::garbled("it is not HTTP/1.1"),
+        E::Protocol(_) | E::BodyStalled => return Error::garbled("it is not HTTP/1.1"),
         E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
             return Error::Internal { message: "a request could not be put together".into() };
         }
         E::Timeout(_) => "the time for the call is over".to_owned(),
         E::HostNotFound => "the name is not known here".to_owned(),
-        E::Rustls(error) => tls(error),
         E::Io(error) => from_io(error),
-        E::Tls(_) => "the host name cannot be in a certificate".to_owned(),
+        E::ConnectProxyFailed(reason) => reason.clone(),
         _ => "the connection failed".to_owned(),
     };
     Error::Unavailable { stage, message: format!("{host}: {message}") }
@@ -62,6 +62,15 @@ fn from_io(error: &io::Error) -> String {
 
 fn tls(error: &rustls::Error) -> String {
     match error {
+        rustls::Error::InvalidCertificate(CertificateError::Other(other)) => {
+            match other.0.downcast_ref::<NotPinned>() {
+                Some(NotPinned(own)) => format!(
+                    "its key is none that the setting pin has. If the service was given a new one \
+                     and its operator says that it is {own}, pin that"
+                ),
+                None => certificate(&CertificateError::Other(other.clone())).to_owned(),
+            }
+        }
         rustls::Error::InvalidCertificate(error) => certificate(error).to_owned(),
         rustls::Error::InvalidMessage(_) => {
             "it does not speak TLS: is this an http: port?".to_owned()
@@ -71,6 +80,11 @@ fn tls(error: &rustls::Error) -> String {
                                                common with this client"
                 .to_owned()
         }
+        rustls::Error::AlertReceived(
+            Alert::CertificateRequired | Alert::UnknownCA | Alert::BadCertificate,
+        ) => "it wants to see a certificate of this client, or another than the setting \
+              client_certificate has"
+            .to_owned(),
         rustls::Error::AlertReceived(alert) => format!("it refused the TLS connection ({alert:?})"),
         _ => "the TLS connection failed".to_owned(),
     }
@@ -81,7 +95,8 @@ fn certificate(error: &CertificateError) -> &'static str {
     match error {
         E::UnknownIssuer => {
             "its certificate is from nobody who is trusted here. If it is your own, name its \
-             authority, or the certificate itself, in the setting ca_file"
+             authority, or the certificate itself, in the setting ca_file, or its key in the \
+             setting pin"
         }
         E::Expired | E::ExpiredContext { .. } => {
             "its certificate has expired: renew it, or set this machine's clock right"
@@ -100,7 +115,7 @@ fn certificate(error: &CertificateError) -> &'static str {
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
             "its certificate is one for an authority (CA:TRUE), as `openssl req -x509` makes them, \
              and cannot be a server's. Make one with `-addext basicConstraints=CA:FALSE`, or let \
-             `seconder serve --self-signed` make one"
+             `seconder serve --self-signed` make one, or name its key in the setting pin"
         }
         _ => "its certificate is not acceptable",
     }

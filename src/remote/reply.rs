@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::time::Duration;
 use ureq::Body;
-use ureq::http::{HeaderMap, Response, Uri, header};
+use ureq::http::{HeaderMap, HeaderValue, Response, Uri, header};
 
 /// More bytes than any reply of the interface has.
 const LIMIT: u64 = 1024 * 1024;
@@ -20,7 +20,7 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
     }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
     let bytes = bytes.map_err(|error| explain::error(error, host))?;
-    let body = match format.read(&bytes) {
+    let body = match plain(&parts.headers).and_then(|()| format.read(&bytes)) {
         Ok(body) => body,
         // What stands before a service says these in its own words, and their meaning is plain.
         Err(_) if status == 429 || status >= 500 => Value::Object(Map::new()),
@@ -30,6 +30,15 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
         Err(other) => return Err(other),
     };
     Ok(Reply { retry_after: retry_after(&parts.headers), ..Reply::new(status, body) })
+}
+
+/// No encoding was asked for and none is undone, so a small body stays small.
+fn plain(headers: &HeaderMap) -> Result<()> {
+    let coded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
+    match headers.get_all(header::CONTENT_ENCODING).iter().any(coded) {
+        true => Err(Error::garbled("the body is compressed, which was not asked for")),
+        false => Ok(()),
+    }
 }
 
 /// Names the host that was pointed to, and nothing else of the address: it may repeat a token.

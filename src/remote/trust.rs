@@ -1,29 +1,88 @@
-//! Whose certificates are believed: those of `ca_file`, else the system's.
+//! Whose certificates are believed: those of `ca_file`, those with a pinned key, else the system's.
 
-use super::address::Address;
+use super::RemoteSettings;
+use super::pin::{Pin, Pinned};
 use crate::{Error, Result};
-use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
-use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
+use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// What a connection is believed by.
 pub(super) enum Trust {
-    /// TLS, with certificates that these vouch for.
-    Roots(RootCerts),
+    /// TLS, with certificates that this takes.
+    Tls(Box<ClientConfig>),
     /// No TLS: it does not leave this machine.
     ThisMachine,
 }
 
-/// What connections to an address are believed by.
-pub(super) fn roots(address: &Address, ca_file: Option<&Path>) -> Result<Trust> {
-    match (address.needs_tls(), ca_file) {
-        (false, _) => Ok(Trust::ThisMachine),
-        (true, Some(file)) => from_file(file).map(Trust::Roots),
-        (true, None) => system().map(Trust::Roots),
+impl Trust {
+    /// TLS as the settings want it.
+    pub(super) fn new(settings: &RemoteSettings) -> Result<Trust> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = verifier(settings, &provider)?;
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13, &TLS12])
+            .map_err(|_| Error::Internal { message: "no version of TLS is there".into() })?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        let config = match &settings.client_certificate {
+            None => config.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let (chain, private) = client_certificate(certificate, key)?;
+                config.with_client_auth_cert(chain, private).map_err(|_| {
+                    let why =
+                        "and its key do not belong together, or are of a kind that TLS has not";
+                    bad_client(certificate, why)
+                })?
+            }
+        };
+        Ok(Trust::Tls(Box::new(config)))
+    }
+
+    /// TLS with the system's authorities.
+    #[cfg(feature = "engine")]
+    pub(super) fn system() -> Result<Trust> {
+        Trust::new(&RemoteSettings::default())
     }
 }
 
-fn from_file(file: &Path) -> Result<RootCerts> {
+fn verifier(
+    settings: &RemoteSettings,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>> {
+    let pins = settings.pins.iter().map(|pin| pin.parse()).collect::<Result<Vec<Pin>>>()?;
+    match (&settings.ca_file, pins.is_empty()) {
+        (None, true) => system(provider),
+        (None, false) => Ok(Arc::new(Pinned::new(pins, None, Arc::clone(provider)))),
+        (Some(file), true) => by(&from_file(file)?, provider),
+        (Some(file), false) => {
+            let authorities = from_file(file)?;
+            let vouching = by(&authorities, provider)?;
+            let authorities = Some((vouching, authorities));
+            Ok(Arc::new(Pinned::new(pins, authorities, Arc::clone(provider))))
+        }
+    }
+}
+
+fn by(
+    authorities: &[CertificateDer<'static>],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(authorities.iter().cloned());
+    let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    let built = built.build().map_err(|_| Error::invalid("ca_file", "vouches for nobody"))?;
+    Ok(built)
+}
+
+fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bad = |what: String| Error::invalid("ca_file", format!("{} {what}", file.display()));
     let pem = std::fs::read(file).map_err(|error| bad(format!("cannot be read: {error}")))?;
     let certificates = certificates(&pem).ok_or_else(|| bad("is not well-formed PEM".into()))?;
@@ -32,31 +91,51 @@ fn from_file(file: &Path) -> Result<RootCerts> {
     }
     let mut store = RootCertStore::empty();
     for certificate in &certificates {
-        let read = store.add(certificate.der().to_vec().into());
+        let read = store.add(certificate.clone());
         read.map_err(|_| bad("has a certificate that cannot be read".into()))?;
     }
-    Ok(RootCerts::new_with_certs(&certificates))
+    Ok(certificates)
 }
 
-fn certificates(pem: &[u8]) -> Option<Vec<Certificate<'static>>> {
-    let items: std::result::Result<Vec<PemItem<'static>>, _> = parse_pem(pem).collect();
-    let certificate = |item| match item {
-        PemItem::Certificate(certificate) => Some(certificate),
-        _ => None,
+fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
+    CertificateDer::pem_slice_iter(pem).collect::<std::result::Result<_, _>>().ok()
+}
+
+fn client_certificate(
+    certificate: &Path,
+    key: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+    let read = |file: &Path| {
+        let bytes = std::fs::read(file).map(Zeroizing::new);
+        bytes.map_err(|error| bad_client(file, &format!("cannot be read: {error}")))
     };
-    Some(items.ok()?.into_iter().filter_map(certificate).collect())
+    let chain = certificates(&read(certificate)?).filter(|chain| !chain.is_empty());
+    let chain = chain.ok_or_else(|| bad_client(certificate, "holds no certificate in PEM"))?;
+    let private = PrivateKeyDer::from_pem_slice(&read(key)?);
+    let private = private.map_err(|_| {
+        bad_client(key, "holds no private key in PEM, or one that is locked with a password")
+    })?;
+    Ok((chain, private))
+}
+
+fn bad_client(file: &Path, what: &str) -> Error {
+    Error::invalid("client_certificate", format!("{} {what}", file.display()))
 }
 
 /// The operating system's own verifier.
 #[cfg(any(windows, target_vendor = "apple"))]
-pub(super) fn system() -> Result<RootCerts> {
-    Ok(RootCerts::PlatformVerifier)
+fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
+    let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
+    let verifier = verifier.map_err(|_| {
+        Error::invalid("ca_file", "is needed: this system does not check certificates")
+    })?;
+    Ok(Arc::new(verifier))
 }
 
 /// The system's bundle of certificates. The usual helpers for this let variables of the
 /// environment replace it, and an environment must not decide whom a login believes.
 #[cfg(not(any(windows, target_vendor = "apple")))]
-pub(super) fn system() -> Result<RootCerts> {
+fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
     const BUNDLES: [&str; 7] = [
         "/etc/ssl/certs/ca-certificates.crt",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
@@ -68,7 +147,7 @@ pub(super) fn system() -> Result<RootCerts> {
     ];
     let bundle = BUNDLES.iter().find_map(|bundle| certificates(&std::fs::read(bundle).ok()?));
     match bundle.filter(|certificates| !certificates.is_empty()) {
-        Some(certificates) => Ok(RootCerts::new_with_certs(&certificates)),
+        Some(certificates) => by(&certificates, provider),
         None => Err(Error::invalid(
             "ca_file",
             "is needed: this system has no bundle of certificates at a usual place. Install \

@@ -1,0 +1,252 @@
+//! Pinned keys: a service is known by its key, whoever signed its certificate.
+
+use crate::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error as TlsError, OtherError, RootCertStore,
+    SignatureScheme,
+};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use time::OffsetDateTime;
+
+const KIND: &str = "sha256/";
+
+/// The SHA-256 of a key, as the certificate's SubjectPublicKeyInfo has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pin([u8; 32]);
+
+impl FromStr for Pin {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Pin> {
+        let hash = text.strip_prefix(KIND).and_then(|hash| STANDARD.decode(hash).ok());
+        hash.and_then(|hash| hash.try_into().ok()).map(Pin).ok_or_else(|| {
+            Error::invalid("pin", "must be sha256/ and the 44 characters of a hash in Base64")
+        })
+    }
+}
+
+impl Pin {
+    fn of(certificate: &ParsedCertificate<'_>) -> Pin {
+        Pin(Sha256::digest(certificate.subject_public_key_info()).into())
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{KIND}{}", STANDARD.encode(self.0))
+    }
+}
+
+/// No key that was shown is pinned; this is the service's own.
+#[derive(Debug)]
+pub(super) struct NotPinned(pub(super) String);
+
+impl fmt::Display for NotPinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not pinned", self.0)
+    }
+}
+
+impl std::error::Error for NotPinned {}
+
+/// Believes certificates by their key, or by that of an authority which vouches for them.
+pub(super) struct Pinned {
+    pins: Vec<Pin>,
+    authorities: Option<(Arc<dyn ServerCertVerifier>, Vec<CertificateDer<'static>>)>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    /// With authorities, they must vouch for a certificate as well.
+    pub(super) fn new(
+        pins: Vec<Pin>,
+        authorities: Option<(Arc<dyn ServerCertVerifier>, Vec<CertificateDer<'static>>)>,
+        provider: Arc<CryptoProvider>,
+    ) -> Pinned {
+        Pinned { pins, authorities, provider }
+    }
+
+    fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+        let parsed = ParsedCertificate::try_from(certificate);
+        parsed.is_ok_and(|parsed| self.pins.contains(&Pin::of(&parsed)))
+    }
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> std::result::Result<ServerCertVerified, TlsError> {
+        let mut authorities: &[CertificateDer<'_>] = &[];
+        if let Some((vouching, certificates)) = &self.authorities {
+            let (own, others) = (end_entity, intermediates);
+            vouching.verify_server_cert(own, others, server_name, ocsp_response, now)?;
+            authorities = certificates;
+        }
+        let own = ParsedCertificate::try_from(end_entity)?;
+        if self.has(end_entity) {
+            // Nobody need have signed it, and it may call itself an authority.
+            is_valid_at(end_entity, now)?;
+        } else {
+            let pinned = intermediates.iter().chain(authorities).find(|one| self.has(one));
+            let pinned = pinned.ok_or_else(|| not_pinned(&own))?;
+            // To be sent along is not to vouch: it must have signed what leads to the service.
+            let mut roots = RootCertStore::empty();
+            roots.add(pinned.clone().into_owned())?;
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            let (own, others) = (&own, intermediates);
+            verify_server_cert_signed_by_trust_anchor(own, &roots, others, now, algorithms)?;
+        }
+        verify_server_name(&own, server_name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, TlsError> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, TlsError> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pinned")
+    }
+}
+
+fn not_pinned(own: &ParsedCertificate<'_>) -> TlsError {
+    let why = NotPinned(Pin::of(own).to_string());
+    TlsError::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(why))))
+}
+
+fn is_valid_at(
+    certificate: &CertificateDer<'_>,
+    now: UnixTime,
+) -> std::result::Result<(), TlsError> {
+    let now = i64::try_from(now.as_secs()).ok();
+    let now = now.and_then(|now| OffsetDateTime::from_unix_timestamp(now).ok());
+    let verdict = match now.map(written).zip(validity(certificate)) {
+        None => CertificateError::BadEncoding,
+        Some((now, (from, _))) if now < from => CertificateError::NotValidYet,
+        Some((now, (_, to))) if now > to => CertificateError::Expired,
+        Some(_) => return Ok(()),
+    };
+    Err(TlsError::InvalidCertificate(verdict))
+}
+
+/// A time as certificates have it, in fourteen digits, which compare as the times do.
+fn written(at: OffsetDateTime) -> String {
+    let (date, (hour, minute, second)) = (at.date(), at.to_hms());
+    let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+    format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
+}
+
+/// From when and until when a certificate is valid (RFC 5280, section 4.1).
+fn validity(certificate: &[u8]) -> Option<(String, String)> {
+    const SEQUENCE: u8 = 0x30;
+    const VERSION: u8 = 0xa0;
+    let (SEQUENCE, whole, _) = element(certificate)? else { return None };
+    let (SEQUENCE, signed, _) = element(whole)? else { return None };
+    let (VERSION, _, rest) = element(signed)? else { return None };
+    let (_serial_number, _, rest) = element(rest)?;
+    let (_algorithm, _, rest) = element(rest)?;
+    let (_issuer, _, rest) = element(rest)?;
+    let (SEQUENCE, times, _) = element(rest)? else { return None };
+    let (from_kind, from, rest) = element(times)?;
+    let (to_kind, to, _) = element(rest)?;
+    Some((time(from_kind, from)?, time(to_kind, to)?))
+}
+
+fn time(kind: u8, digits: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(digits).ok()?.strip_suffix('Z')?;
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    match (kind, text.len(), plain) {
+        // Two digits of the year: from 1950 to 2049.
+        (0x17, 12, true) if text < "5" => Some(format!("20{text}")),
+        (0x17, 12, true) => Some(format!("19{text}")),
+        (0x18, 14, true) => Some(text.to_owned()),
+        _ => None,
+    }
+}
+
+/// The first element of DER, by its kind and content, and what follows it.
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&kind, rest) = der.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(first), rest),
+        0x81..=0x83 => {
+            let (bytes, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
+            (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((kind, content, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_pins_as_they_are_written_elsewhere() {
+        let pin = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+        assert_eq!(pin.parse::<Pin>().unwrap().to_string(), pin);
+        for bad in ["", "sha256/", "sha1/2jmj7l5rSw0yVb/vlWAYkK/YBwk=", &pin[7..], &pin[..50]] {
+            let error = bad.parse::<Pin>().err().unwrap();
+            assert!(matches!(error, Error::Invalid { parameter, .. } if parameter == "pin"));
+        }
+    }
+
+    #[test]
+    fn times_compare_in_both_notations() {
+        let read = |kind, text: &str| time(kind, text.as_bytes());
+        assert_eq!(read(0x17, "491231235959Z").as_deref(), Some("20491231235959"));
+        assert_eq!(read(0x17, "500101000000Z").as_deref(), Some("19500101000000"));
+        assert_eq!(read(0x18, "20500101000000Z").as_deref(), Some("20500101000000"));
+        assert_eq!(read(0x17, "491231235959+0100"), None);
+        assert_eq!(read(0x18, "491231235959Z"), None);
+        let at = OffsetDateTime::from_unix_timestamp(1_000_000_000).unwrap();
+        assert_eq!(written(at), "20010909014640");
+    }
+
+    #[test]
+    fn what_is_no_certificate_has_no_time() {
+        for bad in [&[][..], &[0x30], &[0x30, 0x84, 0, 0, 0, 0], &[0x30, 2, 0x30, 1], &[0xff; 99]] {
+            assert_eq!(validity(bad), None);
+        }
+    }
+}

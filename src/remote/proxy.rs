@@ -1,0 +1,186 @@
+//! A proxy that connections go through (RFC 9110, section 9.3.6).
+
+use super::secure::adapter;
+use crate::model::Secret;
+use crate::wire::form;
+use crate::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use ureq::http::uri::Authority;
+use ureq::unversioned::transport::{ConnectionDetails, Connector, Transport};
+use zeroize::Zeroizing;
+
+/// More bytes than a proxy says before it steps aside.
+const LONGEST: usize = 16 * 1024;
+
+/// Where a proxy is and who is known to it.
+pub(super) struct Proxy {
+    /// `host:port`
+    pub(super) address: Authority,
+    credentials: Option<Zeroizing<String>>,
+}
+
+impl Proxy {
+    /// Reads `http://host:port` or `http://user:password@host:port`. What is wrong is told without
+    /// the URL, which may hold the password.
+    pub(super) fn parse(url: &Secret) -> Result<Proxy> {
+        let bad = || {
+            let like = "must look like http://host:port or http://user:password@host:port, with \
+                        %XX for what else is special in a URL";
+            Error::invalid("proxy", like)
+        };
+        let rest = url.expose().strip_prefix("http://").ok_or_else(bad)?;
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (user, address) = match rest.rsplit_once('@') {
+            Some((user, address)) => (Some(user), address),
+            None => (None, rest),
+        };
+        let parsed: Authority = address.parse().map_err(|_| bad())?;
+        let port = parsed.port_u16().filter(|port| *port > 0).ok_or_else(bad)?;
+        if parsed.host().is_empty() || address != format!("{}:{port}", parsed.host()) {
+            return Err(bad());
+        }
+        let credentials = user.map(|user| credentials(user).ok_or_else(bad)).transpose()?;
+        Ok(Proxy { address: parsed, credentials })
+    }
+
+    fn request(&self, target: &str) -> Zeroizing<String> {
+        let mut head = Zeroizing::new(String::with_capacity(LONGEST));
+        head.push_str(&format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n"));
+        if let Some(credentials) = &self.credentials {
+            head.push_str("Proxy-Authorization: Basic ");
+            head.push_str(credentials);
+            head.push_str("\r\n");
+        }
+        head.push_str("\r\n");
+        head
+    }
+}
+
+/// User and password as `Basic` wants them (RFC 7617); in a URL, `+` is no space.
+fn credentials(user: &str) -> Option<Zeroizing<String>> {
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let plain = |text: &str| {
+        let text = form::unescape(&Zeroizing::new(text.replace('+', "%2B"))).ok()?;
+        let text = Zeroizing::new(text);
+        (!text.chars().any(char::is_control) && text.len() <= 1024).then_some(text)
+    };
+    let (name, password) = (plain(name)?, plain(password)?);
+    let both = Zeroizing::new(format!("{}:{}", name.as_str(), password.as_str()));
+    (!name.contains(':')).then(|| Zeroizing::new(STANDARD.encode(both.as_bytes())))
+}
+
+/// Asks the proxy to connect to the service.
+pub(super) struct Tunnel(pub(super) Arc<Proxy>);
+
+impl<In: Transport> Connector<In> for Tunnel {
+    type Out = In;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<In>,
+    ) -> std::result::Result<Option<In>, ureq::Error> {
+        let transport = chained.ok_or(ureq::Error::ConnectionFailed)?;
+        let target = details.uri.authority().ok_or(ureq::Error::ConnectionFailed)?;
+        let target = match target.port_u16() {
+            Some(_) => target.to_string(),
+            None => format!("{target}:443"),
+        };
+        let mut stream = adapter(transport, details);
+        stream.write_all(self.0.request(&target).as_bytes())?;
+        match answer(&mut stream)? {
+            200..300 => Ok(Some(stream.into_inner())),
+            status => Err(ureq::Error::ConnectProxyFailed(refusal(status))),
+        }
+    }
+}
+
+/// The status of the proxy's answer, which is read to its last byte and no further: what follows
+/// is the service's.
+fn answer(stream: &mut impl Read) -> std::result::Result<u16, ureq::Error> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte)? == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        head.push(byte[0]);
+        if head.len() > LONGEST {
+            return Err(no_proxy());
+        }
+    }
+    let status = head.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(2..5));
+    let status = status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    status.ok_or_else(no_proxy)
+}
+
+fn no_proxy() -> ureq::Error {
+    ureq::Error::ConnectProxyFailed("it does not answer as an HTTP proxy does".into())
+}
+
+fn refusal(status: u16) -> String {
+    match status {
+        407 => "it asks for a user name and a password, or for others than the setting proxy has"
+            .into(),
+        403 => "it does not allow connections to the service (status 403)".into(),
+        502..=504 => format!("it cannot reach the service (status {status})"),
+        _ => format!("it did not connect to the service (status {status})"),
+    }
+}
+
+impl fmt::Debug for Tunnel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tunnel")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(url: &str) -> Result<(String, Option<String>)> {
+        let proxy = Proxy::parse(&Secret::new(url))?;
+        let request = proxy.request("2fa.example.com:443");
+        let credentials = request.split("Basic ").nth(1).and_then(|rest| rest.lines().next());
+        let plain = credentials.map(|coded| STANDARD.decode(coded).unwrap());
+        Ok((proxy.address.to_string(), plain.map(|bytes| String::from_utf8(bytes).unwrap())))
+    }
+
+    #[test]
+    fn takes_an_address_and_what_proves_who_asks() {
+        let known = |address: &str, who: &str| Ok((address.to_owned(), Some(who.to_owned())));
+        assert_eq!(parsed("http://127.0.0.1:3128"), Ok(("127.0.0.1:3128".into(), None)));
+        assert_eq!(parsed("http://[::1]:3128/"), Ok(("[::1]:3128".into(), None)));
+        assert_eq!(parsed("http://user:pass@proxy:80"), known("proxy:80", "user:pass"));
+        assert_eq!(parsed("http://user@proxy:80"), known("proxy:80", "user:"));
+        assert_eq!(parsed("http://u%3Aser:p@proxy:80").is_err(), true);
+        assert_eq!(parsed("http://user:p%40s+%25%2F:@proxy:80"), known("proxy:80", "user:p@s+%/:"));
+    }
+
+    #[test]
+    fn refuses_all_others_without_showing_them() {
+        for bad in [
+            "",
+            "hidden",
+            "proxy:3128",
+            "http://hidden",
+            "http://:3128",
+            "http://proxy:0",
+            "http://proxy:65536",
+            "http://proxy:3128/hidden",
+            "http://proxy:3128?hidden",
+            "http://user:hid/den@",
+            "http://user:hidden%@proxy:3128",
+            "http://user:hidden%0a@proxy:3128",
+            "https://user:hidden@proxy:3128",
+            "socks5://user:hidden@proxy:1080",
+        ] {
+            let error = parsed(bad).unwrap_err();
+            assert!(matches!(&error, Error::Invalid { parameter, .. } if parameter == "proxy"));
+            assert!(!error.to_string().contains("hid"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! TLS on a connection.
+
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use ureq::Error;
+use ureq::unversioned::transport::time::{Duration, Instant};
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, Transport,
+    TransportAdapter,
+};
+
+/// Makes connections that need it secure.
+pub(super) struct Secure(Option<Arc<ClientConfig>>);
+
+impl Secure {
+    /// Sessions are remembered apart from those of other processes: a lock that another thread of
+    /// the parent held at the fork is never released in the child.
+    pub(super) fn new(config: Option<&ClientConfig>) -> Secure {
+        Secure(config.cloned().map(|mut config| {
+            config.resumption = Resumption::in_memory_sessions(8);
+            Arc::new(config)
+        }))
+    }
+}
+
+impl<In: Transport> Connector<In> for Secure {
+    type Out = Either<In, Encrypted<In>>;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<In>,
+    ) -> Result<Option<Self::Out>, Error> {
+        let transport = chained.ok_or(Error::ConnectionFailed)?;
+        if !details.needs_tls() {
+            return Ok(Some(Either::A(transport)));
+        }
+        let config = self.0.as_ref().ok_or(Error::TlsRequired)?;
+        let host = details.uri.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = ServerName::try_from(host).map_err(|_| Error::HostNotFound)?;
+        let connection = ClientConnection::new(Arc::clone(config), name).map_err(broken)?;
+        let mut stream = StreamOwned::new(connection, adapter(transport, details));
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        let config = details.config;
+        let buffers = LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size());
+        Ok(Some(Either::B(Encrypted { buffers, stream })))
+    }
+}
+
+/// A connection to read from and to write to while it is being made, with what is left of its time.
+pub(super) fn adapter<T: Transport>(
+    transport: T,
+    details: &ConnectionDetails<'_>,
+) -> TransportAdapter<T> {
+    let mut timeout = details.timeout;
+    if let (Instant::Exact(from), Instant::Exact(now), Duration::Exact(after)) =
+        (details.now, (details.current_time)(), timeout.after)
+    {
+        timeout.after = Duration::Exact(after.saturating_sub(now.saturating_duration_since(from)));
+    }
+    let mut adapter = TransportAdapter::new(transport, Arc::clone(&details.current_time));
+    adapter.set_timeout(timeout);
+    adapter
+}
+
+fn broken(error: rustls::Error) -> Error {
+    Error::Io(io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+pub(super) struct Encrypted<T: Transport> {
+    buffers: LazyBuffers,
+    stream: StreamOwned<ClientConnection, TransportAdapter<T>>,
+}
+
+impl<T: Transport> Transport for Encrypted<T> {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
+        self.stream.sock.set_timeout(timeout);
+        let output = self.buffers.output().get(..amount).unwrap_or_default();
+        self.stream.write_all(output)?;
+        self.stream.flush()?;
+        Ok(())
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
+        self.stream.sock.set_timeout(timeout);
+        let read = self.stream.read(self.buffers.input_append_buf());
+        let amount = read.map_err(|error| match error.kind() {
+            // Whoever stands between can end a connection, but not say that TLS has ended. What
+            // comes without a length would otherwise be taken for whole.
+            io::ErrorKind::UnexpectedEof => io::Error::from(io::ErrorKind::BrokenPipe),
+            _ => error,
+        })?;
+        self.buffers.input_appended(amount);
+        Ok(amount > 0)
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.stream.sock.get_mut().is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Transport> fmt::Debug for Encrypted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Encrypted")
+    }
+}
+
+impl fmt::Debug for Secure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secure")
+    }
+}

@@ -1,0 +1,278 @@
+//! A call ends by its deadline whatever the service does, and is repeated only where that is safe.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+
+use seconder::calls::RequestSms;
+use seconder::remote::Repeats;
+use seconder::{Answer, Error, Result, Service, Settings, Stage, Verdict};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use stub::{KEY, Peer, RIGHT, Stub, TOKEN, response};
+
+const DEADLINE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_millis(100);
+const DETAILS: &str = r#"{"success":true,"app":{"name":"Bank"}}"#;
+
+fn open(url: &str) -> Service {
+    Settings::new(url).allow_loopback_http(true).api_key(KEY).timeout(DEADLINE).open().unwrap()
+}
+
+fn verify(service: &Service) -> Result<Verdict> {
+    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+}
+
+/// The error of a verification that must end in time. A machine that is busy with other things may
+/// be late once or twice, so there are three tries.
+fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
+    let stub = Stub::start(behave);
+    let service = open(&stub.url());
+    let mut took = Vec::new();
+    for tries in 1..=3 {
+        let started = Instant::now();
+        let error = verify(&service).unwrap_err();
+        took.push(started.elapsed());
+        assert!(stub.asked().len() <= tries && stub.connections() <= tries, "a verification twice");
+        if took.last() < Some(&(DEADLINE + LATE)) {
+            return error;
+        }
+    }
+    panic!("the calls took {took:?}");
+}
+
+fn is_late(error: &Error) {
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    assert!(error.to_string().contains("the time for the call is over"), "{error}");
+    assert!(!error.retry_safe());
+}
+
+fn closed(error: &Error) {
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    assert!(error.to_string().contains("it closed the connection"), "{error}");
+    assert!(!error.retry_safe());
+}
+
+#[test]
+fn silence() {
+    is_late(&ends(|mut peer| peer.hush()));
+}
+
+#[test]
+fn silence_after_the_head() {
+    is_late(&ends(|mut peer| {
+        peer.request();
+        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n");
+        peer.hush();
+    }));
+}
+
+#[test]
+fn drips() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\n";
+    for (head, drip) in [
+        (String::new(), "H"),
+        (HEAD.to_owned(), "X: x\r\n"),
+        (format!("{HEAD}X: "), "x"),
+        (format!("{HEAD}Content-Length: 100000\r\n\r\n"), " "),
+        (format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n"), "1\r\n \r\n"),
+        (format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n"), "0"),
+        (format!("{HEAD}Connection: close\r\n\r\n"), " "),
+    ] {
+        let error = ends(move |mut peer| {
+            peer.request();
+            peer.send(head.as_bytes());
+            peer.drip(drip.as_bytes(), Duration::from_millis(50));
+        });
+        // What drips in can be seen to be nonsense before the time is over.
+        assert!(
+            matches!(error, Error::Garbled { .. }) || {
+                is_late(&error);
+                true
+            },
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn answers_that_are_not_yet_the_answer() {
+    for (early, pause) in [
+        ("HTTP/1.1 103 Early Hints\r\n\r\n", Duration::from_millis(1)),
+        ("HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n", Duration::from_millis(50)),
+        ("HTTP/1.1 102 Processing\r\n\r\n", Duration::ZERO),
+        ("HTTP/1.1 100 Continue\r\n\r\n", Duration::ZERO),
+    ] {
+        let error = ends(move |mut peer| {
+            peer.request();
+            peer.drip(early.as_bytes(), pause);
+        });
+        assert!(
+            matches!(error, Error::Garbled { .. }) || {
+                is_late(&error);
+                true
+            },
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn connections_that_break_off() {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}");
+    closed(&ends(move |mut peer| {
+        peer.request();
+        peer.send(head.as_bytes());
+    }));
+    let chunk = format!("{:x}\r\n{RIGHT}\r\n", RIGHT.len());
+    let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
+    closed(&ends(move |mut peer| {
+        peer.request();
+        peer.send(head.as_bytes());
+    }));
+    closed(&ends(|mut peer| {
+        peer.request();
+        peer.send(b"HTTP/1.1 200 OK\r\nContent-Le");
+    }));
+    closed(&ends(|mut peer| drop(peer.request())));
+    closed(&ends(drop));
+    // What is closed with a request unread is reset.
+    closed(&ends(|_| std::thread::sleep(Duration::from_millis(50))));
+}
+
+#[test]
+fn the_time_for_one_call() {
+    let stub = Stub::start(|mut peer| {
+        while peer.request().is_some() {
+            std::thread::sleep(Duration::from_millis(300));
+            peer.send(&response(200, "", DETAILS));
+        }
+    });
+    let service = open(&stub.url());
+    service.app_details().unwrap();
+    let quick = service.with_timeout(Duration::from_millis(100));
+    is_late(&quick.app_details().unwrap_err());
+    service.app_details().unwrap();
+    for wrong in [Duration::ZERO, Duration::from_secs(3601)] {
+        let error = service.with_timeout(wrong).app_details().unwrap_err();
+        assert!(matches!(error, Error::Invalid { parameter, .. } if parameter == "timeout"));
+    }
+    assert_eq!(stub.asked().len(), 3);
+}
+
+#[test]
+fn a_question_is_repeated_when_its_wait_fits() {
+    for (status, after, times) in [
+        (429, "Retry-After: 0\r\n", 2),
+        (503, "Retry-After: 0\r\n", 2),
+        (
+            429,
+            "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+            2,
+        ),
+        (429, "Retry-After: 1\r\n", 1),
+        (
+            503,
+            "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:49:38 GMT\r\n",
+            1,
+        ),
+        (429, "", 1),
+        (500, "Retry-After: 0\r\n", 1),
+        (502, "Retry-After: 0\r\n", 1),
+        (403, "Retry-After: 0\r\n", 1),
+    ] {
+        let stub = Stub::start(move |mut peer| {
+            peer.request();
+            peer.send(&response(status, after, "busy"));
+            peer.request();
+            peer.send(&response(200, "", DETAILS));
+        });
+        let answer = open(&stub.url()).app_details();
+        assert_eq!((answer.is_ok(), stub.asked().len()), (times == 2, times), "{status} {after}");
+    }
+}
+
+#[test]
+fn the_wait_is_as_long_as_the_service_says() {
+    let told = AtomicBool::new(false);
+    let stub = Stub::start(move |mut peer| {
+        while peer.request().is_some() {
+            peer.send(&match told.swap(true, Ordering::SeqCst) {
+                false => response(429, "Retry-After: 1\r\n", ""),
+                true => response(200, "", DETAILS),
+            });
+        }
+    });
+    let service = open(&stub.url()).with_timeout(Duration::from_secs(3));
+    let started = Instant::now();
+    service.app_details().unwrap();
+    let took = started.elapsed();
+    assert!((Duration::from_secs(1)..Duration::from_secs(2)).contains(&took), "{took:?}");
+}
+
+#[test]
+fn an_endless_wait_ends() {
+    let stub = Stub::answering(response(429, "Retry-After: 0\r\n", "busy"));
+    let service = open(&stub.url());
+    let started = Instant::now();
+    let error = service.app_details().unwrap_err();
+    assert!(started.elapsed() < DEADLINE + LATE, "{:?}", started.elapsed());
+    assert!(matches!(error, Error::Limited { .. }) && error.retry_safe(), "{error}");
+    // 100 ms and 200 ms are waited, and 400 ms no more.
+    assert_eq!(stub.asked().len(), 3);
+}
+
+#[test]
+fn what_changes_something_is_not_repeated_unless_asked() {
+    let limited = response(503, "Retry-After: 0\r\n", "busy");
+    let count = |repeats: Option<Repeats>, call: &dyn Fn(&Service) -> Option<Error>| {
+        let stub = Stub::answering(limited.clone());
+        let service = open(&stub.url());
+        let service = repeats.map_or(service.clone(), |repeats| service.with_repeats(repeats));
+        assert!(matches!(call(&service), Some(Error::Limited { .. })));
+        stub.asked().len()
+    };
+    let user = 1.try_into().unwrap();
+    let uuid = "0a1b2c3d-0000-4000-8000-0123456789ab".parse().unwrap();
+    type Calls<'a> = Vec<(usize, Box<dyn Fn(&Service) -> Option<Error> + Send + 'a>)>;
+    let calls: Calls<'_> = vec![
+        (1, Box::new(|s| verify(s).err())),
+        (1, Box::new(|s| s.request_sms(user).err())),
+        (1, Box::new(|s| s.request_call(user).err())),
+        (1, Box::new(|s| s.create_approval(user, "Log in?").err())),
+        (1, Box::new(|s| s.create_user("ada@example.com", "5550100123", "1").err())),
+        (1, Box::new(|s| s.delete_user(user).err())),
+        (
+            1,
+            Box::new(|s| {
+                s.check_phone_verification("5550100123", "1", &"1234".parse().unwrap()).err()
+            }),
+        ),
+        (3, Box::new(|s| s.app_details().err())),
+        (3, Box::new(|s| s.app_stats().err())),
+        (3, Box::new(|s| s.user_status(user).err())),
+        (3, Box::new(|s| s.phone_info("5550100123", "1").err())),
+        (3, Box::new(|s| s.check_approval(&uuid).err())),
+    ];
+    std::thread::scope(|scope| {
+        for (times, call) in calls {
+            scope.spawn({
+                let count = &count;
+                move || assert_eq!(count(None, &*call), times)
+            });
+        }
+    });
+    let sms = |s: &Service| s.answer(&RequestSms::new(user)).err();
+    assert_eq!(count(Some(Repeats::All), &sms), 3);
+    assert_eq!(count(Some(Repeats::None), &|s| s.app_details().err()), 1);
+}
+
+#[test]
+fn the_next_address_is_tried_when_nobody_listens_at_the_first() {
+    // `localhost` is ::1 and 127.0.0.1 in this order on most machines; with one alone, this holds too.
+    let stub = Stub::answering(response(200, "", DETAILS));
+    let service = open(&format!("http://localhost:{}", stub.addr.port()));
+    service.app_details().unwrap();
+    assert_eq!((stub.connections(), stub.asked().len()), (1, 1));
+}

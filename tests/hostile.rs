@@ -1,0 +1,197 @@
+//! Answers that no service of the interface gives. None of them lets anybody in.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+
+use seconder::{Error, Result, Service, Settings, Verdict};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use stub::{KEY, RIGHT, Stub, TOKEN, response};
+
+const DEADLINE: Duration = Duration::from_secs(2);
+/// What an answer may make this process grow by, in kilobytes: the client reads 1 MiB at most.
+const GROWTH: u64 = 6 * 1024;
+
+fn open(url: &str) -> Service {
+    Settings::new(url).allow_loopback_http(true).api_key(KEY).timeout(DEADLINE).open().unwrap()
+}
+
+fn verify(url: &str) -> Result<Verdict> {
+    open(url).verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+}
+
+/// What is wrong, the answer, and what the error says of it.
+type Case = (&'static str, Vec<u8>, &'static str);
+
+fn body(name: &'static str, body: &str, says: &'static str) -> Case {
+    (name, response(200, "Content-Type: application/json\r\n", body), says)
+}
+
+fn headers(name: &'static str, headers: &str, says: &'static str) -> Case {
+    (name, response(200, headers, RIGHT), says)
+}
+
+fn raw(name: &'static str, answer: impl AsRef<[u8]>, says: &'static str) -> Case {
+    (name, answer.as_ref().to_vec(), says)
+}
+
+/// A gzip stream of 10 kB that is 10 MB when it is undone, each bit of a zero "258 bytes more".
+fn bomb() -> Vec<u8> {
+    let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+    bytes.extend([0xed, 0xc1, 1, 1, 0, 0, 0, 0x80, 0x90, 0xfe, 0xaf, 0xee, 8, 10]);
+    bytes.extend(vec![0; 10_000]);
+    bytes
+}
+
+fn bodies() -> Vec<Case> {
+    let nested = format!(r#"{{"answer":{RIGHT}}}"#);
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let utf16: Vec<u8> = RIGHT.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let latin =
+        RIGHT.replace("valid.", "valid\u{fe}.").chars().map(|c| c as u8).collect::<Vec<_>>();
+    vec![
+        body("empty", "", "not JSON"),
+        body("null", "null", "not an object"),
+        body("true", "true", "not an object"),
+        body("a text", r#""is valid""#, "not an object"),
+        body("a number", "1e999", "JSON"),
+        body("an array", &format!("[{RIGHT}]"), "not an object"),
+        body("an array of words", r#"["is valid"]"#, "not an object"),
+        body("no fields", "{}", "token"),
+        body("nested", &nested, "token"),
+        body("truncated", &RIGHT[..RIGHT.len() - 1], "not JSON"),
+        body("twice", &format!("{RIGHT}{RIGHT}"), "not JSON"),
+        body("a field twice", &RIGHT.replace('{', r#"{"token":"is invalid","#), ""),
+        body("deep", &deep, "not JSON"),
+        body("HTML", "<html><body>\"token\":\"is valid\"</body></html>", "not JSON"),
+        body("HTML that begins well", &format!("{RIGHT}<html>"), "not JSON"),
+        body("JavaScript", &format!("answer({RIGHT})"), "not JSON"),
+        body("a prefix", r#"{"token":"is","success":"true"}"#, "token"),
+        body("capitals", r#"{"token":"IS VALID","success":"true"}"#, "token"),
+        body("a line feed", r#"{"token":"is valid\n","success":"true"}"#, "token"),
+        body("a NUL", r#"{"token":"is valid\u0000","success":"true"}"#, "token"),
+        body("a list", r#"{"token":["is valid"],"success":"true"}"#, "token"),
+        body("success says no", r#"{"token":"is valid","success":"false"}"#, "token"),
+        body("success is false", r#"{"token":"is valid","success":false}"#, "token"),
+        body("success is 1", r#"{"token":"is valid","success":1}"#, "token"),
+        body("success is True", r#"{"token":"is valid","success":"True"}"#, "token"),
+        body("success is null", r#"{"token":"is valid","success":null}"#, "token"),
+        body("no token", r#"{"success":true}"#, "token"),
+        ("UTF-16", response(200, "", utf16), "not JSON"),
+        ("Latin-1", response(200, "", latin), "not JSON"),
+        ("a byte order mark", response(200, "", format!("\u{feff}{RIGHT}")), "not JSON"),
+        ("10 MB", response(200, "", format!("{RIGHT}{}", " ".repeat(10_000_000))), "1048576 bytes"),
+        ("a bomb", response(200, "Content-Encoding: gzip\r\n", bomb()), "compressed"),
+        ("a bomb unsaid", response(200, "", bomb()), "not JSON"),
+    ]
+}
+
+fn heads() -> Vec<Case> {
+    let many = "X: x\r\n".repeat(5_000);
+    let long = format!("X: {}\r\n", "x".repeat(1_000_000));
+    vec![
+        headers("many headers", &many, ""),
+        headers("a long header", &long, "headers"),
+        headers("gzip that is none", "Content-Encoding: gzip\r\n", "compressed"),
+        headers("brotli that is none", "Content-Encoding: br\r\n", "compressed"),
+        headers("two encodings", "Content-Encoding: identity, gzip\r\n", "compressed"),
+        headers("a second length", "Content-Length: 1\r\n", "HTTP"),
+        headers("a length and chunks", "Transfer-Encoding: chunked\r\n", "HTTP"),
+        headers("a header that is none", "no colon\r\n", "HTTP"),
+        raw("a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}", "HTTP"),
+        raw("a length in words", "HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n{}", "HTTP"),
+        raw("a chunk too large", chunked("ffffffffffffffffff\r\n"), "HTTP"),
+        raw("a chunk in words", chunked("ten\r\n"), "HTTP"),
+        raw(
+            "chunks of 10 MB",
+            chunked(&format!("989680\r\n{}", " ".repeat(10_000_000))),
+            "1048576",
+        ),
+        raw("a made-up status", "HTTP/1.1 999 OK\r\nContent-Length: 2\r\n\r\n{}", ""),
+        raw("no status", "HTTP/1.1 OK\r\n\r\n", "HTTP"),
+        raw("HTTP/2", "HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP"),
+        raw("HTTP/0.9", RIGHT, "HTTP"),
+        raw("another protocol", "220 mail.example.com ESMTP\r\n", "HTTP"),
+        raw("noise", [0xff; 4096], "HTTP"),
+        raw("nothing", "", "closed the connection"),
+    ]
+}
+
+fn statuses() -> Vec<Case> {
+    let says = |status: u16| match status {
+        300..400 => "redirects",
+        _ => "",
+    };
+    let codes = [201, 202, 204, 206, 226, 300, 301, 302, 303, 304, 307, 308, 400, 402, 403, 404];
+    let more = [405, 407, 409, 410, 418, 422, 429, 451, 500, 501, 502, 503, 504, 511, 599];
+    let codes = codes.into_iter().chain(more);
+    codes.map(|status| ("status", response(status, "", RIGHT), says(status))).collect()
+}
+
+fn chunked(rest: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{rest}")
+}
+
+/// Forgets how much memory this process has had at most.
+fn reset() -> u64 {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    peak()
+}
+
+/// The most memory that this process has had since then, in kilobytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or_default()
+}
+
+/// Memory is the whole process's, so one test at a time looks at it.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn no_answer_but_the_right_one_lets_anybody_in() {
+    let _alone = ALONE.lock();
+    let good = Stub::answering(response(200, "", RIGHT));
+    assert_eq!(verify(&good.url()).unwrap(), Verdict::Right);
+    for (name, answer, says) in [bodies(), heads(), statuses()].concat() {
+        let stub = Stub::start(move |mut peer| {
+            peer.request();
+            peer.send(&answer);
+        });
+        let (before, started) = (reset(), Instant::now());
+        let error = verify(&stub.url()).expect_err(name);
+        let (took, grew) = (started.elapsed(), peak() - before);
+        let text = format!("{error} {error:?}");
+        assert!(text.contains(says), "{name}: {text}");
+        assert!(!text.contains(KEY) && !text.contains(TOKEN), "{name}: {text}");
+        assert!(!matches!(error, Error::Internal { .. } | Error::Invalid { .. }), "{name}: {text}");
+        assert!(took < DEADLINE && grew < GROWTH, "{name}: {took:?}, {grew} kB");
+        assert_eq!(stub.asked().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn what_never_ends_is_left() {
+    let _alone = ALONE.lock();
+    for (head, piece) in [
+        ("HTTP/1.1 200 OK\r\n", "X: x\r\n"),
+        ("HTTP/1.1 200 OK\r\nX: ", "xxxxxxxx"),
+        ("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "        "),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "        "),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "8\r\n        \r\n"),
+        ("", "HTTP/1.1 103 Early Hints\r\nX: x\r\n\r\n"),
+    ] {
+        let stub = Stub::start(move |mut peer| {
+            peer.request();
+            peer.send(head.as_bytes());
+            peer.drip(piece.repeat(1000).as_bytes(), Duration::ZERO);
+        });
+        let (before, started) = (reset(), Instant::now());
+        let error = verify(&stub.url()).unwrap_err();
+        let (took, grew) = (started.elapsed(), peak() - before);
+        assert!(matches!(error, Error::Garbled { .. } | Error::Unavailable { .. }), "{error}");
+        assert!(took < DEADLINE + Duration::from_millis(100), "{head}{piece}: {took:?}");
+        assert!(grew < GROWTH, "{head}{piece}: {grew} kB");
+    }
+}

@@ -1,0 +1,144 @@
+//! Connections through a proxy that the settings name.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+#[path = "stub/tls.rs"]
+mod tls;
+
+use seconder::{Error, Result, Service, Settings, Stage, Verdict};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use stub::{KEY, Peer, RIGHT, Stub, TOKEN, response};
+use tls::{Identity, params};
+
+const PASSWORD: &str = "hidden-pass";
+
+fn service(identity: &Identity) -> Stub {
+    tls::start(identity.config(), |mut peer| {
+        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+    })
+}
+
+/// Connects whoever asks to where the service is, whatever name it is asked for.
+fn proxy(service: &Stub) -> Stub {
+    let to = service.addr;
+    Stub::start(move |mut peer: Peer<TcpStream>| {
+        if peer.request().is_none() {
+            return;
+        }
+        let service = TcpStream::connect(to).unwrap();
+        peer.send(b"HTTP/1.1 200 Connection established\r\nVia: 1.1 stub\r\n\r\n");
+        let (mut from, mut back) = (service.try_clone().unwrap(), peer.stream.try_clone().unwrap());
+        stub::spawn(move || drop(std::io::copy(&mut from, &mut back)));
+        let _ = std::io::copy(&mut peer.stream, &mut &service);
+        let _ = service.shutdown(Shutdown::Both);
+    })
+}
+
+fn settings(url: &str, proxy: &str) -> Settings {
+    let settings = Settings::new(url).api_key(KEY).proxy(proxy);
+    settings.timeout(Duration::from_millis(500))
+}
+
+fn verify(service: &Service) -> Result<Verdict> {
+    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+}
+
+#[test]
+fn the_proxy_is_asked_to_connect_and_sees_nothing_else() {
+    let identity = Identity::self_signed(params());
+    let served = service(&identity);
+    let between = proxy(&served);
+    let url = format!("https://{}", served.addr);
+    let through = format!("http://us%65r:{PASSWORD}@{}", between.addr);
+    let service = settings(&url, &through).pin(identity.pin()).open().unwrap();
+    for _ in 0..3 {
+        assert_eq!(verify(&service).unwrap(), Verdict::Right);
+    }
+    assert_eq!((between.connections(), served.connections(), served.asked().len()), (1, 1, 3));
+    let asked = between.asked();
+    let head: Vec<&str> = asked[0].lines().collect();
+    assert_eq!(head[0], format!("CONNECT {} HTTP/1.1", served.addr));
+    assert_eq!(head[1], format!("Host: {}", served.addr));
+    assert_eq!(head[2], "Proxy-Authorization: Basic dXNlcjpoaWRkZW4tcGFzcw==");
+    assert_eq!((asked.len(), head.len()), (1, 4));
+    assert!(served.asked().iter().all(|asked| !asked.to_lowercase().contains("proxy")));
+}
+
+#[test]
+fn the_proxy_looks_names_up_and_the_certificate_must_have_them() {
+    let identity =
+        Identity::self_signed(rcgen::CertificateParams::new(["2fa.invalid".to_owned()]).unwrap());
+    let served = service(&identity);
+    let between = proxy(&served);
+    let through = format!("http://{}", between.addr);
+    let open = |url| settings(url, &through).pin(identity.pin()).open().unwrap();
+    assert_eq!(verify(&open("https://2fa.invalid")).unwrap(), Verdict::Right);
+    assert!(between.asked()[0].starts_with("CONNECT 2fa.invalid:443 HTTP/1.1\r\n"));
+    let error = verify(&open("https://other.invalid:8443/base")).unwrap_err();
+    assert!(error.to_string().contains("other.invalid:8443: its certificate is for another host"));
+    assert!(between.asked()[1].starts_with("CONNECT other.invalid:8443 HTTP/1.1\r\n"));
+}
+
+/// The error of a call through a proxy that answers so, which shows no secret.
+fn refused(answer: &'static [u8]) -> Error {
+    let between = Stub::start(move |mut peer| {
+        peer.request();
+        peer.send(answer);
+        peer.hush();
+    });
+    let through = format!("http://user:{PASSWORD}@{}", between.addr);
+    let settings = settings("https://127.0.0.1:9", &through);
+    assert!(!format!("{settings:?}").contains(PASSWORD));
+    let service = settings.pin(Identity::self_signed(params()).pin()).open().unwrap();
+    let started = Instant::now();
+    let error = verify(&service).unwrap_err();
+    assert!(started.elapsed() < Duration::from_millis(700), "{:?}", started.elapsed());
+    let text = format!("{error} {error:?} {service:?}");
+    for secret in [PASSWORD, "aGlkZGVu", KEY, TOKEN] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(error.retry_safe() && text.contains(&format!("the proxy {}", between.addr)), "{text}");
+    assert_eq!(between.asked().len(), 1);
+    error
+}
+
+#[test]
+fn what_is_wrong_with_a_proxy_is_told() {
+    let told = |answer, with: &str| {
+        let error = refused(answer).to_string();
+        assert!(error.contains(with), "{error}");
+    };
+    told(b"HTTP/1.1 407 X\r\nProxy-Authenticate: Basic\r\n\r\n", "a user name and a password");
+    told(b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n", "does not allow");
+    told(b"HTTP/1.0 503 X\r\n\r\n", "cannot reach the service");
+    told(b"HTTP/1.1 301 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "status 301");
+    told(b"HTTP/1.1 100 Continue\r\n\r\n", "status 100");
+    told(b"SSH-2.0-x\r\n\r\n", "not answer as an HTTP proxy");
+    told(&[b'x'; 20_000], "not answer as an HTTP proxy");
+    told(b"HTTP/1.1 200 X\r\n", "the time for the call is over");
+}
+
+#[test]
+fn a_proxy_that_is_not_there_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    drop(listener);
+    let pin = Identity::self_signed(params()).pin();
+    let told = |proxy: String| {
+        let service = settings("https://127.0.0.1:9", &proxy).pin(&*pin).open().unwrap();
+        verify(&service).unwrap_err().to_string()
+    };
+    assert!(told(format!("http://{addr}")).contains(&format!("the proxy {addr}: nobody listens")));
+    let unknown = told("http://proxy.invalid:3128".into());
+    assert!(unknown.contains("the proxy proxy.invalid:3128: the name is not known"), "{unknown}");
+}
+
+#[test]
+fn a_proxy_is_for_what_is_encrypted() {
+    let settings = settings("http://127.0.0.1:9", "http://127.0.0.1:3128");
+    let error = settings.allow_loopback_http(true).open().unwrap_err();
+    assert!(matches!(error, Error::Invalid { parameter, .. } if parameter == "proxy"));
+}

@@ -1,0 +1,262 @@
+//! Whom the client believes over TLS, by which key, and that its deadline holds there too.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+#[path = "stub/tls.rs"]
+mod tls;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
+use seconder::{Error, Result, Settings, Stage, Verdict};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use stub::{KEY, Peer, RIGHT, Stub, TOKEN, response};
+use tls::{Encrypted, Identity, authority, params, pin};
+
+const DEADLINE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_millis(100);
+
+fn settings(stub: &Stub) -> Settings {
+    let url = format!("https://{}", stub.addr);
+    Settings::new(&url).api_key(KEY).timeout(Duration::from_secs(5))
+}
+
+fn verify(settings: Settings) -> Result<Verdict> {
+    settings.open()?.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+}
+
+fn answer(mut peer: Peer<Encrypted>) {
+    while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+}
+
+fn is_right(settings: Settings) {
+    assert_eq!(verify(settings).unwrap(), Verdict::Right);
+}
+
+fn is_refused(settings: Settings, with: &str) {
+    let error = verify(settings).unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Securing, .. }), "{error}");
+    assert!(error.retry_safe() && error.to_string().contains(with), "{error}");
+}
+
+#[test]
+fn a_pinned_key_is_believed_whoever_signed_it() {
+    let ours = Identity::self_signed(params());
+    let stub = tls::start(ours.config(), answer);
+    let other = Identity::self_signed(params());
+    is_right(settings(&stub).pin(ours.pin()));
+    is_right(settings(&stub).pin(other.pin()).pin(ours.pin()));
+    let told = format!("its operator says that it is {}", ours.pin());
+    is_refused(settings(&stub).pin(other.pin()), &told);
+    // Without a pin it is from nobody.
+    is_refused(settings(&stub), "setting ca_file");
+}
+
+#[test]
+fn a_pin_does_not_excuse_the_rest_of_a_certificate() {
+    let refused = |params: CertificateParams, with: &str| {
+        let identity = Identity::self_signed(params);
+        let stub = tls::start(identity.config(), answer);
+        is_refused(settings(&stub).pin(identity.pin()), with);
+    };
+    let (mut expired, mut early, mut elsewhere) = (params(), params(), params());
+    (expired.not_before, expired.not_after) =
+        (date_time_ymd(1999, 1, 1), date_time_ymd(2001, 1, 1));
+    refused(expired, "has expired");
+    early.not_before = date_time_ymd(4000, 1, 1);
+    refused(early, "not valid yet");
+    elsewhere.subject_alt_names.clear();
+    refused(elsewhere, "for another host");
+    refused(CertificateParams::new(["2fa.example.com".to_owned()]).unwrap(), "for another host");
+}
+
+#[test]
+fn an_authority_as_a_server_needs_a_pin() {
+    let mut params = params();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let identity = Identity::self_signed(params);
+    let stub = tls::start(identity.config(), answer);
+    is_refused(settings(&stub).ca_file(identity.files().0), "seconder serve --self-signed");
+    is_refused(settings(&stub).ca_file(identity.files().0), "setting pin");
+    is_right(settings(&stub).pin(identity.pin()));
+}
+
+#[test]
+fn a_pinned_authority_must_have_signed() {
+    let (ours, other) = (authority("ours"), authority("other"));
+    let identity = Identity::signed(params(), &ours);
+    let stub = tls::start(identity.config(), answer);
+    is_right(settings(&stub).pin(pin(ours.key())));
+    is_right(settings(&stub).pin(identity.pin()));
+    is_refused(settings(&stub).pin(pin(other.key())), "setting pin");
+    // An authority that is sent along and signed nothing.
+    let mut posing = Identity::signed(params(), &other);
+    posing.chain[1] = ours.der().clone();
+    let stub = tls::start(posing.config(), answer);
+    is_refused(settings(&stub).pin(pin(ours.key())), "trusted");
+    let mut expired = params();
+    expired.not_before = date_time_ymd(1999, 1, 1);
+    expired.not_after = date_time_ymd(2001, 1, 1);
+    let stub = tls::start(Identity::signed(expired, &ours).config(), answer);
+    is_refused(settings(&stub).pin(pin(ours.key())), "has expired");
+}
+
+#[test]
+fn with_a_file_both_must_hold() {
+    let (ours, other) = (authority("ours"), authority("other"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, authority: &tls::Authority| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, authority.pem()).unwrap();
+        path
+    };
+    let (ours_file, other_file) = (file("ours", &ours), file("other", &other));
+    let mut identity = Identity::signed(params(), &ours);
+    identity.chain.truncate(1);
+    let stub = tls::start(identity.config(), answer);
+    is_right(settings(&stub).ca_file(&ours_file));
+    is_right(settings(&stub).ca_file(&ours_file).pin(identity.pin()));
+    // The file has the authority that is not sent along.
+    is_right(settings(&stub).ca_file(&ours_file).pin(pin(ours.key())));
+    is_refused(settings(&stub).ca_file(&ours_file).pin(pin(other.key())), "setting pin");
+    is_refused(settings(&stub).ca_file(&other_file).pin(identity.pin()), "trusted");
+}
+
+#[test]
+fn a_client_shows_its_certificate() {
+    let (clients, others) = (authority("clients"), authority("others"));
+    let identity = Identity::self_signed(params());
+    let stub = tls::start(identity.config_for(Some(&clients)), answer);
+    let pinned = || settings(&stub).pin(identity.pin());
+    let (known, stranger) =
+        (Identity::signed(params(), &clients), Identity::signed(params(), &others));
+    let (certificate, key) = known.files();
+    is_right(pinned().client_certificate(&certificate, &key));
+    for settings in [pinned(), pinned().client_certificate(stranger.files().0, stranger.files().1)]
+    {
+        let error = verify(settings).unwrap_err();
+        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
+        assert!(error.to_string().contains("setting client_certificate"), "{error}");
+    }
+    let told = |certificate: &Path, key: &Path| {
+        let error = pinned().client_certificate(certificate, key).open().unwrap_err();
+        assert!(
+            matches!(&error, Error::Invalid { parameter, .. } if parameter == "client_certificate")
+        );
+        error.to_string()
+    };
+    assert!(told(Path::new("/nowhere/a"), &key).contains("/nowhere/a cannot be read"));
+    assert!(told(&certificate, Path::new("/nowhere/b")).contains("/nowhere/b cannot be read"));
+    assert!(told(&certificate, &certificate).contains("no private key"));
+    assert!(told(&key, &key).contains("no certificate"));
+    assert!(told(&certificate, &stranger.files().1).contains("do not belong together"));
+}
+
+#[test]
+fn tls_before_1_2_is_refused() {
+    for version in [0, 1, 2] {
+        let stub = Stub::start(move |mut peer| {
+            let mut hello = vec![22, 3, version, 0, 42, 2, 0, 0, 38, 3, version];
+            hello.extend([7; 32]);
+            hello.extend([0, 0, 0x2f, 0]);
+            peer.send(&hello);
+            peer.hush();
+        });
+        let identity = Identity::self_signed(params());
+        is_refused(settings(&stub).pin(identity.pin()), "no TLS version from 1.2 on");
+    }
+}
+
+#[test]
+fn connections_are_kept_over_tls() {
+    let identity = Identity::self_signed(params());
+    let stub = tls::start(identity.config(), answer);
+    let service = settings(&stub).pin(identity.pin()).open().unwrap();
+    for _ in 0..5 {
+        assert!(service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).is_ok());
+    }
+    assert_eq!((stub.connections(), stub.asked().len()), (1, 5));
+}
+
+/// The error of a call that must end in time, with at most three tries on a busy machine.
+fn ends(stub: &Stub, pin: String) -> Error {
+    let service = settings(stub).pin(pin).timeout(DEADLINE).open().unwrap();
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        let started = Instant::now();
+        let error = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
+        took.push(started.elapsed());
+        if took.last() < Some(&(DEADLINE + LATE)) {
+            return error;
+        }
+    }
+    panic!("the calls took {took:?}");
+}
+
+fn is_late(error: &Error, at: Stage) {
+    assert!(matches!(error, Error::Unavailable { stage, .. } if *stage == at), "{error}");
+    assert!(error.to_string().contains("the time for the call is over"), "{error}");
+    assert_eq!(error.retry_safe(), at == Stage::Securing);
+}
+
+#[test]
+fn silence_before_and_after_tls() {
+    let identity = Identity::self_signed(params());
+    let stub = Stub::start(|mut peer| peer.hush());
+    is_late(&ends(&stub, identity.pin()), Stage::Securing);
+    let stub = tls::start(identity.config(), |mut peer| peer.hush());
+    is_late(&ends(&stub, identity.pin()), Stage::Asking);
+}
+
+#[test]
+fn drips_in_the_handshake() {
+    let identity = Identity::self_signed(params());
+    let served = tls::start(identity.config(), answer);
+    // What stands between passes the service's side on a byte at a time.
+    let stub = Stub::start(move |mut peer| {
+        use std::io::Read;
+        let mut service = std::net::TcpStream::connect(served.addr).unwrap();
+        let (mut from, mut to) = (peer.stream.try_clone().unwrap(), service.try_clone().unwrap());
+        stub::spawn(move || drop(std::io::copy(&mut from, &mut to)));
+        let mut byte = [0];
+        while service.read(&mut byte).is_ok_and(|count| count > 0) && peer.send(&byte) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = service.shutdown(std::net::Shutdown::Both);
+    });
+    is_late(&ends(&stub, identity.pin()), Stage::Securing);
+}
+
+#[test]
+fn drips_in_the_answer() {
+    for (head, drip) in [
+        ("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
+        ("HTTP/1.1 200 OK\r\n", "X: x\r\n"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", " "),
+    ] {
+        let identity = Identity::self_signed(params());
+        let stub = tls::start(identity.config(), move |mut peer| {
+            peer.request();
+            peer.send(head.as_bytes());
+            peer.drip(drip.as_bytes(), Duration::from_millis(20));
+        });
+        is_late(&ends(&stub, identity.pin()), Stage::Asking);
+    }
+}
+
+#[test]
+fn an_answer_that_is_cut_off_is_none() {
+    let identity = Identity::self_signed(params());
+    // Without a length, only the end of TLS says that a body is whole.
+    for head in ["Connection: close\r\n\r\n", "Content-Length: 400\r\n\r\n"] {
+        let stub = tls::start(identity.config(), move |mut peer| {
+            peer.request();
+            peer.send(format!("HTTP/1.1 200 OK\r\n{head}{RIGHT}").as_bytes());
+            let _ = peer.stream.sock.flush();
+            let _ = peer.stream.sock.shutdown(std::net::Shutdown::Both);
+        });
+        let error = verify(settings(&stub).pin(identity.pin())).unwrap_err();
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    }
+}
