@@ -18,6 +18,8 @@ mod trust;
 #[cfg(feature = "engine")]
 pub(crate) use callback::Callbacks;
 
+pub use reply::retry_after;
+
 use crate::calls::{self, Answer, Call};
 use crate::model::Secret;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};

@@ -29,7 +29,7 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
         }
         Err(other) => return Err(other),
     };
-    Ok(Reply { retry_after: retry_after(&parts.headers), ..Reply::new(status, body) })
+    Ok(Reply { retry_after: waits(&parts.headers), ..Reply::new(status, body) })
 }
 
 /// No encoding was asked for and none is undone, so a small body stays small.
@@ -49,15 +49,18 @@ fn redirected(status: u16, headers: &HeaderMap) -> Error {
     Error::garbled(format!("it redirects{to} (status {status}), and redirects are not followed"))
 }
 
-/// `Retry-After` in seconds, or as a date that is measured from the date of the response itself,
-/// so that no clock of this machine is asked.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let after = text(headers, header::RETRY_AFTER)?;
+fn waits(headers: &HeaderMap) -> Option<Duration> {
+    retry_after(text(headers, header::RETRY_AFTER)?, text(headers, header::DATE))
+}
+
+/// How long a header `Retry-After` asks to wait: in seconds, or as a date that is measured from the
+/// date of the response itself, so that no clock of this machine is asked.
+pub fn retry_after(after: &str, date: Option<&str>) -> Option<Duration> {
     if let Ok(seconds) = after.parse() {
         return Some(Duration::from_secs(seconds));
     }
     let until = httpdate::parse_http_date(after).ok()?;
-    let now = httpdate::parse_http_date(text(headers, header::DATE)?).ok()?;
+    let now = httpdate::parse_http_date(date?).ok()?;
     Some(until.duration_since(now).unwrap_or_default())
 }
 
@@ -69,23 +72,23 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn waits(headers: &[(header::HeaderName, &str)]) -> Option<u64> {
+    fn told(headers: &[(header::HeaderName, &str)]) -> Option<u64> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(name, value.parse().unwrap());
         }
-        retry_after(&map).map(|time| time.as_secs())
+        waits(&map).map(|time| time.as_secs())
     }
 
     #[test]
     fn a_wait_is_told_in_seconds_or_as_a_date() {
         let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT");
-        let wait = |after, date| waits(&[(header::RETRY_AFTER, after), (header::DATE, date)]);
+        let wait = |after, date| told(&[(header::RETRY_AFTER, after), (header::DATE, date)]);
         assert_eq!(wait("120", early), Some(120));
         assert_eq!(wait(late, early), Some(30));
         assert_eq!(wait(early, late), Some(0));
         assert_eq!(wait("-1", early), None);
-        assert_eq!(waits(&[(header::RETRY_AFTER, late)]), None);
-        assert_eq!(waits(&[]), None);
+        assert_eq!(told(&[(header::RETRY_AFTER, late)]), None);
+        assert_eq!(told(&[]), None);
     }
 }

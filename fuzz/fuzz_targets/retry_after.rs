@@ -1,0 +1,5 @@
+//! Fuzzes `seconder_fuzz::retry_after`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| seconder_fuzz::retry_after(data));
