@@ -112,7 +112,7 @@ impl Service {
         self.remote(|remote| remote.repeats = repeats)
     }
 
-    fn remote(&self, change: impl FnOnce(&mut Remote)) -> Service {
+    pub(super) fn remote(&self, change: impl FnOnce(&mut Remote)) -> Service {
         let mut service = self.clone();
         match &mut service.0 {
             #[cfg(feature = "engine")]

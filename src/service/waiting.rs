@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 const FIRST: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(5);
+/// The time that a question has at the least.
+const BRIEF: Duration = Duration::from_millis(100);
 
 /// Passes the time between two questions, for [`Service::wait_for_approval_with`].
 pub trait Pace {
@@ -43,8 +45,8 @@ impl Service {
     /// [`approved_by`](Approval::approved_by) of what comes back.
     ///
     /// It asks the service again and again, at first after half a second and then ever more seldom,
-    /// down to every 5 seconds. A service that is busy or out of reach is asked again too. The last
-    /// question may end later than the deadline, by the time that a call may take.
+    /// down to every 5 seconds. A service that is busy or out of reach is asked again too. No
+    /// question lasts longer than the deadline leaves, or 100 ms where it leaves less.
     ///
     /// A request that is pending at the end can still be approved: ask for one that expires with
     /// the login, in `seconds_to_expire`.
@@ -76,12 +78,12 @@ impl Service {
         pace: &mut dyn Pace,
     ) -> Result<Approval> {
         let call = CheckApproval::new(uuid.clone());
-        wait(|| self.answer(&call), uuid, svc_id, deadline, pace)
+        wait(|left| self.within(left.max(BRIEF)).answer(&call), uuid, svc_id, deadline, pace)
     }
 }
 
 fn wait(
-    mut ask: impl FnMut() -> Result<Approval>,
+    mut ask: impl FnMut(Duration) -> Result<Approval>,
     uuid: &ApprovalId,
     svc_id: UserId,
     deadline: Duration,
@@ -89,7 +91,8 @@ fn wait(
 ) -> Result<Approval> {
     let mut pause = FIRST;
     loop {
-        let found = ask().and_then(|approval| own(approval, uuid, svc_id));
+        let left = deadline.saturating_sub(pace.elapsed());
+        let found = ask(left).and_then(|approval| own(approval, uuid, svc_id));
         let least = match &found {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::Limited { retry_after, .. }) => retry_after.unwrap_or_default(),
@@ -102,6 +105,20 @@ fn wait(
         }
         pace.pause(pause.max(least).min(left))?;
         pause = (pause * 3 / 2).min(LONGEST);
+    }
+}
+
+impl Service {
+    /// The same service, whose calls take no longer than this.
+    #[cfg(feature = "remote")]
+    fn within(&self, left: Duration) -> Service {
+        self.remote(|remote| remote.timeout = remote.timeout.min(left))
+    }
+
+    /// An engine in this process waits for nobody.
+    #[cfg(not(feature = "remote"))]
+    fn within(&self, _: Duration) -> Service {
+        self.clone()
     }
 }
 
@@ -150,7 +167,7 @@ mod tests {
     /// What comes of these answers, the last of which is given for ever, and the pauses.
     fn waited(deadline: u64, answers: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
         let (mut told, mut answers) = (Told::default(), answers.into_iter().peekable());
-        let ask = || {
+        let ask = |_: Duration| {
             let next = answers.next().unwrap();
             if answers.peek().is_none() {
                 answers = vec![next.clone()].into_iter().peekable();
