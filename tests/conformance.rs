@@ -1,10 +1,15 @@
-//! The cases of `tests/vectors/calls`, answered by the engine inside this process.
+//! The cases of `tests/vectors/calls`, answered by the engine inside this process: as values, and
+//! as the bytes of every format and generation.
+
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
 
 #[path = "conformance/mod.rs"]
 mod conformance;
 
 use conformance::{World, cases};
-use seconder::wire::Names;
+use seconder::calls::{self, Answer, Call};
+use seconder::wire::{Format, Generation, Names, Reply};
+use seconder::{Result, Service};
 
 #[test]
 fn the_engine_answers_every_case() {
@@ -12,5 +17,36 @@ fn the_engine_answers_every_case() {
         let folder = tempfile::tempdir().unwrap();
         let (mut world, service) = World::new(folder.path(), Names::default());
         world.run(&service, &name, &text);
+    }
+}
+
+/// A client and a service with nothing but bytes between them.
+struct ByBytes {
+    service: Service,
+    format: Format,
+    generation: Generation,
+}
+
+impl<C: Call> Answer<C> for ByBytes {
+    fn answer(&self, call: &C) -> Result<C::Reply> {
+        let request = calls::request(call, self.format, self.generation);
+        let (format, reply) = calls::dispatch(&self.service, &request).unwrap();
+        assert_eq!(format, self.format);
+        let body = self.format.read(&self.format.write(&reply.body))?;
+        C::read(Reply { body, generation: self.generation, ..reply })
+    }
+}
+
+#[test]
+fn every_format_and_generation_says_the_same() {
+    for format in [Format::Json, Format::Xml] {
+        for generation in [Generation::Current, Generation::Older] {
+            for (name, text) in cases() {
+                let folder = tempfile::tempdir().unwrap();
+                let (mut world, service) = World::new(folder.path(), Names::default());
+                let client = ByBytes { service, format, generation };
+                world.run(&client, &format!("{name} in {format:?}, {generation:?}"), &text);
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may end in a panic")]
 
-use seconder::calls::{self, ROUTES};
+use seconder::calls::{self, AnswerEvery, ROUTES};
 use seconder::engine::{AnswerApproval, Clock, Engine, Message};
 use seconder::model::{DeviceId, Secret};
 use seconder::wire::{Format, Generation, Names, Reply, form};
@@ -55,7 +55,7 @@ impl World {
 
     /// Runs one file of cases: what is sent goes to `service`, which may be the engine itself or a
     /// client of it.
-    pub(crate) fn run(&mut self, service: &Service, name: &str, text: &str) {
+    pub(crate) fn run(&mut self, service: &impl AnswerEvery, name: &str, text: &str) {
         let mut reply = None;
         for (number, line) in text.lines().enumerate() {
             let place = format!("{name}:{}: {line}", number + 1);
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    fn send(&self, service: &Service, line: &str, place: &str) -> Reply {
+    fn send(&self, service: &impl AnswerEvery, line: &str, place: &str) -> Reply {
         let (call, params) = line.split_once(' ').unwrap_or((line, ""));
         let route = ROUTES.iter().find(|route| route.name == call).expect(place);
         let params = form::read(&self.replace(params)).expect(place);

@@ -29,10 +29,13 @@ def totp_code(uri: str, at: int) -> str: ...
 def verify_callback(
     *,
     api_key: str,
-    url: str,
+    urls: list[str],
     method: str,
     body: bytes,
     query: str,
     signature: str,
     nonce: str,
+    fresh: float | None,
+    now: float,
+    replay: object | None,
 ) -> Any: ...

@@ -374,6 +374,31 @@ class Service:
         """
         return Approval._read(self._call("check_approval", uuid=uuid))
 
+    def wait_for_approval(self, uuid: str, svc_id: int, *, timeout: float) -> Approval:
+        """Waits until a user has answered, until the request has expired, or for so long as
+        ``timeout`` says; then the status is still pending. Ask :meth:`Approval.approved_by` of what
+        comes back.
+
+        It asks the service again and again, at first after half a second and then ever more seldom,
+        down to every 5 seconds; also while the service is busy or out of reach. Ctrl-C ends it. A
+        request that is pending at the end can still be approved: ask for one that expires with the
+        login, in ``seconds_to_expire`` of :meth:`create_approval`.
+
+        Args:
+            uuid: The request's name, from :meth:`create_approval`.
+            svc_id: The user who logs in, and must be the one who was asked.
+            timeout: How long to wait, in seconds. The last question may end later than that, by
+                the time that a call may take.
+
+        Raises:
+            InvalidArgument: The request is that of another user: one's own approval must not open
+                somebody else's door.
+            Garbled: The service does not tell whose request it is.
+            Refused: There is no such request.
+        """
+        reply = self._call("wait_for_approval", uuid=uuid, svc_id=svc_id, timeout=timeout)
+        return Approval._read(reply)
+
     def check_phone_verification(
         self, phone_number: str, country_code: int | str, verification_code: str
     ) -> Done:

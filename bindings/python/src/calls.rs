@@ -1,7 +1,7 @@
 //! The calls by their names, from values to values.
 
 use crate::failure::Failure;
-use seconder::callback::{self, Received};
+use crate::waiting::wait_for_approval;
 use seconder::calls::*;
 use seconder::engine::{AnswerApproval, ApprovalRequest, Engine};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
@@ -35,6 +35,7 @@ const CALLS: &[(&str, Ask)] = &[
     ("open_approvals", open_approvals),
     ("answer_approval", answer_approval),
     ("api_key", api_key),
+    ("wait_for_approval", wait_for_approval),
 ];
 
 /// The calls of the interface, by name.
@@ -124,23 +125,11 @@ fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
     Ok(json!({ "api_key": service.require_engine()?.api_key() }))
 }
 
-/// What a callback says, when its signature holds.
-pub(crate) fn callback(api_key: &str, received: &Received<'_>) -> Result<Value, Failure> {
-    let event = callback::verify(&Secret::new(api_key), received)?;
-    Ok(json!({
-        "uuid": event.uuid,
-        "status": event.status,
-        "svc_id": event.svc_id,
-        "device": event.device,
-        "parameters": event.parameters,
-    }))
-}
-
-fn read<T: DeserializeOwned>(params: Params) -> Result<T, Failure> {
+pub(crate) fn read<T: DeserializeOwned>(params: Params) -> Result<T, Failure> {
     loose::read(params).map_err(|mismatch| Error::from(mismatch).into())
 }
 
-fn write(reply: &impl serde::Serialize) -> Result<Value, Failure> {
+pub(crate) fn write(reply: &impl serde::Serialize) -> Result<Value, Failure> {
     serde_json::to_value(reply).map_err(|error| internal(error.to_string()))
 }
 

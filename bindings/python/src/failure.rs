@@ -3,7 +3,25 @@
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use seconder::Error;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// What ended a function of Python's that a call had called, such as Ctrl-C, until that call
+    /// has come back to Python. The library between the two cannot carry it.
+    static ENDING: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Keeps an exception that ends a call, and gives the error that ends it in the library.
+pub(crate) fn interrupted(error: PyErr) -> Error {
+    ENDING.set(Some(error));
+    Error::Internal { message: "an exception of Python ended the call".to_owned() }
+}
+
+/// The exception that ended the call that has just come back.
+pub(crate) fn ending() -> Option<PyErr> {
+    ENDING.take()
+}
 
 /// Why a call gives no value.
 pub(crate) enum Failure {

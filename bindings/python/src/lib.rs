@@ -1,10 +1,12 @@
 //! What the Python package `seconder` asks of the library. The package itself is written in
 //! Python; here is only what crosses between the two.
 
+mod callback;
 mod calls;
 mod failure;
 mod service;
 mod values;
+mod waiting;
 
 use pyo3::prelude::*;
 
@@ -15,7 +17,10 @@ mod _seconder {
     use super::service::{Service, open};
 
     #[pymodule_export]
-    use super::{totp_code, verify_callback};
+    use super::callback::verify_callback;
+
+    #[pymodule_export]
+    use super::totp_code;
 
     use pyo3::prelude::*;
 
@@ -24,26 +29,6 @@ mod _seconder {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("CALLS", super::calls::names())
     }
-}
-
-/// Checks a callback's signature and gives what it says.
-#[pyfunction]
-#[pyo3(signature = (*, api_key, url, method, body, query, signature, nonce))]
-// Every part of what was received is named, so that no two of them can be mixed up.
-#[allow(clippy::too_many_arguments)]
-fn verify_callback<'py>(
-    py: Python<'py>,
-    api_key: &str,
-    url: &str,
-    method: &str,
-    body: &[u8],
-    query: &str,
-    signature: &str,
-    nonce: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let received = seconder::callback::Received { url, method, query, body, signature, nonce };
-    let event = failure::detached(py, || calls::callback(api_key, &received))?;
-    values::to_python(py, &event)
 }
 
 /// The code that an authenticator app shows at a time, in Unix seconds.

@@ -1,23 +1,16 @@
 //! The service behind Python's `Service`.
 
 use crate::calls;
-use crate::failure::{Failure, detached};
+use crate::failure::{Failure, detached, ending, interrupted};
 use crate::values;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::engine::Message;
 use seconder::{Error, Settings};
-use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-thread_local! {
-    /// What ended `deliver` in order to end the program, such as Ctrl-C, until the call that it was
-    /// made for has come back to Python. The engine would take it for a failed delivery.
-    static ENDING: Cell<Option<PyErr>> = const { Cell::new(None) };
-}
 
 /// What answers the calls, until it is closed.
 #[pyclass(frozen, module = "seconder._seconder")]
@@ -37,7 +30,7 @@ impl Service {
         let params = values::params(params)?;
         let service = self.get().map_err(|failure| failure.raise(py))?;
         let reply = detached(py, move || calls::call(&service, name, params));
-        match ENDING.take() {
+        match ending() {
             Some(ending) => Err(ending),
             None => values::to_python(py, &reply?),
         }
@@ -104,7 +97,7 @@ pub(crate) fn open(
     Ok(Service { open: Mutex::new(Some(service)) })
 }
 
-fn seconds(timeout: f64) -> Result<Duration, Failure> {
+pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
     match Duration::try_from_secs_f64(timeout) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => {
@@ -122,7 +115,7 @@ fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
         function.call1(py, parts).map(drop).map_err(|error| {
             let told = error.to_string();
             if !error.is_instance_of::<PyException>(py) {
-                ENDING.set(Some(error));
+                interrupted(error);
             }
             match told.contains(&message.code) {
                 true => "deliver raised an exception that holds the code".to_owned(),

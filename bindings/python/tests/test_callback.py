@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -68,3 +69,96 @@ def test_without_a_key_nothing_is_checked() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         seconder.callback.verify(**received(api_key=""))
     assert caught.value.parameter == "api_key"
+
+
+def signed(nonce: str, **changes: Any) -> dict[str, Any]:
+    given = received(**changes)
+    pairs = "&".join(f"{key}={quote_plus(str(PARAMETERS[key]))}" for key in sorted(PARAMETERS))
+    digest = hmac.new(KEY.encode(), f"{nonce}|POST|{URL}|{pairs}".encode(), hashlib.sha256)
+    return {**given, "nonce": nonce, "signature": base64.b64encode(digest.digest()).decode()}
+
+
+def test_several_urls_can_be_configured() -> None:
+    event = seconder.callback.verify(**received(url=["https://old.example/", URL]))
+    assert event.approved_by(7)
+    with pytest.raises(seconder.Forged):
+        seconder.callback.verify(**received(url=("https://old.example/", URL + "/")))
+    nothings: list[str | list[str]] = ["", []]
+    for nothing in nothings:
+        with pytest.raises(seconder.InvalidArgument):
+            seconder.callback.verify(**received(url=nothing))
+
+
+def test_what_is_stale_is_refused() -> None:
+    now = int(time.time())
+    assert seconder.callback.verify(**signed(str(now)), fresh=60)
+    assert seconder.callback.verify(**signed(f"{now - 30}.0123"), fresh=60.5)
+    for nonce in (str(now - 90), str(now + 90), "opaque"):
+        assert seconder.callback.verify(**signed(nonce))
+        with pytest.raises(seconder.Forged):
+            seconder.callback.verify(**signed(nonce), fresh=60)
+    for window in (-1.0, float("nan")):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.callback.verify(**signed(str(now)), fresh=window)
+        assert caught.value.parameter == "fresh"
+
+
+def test_what_is_replayed_is_refused() -> None:
+    now = int(time.time())
+    memory = seconder.callback.Memory(2)
+
+    def check(nonce: str, **changes: Any) -> seconder.Event:
+        return seconder.callback.verify(**signed(nonce, **changes), fresh=60, replay=memory)
+
+    with pytest.raises(seconder.Forged):
+        check(str(now), body=b"{}")
+    assert check(str(now)) and check(f"{now}.1")
+    for again in (PARAMETERS, dict(reversed(PARAMETERS.items()))):
+        with pytest.raises(seconder.Forged, match="before"):
+            check(str(now), body=json.dumps(again, indent=1).encode())
+    with pytest.raises(seconder.Limited) as caught:
+        check(f"{now}.2")
+    assert caught.value.retry_after is not None and 0 < caught.value.retry_after <= 61
+    with pytest.raises(seconder.InvalidArgument):
+        seconder.callback.verify(**signed(str(now)), replay=memory)
+
+
+def test_a_memory_forgets_what_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, now = seconder.callback.Memory(1), time.time()
+    assert memory.first_time("a", now + 10) and not memory.first_time("a", now + 10)
+    monkeypatch.setattr(time, "time", lambda: now + 12)
+    assert memory.first_time("b", now + 22)
+
+
+def test_a_memory_of_the_program_is_asked_last_and_its_exceptions_come_back() -> None:
+    class Table:
+        answer: Any = True
+
+        def __init__(self) -> None:
+            self.asked: list[tuple[str, float]] = []
+
+        def first_time(self, key: str, until: float) -> bool:
+            self.asked.append((key, until))
+            if isinstance(self.answer, BaseException):
+                raise self.answer
+            return self.answer  # type: ignore[no-any-return]
+
+    table, now = Table(), int(time.time())
+    given = signed(str(now))
+    with pytest.raises(seconder.Forged):
+        seconder.callback.verify(**{**given, "nonce": "1"}, replay=table)
+    assert not table.asked
+    assert seconder.callback.verify(**given, fresh=60, replay=table)
+    assert seconder.callback.verify(**given, replay=table)
+    assert table.asked == [(given["signature"], now + 60), (given["signature"], float("inf"))]
+    for answer, kind in [
+        (False, seconder.Forged),
+        (None, TypeError),
+        (1, TypeError),
+        (KeyError("gone"), KeyError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ]:
+        table.answer = answer
+        with pytest.raises(kind):
+            seconder.callback.verify(**given, replay=table)
+    assert seconder.callback.verify(**given)

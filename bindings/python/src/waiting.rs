@@ -1,0 +1,52 @@
+//! Waiting for the answer to an approval request, by Python's clock and Python's sleep, which
+//! Ctrl-C interrupts.
+
+use crate::calls::{Params, read, write};
+use crate::failure::{Failure, interrupted};
+use crate::service::seconds;
+use pyo3::prelude::*;
+use seconder::model::{ApprovalId, UserId};
+use seconder::{Error, Pace, Service};
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+
+#[derive(Deserialize)]
+struct WaitForApproval {
+    uuid: ApprovalId,
+    svc_id: UserId,
+    timeout: f64,
+}
+
+pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Value, Failure> {
+    let WaitForApproval { uuid, svc_id, timeout } = read(params)?;
+    let deadline = seconds(timeout)?;
+    let mut pace = PythonTime { began: monotonic()? };
+    write(&service.wait_for_approval_with(&uuid, svc_id, deadline, &mut pace)?)
+}
+
+struct PythonTime {
+    began: f64,
+}
+
+impl Pace for PythonTime {
+    fn elapsed(&mut self) -> Duration {
+        // A clock that fails has come to the end of every wait.
+        let elapsed = monotonic().map(|now| Duration::try_from_secs_f64(now - self.began));
+        elapsed.ok().and_then(|elapsed| elapsed.ok()).unwrap_or(Duration::MAX)
+    }
+
+    fn pause(&mut self, time: Duration) -> Result<(), Error> {
+        in_python(|py| py.import("time")?.call_method1("sleep", (time.as_secs_f64(),)).map(drop))
+    }
+}
+
+fn monotonic() -> Result<f64, Error> {
+    in_python(|py| py.import("time")?.call_method0("monotonic")?.extract())
+}
+
+fn in_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Error> {
+    let done = Python::try_attach(|py| work(py).map_err(interrupted));
+    let gone = || Err(Error::Internal { message: "Python is shutting down".to_owned() });
+    done.unwrap_or_else(gone)
+}

@@ -1,0 +1,97 @@
+"""An approval is waited for, and is the user's who logs in."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Elsewhere, Phone
+
+UUID = "3f05a350-4b2c-0136"
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Time that passes only in pauses."""
+    passed: list[float] = []
+    monkeypatch.setattr(time, "sleep", passed.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(passed))
+    return passed
+
+
+def told(**fields: Any) -> dict[str, Any]:
+    return {"approval_request": {"uuid": UUID, **fields}, "success": True}
+
+
+def test_waits_until_the_user_answers(phone: Phone) -> None:
+    service = phone.service
+    device = service.register_device(phone.user_id, "ios")
+    uuid = service.create_approval(phone.user_id, "Log in?").uuid
+
+    def answer() -> None:
+        service.answer_approval(
+            uuid, device_id=device.device_id, device_secret=device.secret, answer="approve"
+        )
+
+    thread = threading.Timer(0.1, answer)
+    thread.start()
+    approval = service.wait_for_approval(uuid, phone.user_id, timeout=30)
+    thread.join()
+    assert approval.approved_by(phone.user_id)
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        service.wait_for_approval(uuid, phone.user_id + 1, timeout=30)
+    assert caught.value.parameter == "uuid"
+
+
+def test_is_pending_still_when_nobody_answers(phone: Phone, pauses: list[float]) -> None:
+    uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
+    approval = phone.service.wait_for_approval(uuid, phone.user_id, timeout=10)
+    assert not approval and approval.status is seconder.ApprovalStatus.PENDING
+    assert sum(pauses) == pytest.approx(10) and pauses[:2] == [0.5, 0.75]
+
+
+def test_what_is_not_surely_the_users_is_refused(
+    elsewhere: Elsewhere, pauses: list[float]
+) -> None:
+    with elsewhere.open() as service:
+        for body, kind in [
+            (told(status="approved", svc_id=8), seconder.InvalidArgument),
+            (told(status="approved"), seconder.Garbled),
+            (told(status="approved", svc_id=7, uuid="other"), seconder.Garbled),
+        ]:
+            elsewhere.body = body
+            with pytest.raises(kind):
+                service.wait_for_approval(UUID, 7, timeout=30)
+        elsewhere.status, elsewhere.body = 401, {"error_code": "60001", "success": False}
+        with pytest.raises(seconder.Unauthorized):
+            service.wait_for_approval(UUID, 7, timeout=30)
+        assert not pauses
+        elsewhere.status, elsewhere.body = 503, {"success": False}
+        with pytest.raises(seconder.Limited):
+            service.wait_for_approval(UUID, 7, timeout=30)
+        assert sum(pauses) == pytest.approx(30)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "soon"])
+def test_the_timeout_must_be_a_time(phone: Phone, timeout: Any) -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        phone.service.wait_for_approval(UUID, phone.user_id, timeout=timeout)
+    assert caught.value.parameter == "timeout"
+
+
+def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
+    uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
+    began = time.monotonic()
+    here = threading.get_ident()
+    thread = threading.Timer(0.2, signal.pthread_kill, [here, signal.SIGINT])
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        phone.service.wait_for_approval(uuid, phone.user_id, timeout=60)
+    thread.join()
+    assert time.monotonic() - began < 20
+    assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING

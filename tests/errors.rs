@@ -1,0 +1,108 @@
+//! Every refusal that the interface and its practice know comes to exactly one kind of error, which
+//! says who must act.
+
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+
+use seconder::Error;
+use seconder::calls::{Call, CheckApproval, RequestSms, UserStatus};
+use seconder::wire::Reply;
+use serde_json::{Value, json};
+
+/// The status and code of a refusal, and the kind of error that it is.
+const KNOWN: &[(u16, Option<&str>, &str)] = &[
+    (400, Some("60002"), "Refused"),
+    (400, Some("60004"), "Refused"),
+    (400, Some("60027"), "Refused"),
+    (400, Some("60033"), "Refused"),
+    (400, None, "Refused"),
+    (400, Some("60025"), "Refused"),
+    (400, Some("60079"), "Refused"),
+    (401, Some("60001"), "Unauthorized"),
+    (401, None, "Unauthorized"),
+    (401, Some("60019"), "Refused"),
+    (401, Some("60020"), "Refused"),
+    (401, Some("60022"), "Refused"),
+    (403, Some("60082"), "Refused"),
+    (403, Some("60056"), "Refused"),
+    (403, None, "Refused"),
+    (404, Some("60016"), "Refused"),
+    (404, Some("60023"), "Refused"),
+    (404, Some("60026"), "Refused"),
+    (404, Some("60049"), "Refused"),
+    (404, None, "Refused"),
+    (429, Some("60003"), "Limited"),
+    (429, None, "Limited"),
+    (500, Some("60000"), "Unavailable"),
+    (500, None, "Unavailable"),
+    (502, None, "Unavailable"),
+    (503, Some("60000"), "Unavailable"),
+    (503, Some("60003"), "Limited"),
+    (503, None, "Limited"),
+    (503, Some("60006"), "Refused"),
+    (503, Some("60007"), "Refused"),
+    (503, Some("60008"), "Refused"),
+    (503, Some("60028"), "Refused"),
+    (503, Some("60029"), "Refused"),
+    (400, Some("99999"), "Refused"),
+    (302, None, "Garbled"),
+];
+
+fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::Refused(_) => "Refused",
+        Error::Unauthorized { .. } => "Unauthorized",
+        Error::Limited { .. } => "Limited",
+        Error::Unavailable { .. } => "Unavailable",
+        Error::Garbled { .. } => "Garbled",
+        _ => "another",
+    }
+}
+
+fn read<C: Call>(status: u16, body: &Value) -> Error {
+    C::read(Reply::new(status, body.clone())).err().unwrap()
+}
+
+#[test]
+fn every_status_and_code_has_its_error() {
+    for (status, code, wanted) in KNOWN {
+        let mut body = json!({"message": "No.", "success": false, "errors": {"message": "No."}});
+        if let Some(code) = code {
+            body["error_code"] = (*code).into();
+        }
+        for error in [
+            read::<RequestSms>(*status, &body),
+            read::<UserStatus>(*status, &body),
+            read::<CheckApproval>(*status, &body),
+        ] {
+            assert_eq!(kind(&error), *wanted, "{status} {code:?}: {error}");
+            assert!(!error.retry_safe() || *wanted == "Limited", "{status} {code:?}");
+            if let Error::Refused(no) = &error {
+                assert_eq!((no.status, no.code.as_deref()), (*status, *code));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_status_200_that_says_no_is_no_success() {
+    for success in [json!(false), json!("false"), json!("False")] {
+        let body = json!({"success": success, "message": "No."});
+        assert!(matches!(read::<RequestSms>(200, &body), Error::Refused(_)), "{body}");
+    }
+}
+
+#[test]
+fn every_message_says_what_to_do() {
+    let long = Some(std::time::Duration::from_secs(30));
+    for (error, advice) in [
+        (Error::Unauthorized { message: "no".into() }, "Check the api_key"),
+        (Error::Limited { message: "no".into(), retry_after: long }, "Try again in 30 s"),
+        (Error::Limited { message: "no".into(), retry_after: None }, "Try again later"),
+        (Error::Garbled { message: "no".into() }, "Check that the URL"),
+        (Error::Internal { message: "no".into() }, "report it"),
+        ("x".parse::<seconder::model::Token>().err().unwrap(), "must be 6 to 12 digits"),
+        ("x".parse::<seconder::model::UserId>().err().unwrap(), "must be a positive whole number"),
+    ] {
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+}
