@@ -82,6 +82,31 @@ fn an_authority_as_a_server_needs_a_pin() {
     is_right(settings(&stub).pin(identity.pin()));
 }
 
+/// A certificate as many make them, and its pin as the documents say. Does nothing on a machine
+/// without `openssl`.
+#[test]
+fn a_pin_is_what_openssl_says() {
+    const MAKE: &str = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+        -keyout key -out certificate.pem -days 2 -subj /CN=2fa -addext subjectAltName=IP:127.0.0.1";
+    const PIN: &str = "openssl x509 -in certificate.pem -noout -pubkey |
+        openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64";
+    let folder = tempfile::tempdir().unwrap();
+    let sh = |script| {
+        let mut sh = std::process::Command::new("sh");
+        sh.args(["-c", script]).current_dir(folder.path()).output().unwrap()
+    };
+    if !sh("command -v openssl").status.success() {
+        return;
+    }
+    assert!(sh(MAKE).status.success());
+    let pin = format!("sha256/{}", String::from_utf8(sh(PIN).stdout).unwrap().trim_end());
+    let read = |name| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let identity = Identity::read(&read("certificate.pem"), &read("key"));
+    let stub = tls::start(identity.config(), answer);
+    is_right(settings(&stub).pin(pin));
+    is_refused(settings(&stub).ca_file(folder.path().join("certificate.pem")), "setting pin");
+}
+
 #[test]
 fn a_pinned_authority_must_have_signed() {
     let (ours, other) = (authority("ours"), authority("other"));

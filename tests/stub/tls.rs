@@ -49,6 +49,12 @@ impl Identity {
         Identity::new(vec![own.der().clone(), by.der().clone()], key)
     }
 
+    pub(crate) fn read(certificate: &str, key: &str) -> Identity {
+        use rustls::pki_types::pem::PemObject;
+        let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+        Identity::new(vec![certificate], KeyPair::from_pem(key).unwrap())
+    }
+
     fn new(chain: Vec<CertificateDer<'static>>, key: KeyPair) -> Identity {
         Identity { chain, key, folder: tempfile::tempdir().unwrap() }
     }
