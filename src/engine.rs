@@ -58,10 +58,13 @@ enum Sandbox {
 impl Engine {
     /// An engine on the database file at `path`.
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
-        let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-        if path.as_os_str().is_empty() {
-            return Err(Error::invalid("url", "must name a file: sqlite:/path/file.db"));
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() || path.starts_with(':') || path.contains('?') {
+            let reason = "must name a file: sqlite:/path/file.db (in memory, it is sandbox:)";
+            return Err(Error::invalid("url", reason));
         }
+        applications::check(&settings)?;
+        let path = Path::new(path);
         let store = Box::new(store::Sqlite::open(path)?);
         let spool = || -> Arc<dyn Deliver> {
             Arc::new(delivery::Spool::beside(path, Arc::clone(&settings.clock)))

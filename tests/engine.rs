@@ -1,8 +1,11 @@
 //! What the engine promises beyond its replies: one code opens one door, what was acknowledged
-//! survives, and a database that cannot be right is left alone.
+//! survives.
 
 #![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
 
+mod fresh;
+
+use fresh::{ada, forced, open, url};
 use seconder::engine::{AnswerApproval, DeviceType, Message, UserAnswer};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -12,29 +15,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, SystemTime};
-
-fn url(path: &Path) -> String {
-    format!("sqlite:{}", path.display())
-}
-
-/// A service whose messages are kept.
-fn open(path: &Path) -> (Service, Arc<Mutex<Vec<Message>>>) {
-    let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
-    let keep = Arc::clone(&sent);
-    let deliver = move |message: &Message| {
-        keep.lock().unwrap().push(message.clone());
-        Ok(())
-    };
-    (Settings::new(&url(path)).deliver(deliver).open().unwrap(), sent)
-}
-
-fn ada(service: &Service) -> UserId {
-    service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id
-}
-
-fn forced(token: Token, user: UserId) -> Verify {
-    Verify { force: true, ..Verify::new(token, user) }
-}
 
 fn now() -> u64 {
     #[allow(clippy::disallowed_methods, reason = "a test is a place where the time comes from")]
@@ -191,81 +171,6 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn a_database_that_cannot_be_right_is_left_as_it_was() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let refused = |path: &Path, words: &str| {
-        let before = std::fs::read(path).ok();
-        let error = Settings::new(&url(path)).open().unwrap_err();
-        assert!(matches!(error, Error::Storage { .. }), "{error}");
-        assert!(error.to_string().contains(words), "{error}");
-        assert_eq!(std::fs::read(path).ok(), before, "{}", path.display());
-    };
-    refused(&at("missing/seconder.db"), "no folder");
-    assert!(!at("missing").exists());
-
-    std::fs::write(at("text.db"), "This is a text, and no database at all.\n".repeat(100)).unwrap();
-    refused(&at("text.db"), "damaged or no database");
-    refused(folder.path(), "cannot be");
-
-    drop(open(&at("good.db")));
-    let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
-        let mut bytes = std::fs::read(at("good.db")).unwrap();
-        change(&mut bytes);
-        std::fs::write(at(name), bytes).unwrap();
-    };
-    // The header's version of the tables, and the application's number (SQLite file format, 1.3).
-    change("newer.db", &|bytes| bytes[60..64].copy_from_slice(&99u32.to_be_bytes()));
-    refused(&at("newer.db"), "newer version");
-    change("other.db", &|bytes| bytes[68..72].copy_from_slice(&7u32.to_be_bytes()));
-    refused(&at("other.db"), "another program");
-    change("torn.db", &|bytes| bytes[100..4096].fill(0xee));
-    refused(&at("torn.db"), "damaged");
-    change("cut.db", &|bytes| bytes.truncate(5000));
-    refused(&at("cut.db"), "damaged");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_database_that_cannot_be_written_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("seconder.db");
-    drop(open(&path));
-    let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode));
-    mode(0o444).unwrap();
-    if std::fs::OpenOptions::new().write(true).open(&path).is_ok() {
-        eprintln!("skipped: this user may write every file");
-        return;
-    }
-    let error = Settings::new(&url(&path)).open().unwrap_err();
-    assert!(error.to_string().contains("read-only"), "{error}");
-}
-
-#[test]
-fn secrets_are_for_their_owner_alone() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("seconder.db");
-    let service = seconder::open(&url(&path)).unwrap();
-    let user = ada(&service);
-    service.request_sms(user).unwrap();
-    let spool = folder.path().join("seconder.spool");
-    let message = std::fs::read_dir(&spool).unwrap().next().unwrap().unwrap().path();
-    for (path, wanted) in [(&path, 0o600), (&spool, 0o700), (&message, 0o600)] {
-        let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, wanted, "{}", path.display());
-    }
-    let text = std::fs::read_to_string(message).unwrap();
-    let code = text.lines().find_map(|line| line.strip_prefix("Code: ")).unwrap();
-    assert!(text.starts_with("To: +15550100123\nVia: sms\n"), "{text}");
-    let verdict = service.answer(&forced(code.parse().unwrap(), user)).unwrap().verdict;
-    assert_eq!(verdict, Verdict::Right);
-    let shown = format!("{service:?} {:?}", service.engine());
-    assert!(!shown.contains(service.engine().unwrap().api_key().expose()), "{shown}");
-}
-
-#[test]
 fn a_delivery_that_fails_can_be_asked_for_again_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let works = Arc::new(Mutex::new(false));
@@ -278,12 +183,67 @@ fn a_delivery_that_fails_can_be_asked_for_again_at_once() {
         .open()
         .unwrap();
     let user = ada(&service);
-    let error = service.request_sms(user).unwrap_err();
-    assert!(error.to_string().contains("the gateway is closed"), "{error}");
-    assert!(!error.retry_safe(), "{error}");
+    for _ in 0..10 {
+        let error = service.request_sms(user).unwrap_err();
+        assert!(error.to_string().contains("the gateway is closed"), "{error}");
+        assert!(!error.retry_safe(), "{error}");
+    }
     *works.lock().unwrap() = true;
     service.request_sms(user).unwrap();
     assert!(matches!(service.request_sms(user), Err(Error::Limited { .. })));
+    assert_eq!(service.app_stats().unwrap().stats.pop().unwrap().sms_count, 1);
+}
+
+#[test]
+fn a_delivery_tells_no_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Settings::new(&url(&folder.path().join("tell.db")))
+        .deliver(|message: &Message| Err(format!("could not send {}", message.code)))
+        .open()
+        .unwrap();
+    let error = service.request_sms(ada(&service)).unwrap_err().to_string();
+    assert!(!error.chars().any(|c| c.is_ascii_digit()), "{error}");
+}
+
+/// Minutes that a test sets.
+#[derive(Clone, Default)]
+struct Minutes(Arc<Mutex<u64>>);
+
+impl seconder::engine::Clock for Minutes {
+    fn now(&self) -> Duration {
+        Duration::from_secs(*self.0.lock().unwrap() * 60)
+    }
+}
+
+#[test]
+fn a_clock_that_was_wrong_locks_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Minutes::default();
+    let sent: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = Arc::clone(&sent);
+    let service = Settings::new(&url(&folder.path().join("clock.db")))
+        .clock(clock.clone())
+        .deliver(move |message: &Message| {
+            told.lock().unwrap().push(message.code.clone());
+            Ok(())
+        })
+        .open()
+        .unwrap();
+    let user = ada(&service);
+    let code = || sent.lock().unwrap().pop().unwrap();
+    *clock.0.lock().unwrap() = 100_000_000;
+    service.request_sms(user).unwrap();
+    let ahead = code();
+    let wrong = if ahead == "0000000" { "0000001" } else { "0000000" };
+    let found = service.answer(&forced(wrong.parse().unwrap(), user)).unwrap();
+    assert_eq!(found.verdict, Verdict::Wrong);
+    *clock.0.lock().unwrap() = 1000;
+    let found = service.answer(&forced(ahead.parse().unwrap(), user)).unwrap();
+    assert_eq!(found.verdict, Verdict::Wrong, "a code from the future is none");
+    *clock.0.lock().unwrap() += 1;
+    service.request_sms(user).unwrap();
+    let found = service.answer(&forced(code().parse().unwrap(), user)).unwrap();
+    assert_eq!(found.verdict, Verdict::Right);
 }
 
 #[test]

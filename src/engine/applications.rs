@@ -10,12 +10,8 @@ use time::Month;
 
 const DEFAULT_NAME: &str = "Seconder";
 
-/// The application that the settings mean, made if the database has none yet.
-pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<AppRow> {
-    let change = AppChange {
-        name: settings.application_name.as_deref().map(name).transpose()?,
-        callback_url: settings.callback_url.as_deref().map(callback_url).transpose()?,
-    };
+/// Refuses settings that cannot be right, before there is a database for them.
+pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     // The key travels in a header, so it has to be what a header can hold.
     let sendable = |key: &Secret| {
         let key = key.expose();
@@ -24,6 +20,15 @@ pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<App
     if !settings.api_key.as_ref().is_none_or(sendable) {
         return Err(Error::invalid("api_key", "must be ASCII text without spaces"));
     }
+    Ok(AppChange {
+        name: settings.application_name.as_deref().map(name).transpose()?,
+        callback_url: settings.callback_url.as_deref().map(callback_url).transpose()?,
+    })
+}
+
+/// The application that the settings mean, made if the database has none yet.
+pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<AppRow> {
+    let change = check(settings)?;
     if store.applications()?.is_empty() {
         store
             .add_first_application(first(settings, &change)?, clock::Time::of(&*settings.clock))?;
@@ -84,23 +89,35 @@ fn bad_name() -> Error {
 
 /// A callback carries an answer that lets somebody in, so it travels by TLS or stays here.
 fn callback_url(url: &str) -> Result<String> {
-    let plain = url.strip_prefix("http://").is_some_and(|rest| {
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let name = match host.strip_prefix("[::1]") {
-            Some(port) if port.is_empty() || port.starts_with(':') => "localhost",
-            _ => host.split(':').next().unwrap_or_default(),
-        };
-        name == "localhost" || name.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+        let (host, port) = host_and_port(rest.split('/').next()?)?;
+        let here = host == "localhost"
+            || host == "::1"
+            || host.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback());
+        let right = scheme == "https" || (scheme == "http" && here);
+        (right && port.is_none_or(|port| port.parse().is_ok_and(|port: u16| port > 0)))
+            .then_some(())
     });
-    let secure = url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
     let simple = url.bytes().all(|b| b.is_ascii_graphic()) && !url.contains(['|', '?', '#', '@']);
-    match (plain || secure) && simple {
+    match parts.is_some() && simple {
         true => Ok(url.to_owned()),
         false => Err(Error::invalid(
             "callback_url",
             "must be https://host/path without parameters (http:// to this machine alone)",
         )),
     }
+}
+
+fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
+    let (host, rest) = match authority.strip_prefix('[') {
+        Some(inner) => inner.split_once(']')?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let port = match rest {
+        "" => None,
+        rest => Some(rest.strip_prefix(':')?),
+    };
+    (!host.is_empty()).then_some((host, port))
 }
 
 impl Answer<AppDetails> for Engine {
@@ -174,6 +191,11 @@ mod tests {
             "http://[::1]x/",
             "https://a/|",
             "http://10.0.0.1/",
+            "https:///x",
+            "https://:443/",
+            "https://a:99999/",
+            "https://a:/",
+            "http://[::2]/",
         ] {
             assert!(callback_url(bad).is_err(), "{bad}");
         }

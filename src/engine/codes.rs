@@ -101,7 +101,11 @@ impl Engine {
             expires_at: expires_at.seconds(),
         });
         self.store().finish_delivery(job, sent.is_ok())?;
-        sent.map_err(|message| Error::Unavailable { stage: Stage::Delivering, message })?;
+        sent.map_err(|message| match message.contains(&*code) {
+            true => "the delivery failed, in words that hold the code".to_owned(),
+            false => message,
+        })
+        .map_err(|message| Error::Unavailable { stage: Stage::Delivering, message })?;
         Ok(expires_at)
     }
 
@@ -139,6 +143,14 @@ impl Answer<StartPhoneVerification> for Engine {
             Some(_) => return Err(Error::invalid("code_length", "must be 4 to 10")),
         };
         let kind = phone.kind();
+        if call.via == Channel::Sms {
+            if !self.app.sms_enabled {
+                return Err(refusals::sms_not_enabled());
+            }
+            if kind == PhoneType::Landline {
+                return Err(refusals::landline());
+            }
+        }
         let shown = format!("+{} {}", phone.country_code, phone.national);
         let expires_at = self.send_code(Order {
             subject: Subject::Phone(self.app.app_id, phone.e164()),
@@ -176,7 +188,9 @@ impl Answer<CheckPhoneVerification> for Engine {
         let standing = self.store().begin_verify(subject.clone())?.unwrap_or_default();
         let pending = standing.codes.iter().find(|code| code.lives(now));
         let code = pending.ok_or_else(refusals::no_pending_verification)?;
-        if let Some(wait) = standing.next_code_at.and_then(|next| next.after(now)) {
+        if let Some(wait) =
+            standing.wrong_codes.wait_until(limits::delay, now).and_then(|next| next.after(now))
+        {
             return refusals::wait(verify::TOO_MANY_WRONG, Some(wait));
         }
         let right = verify::same(&code.code, typed);

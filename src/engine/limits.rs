@@ -7,12 +7,16 @@ use std::time::Duration;
 pub(super) const TOKEN_LENGTH: u8 = 7;
 /// How long a code lives.
 pub(super) const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
-/// The shortest time between two messages with codes to one phone.
+/// The shortest time between two messages with codes to one user, or to one number that is
+/// verified.
 pub(super) const COOL_DOWN: Duration = Duration::from_secs(30);
 /// How often one code is sent.
 pub(super) const SENDS: u32 = 5;
 /// How many wrong tries kill a code.
 pub(super) const TRIES: u32 = 5;
+/// How far a clock that is set back may be behind what was written before. What is further in the
+/// future was written by a clock that was wrong.
+pub(super) const CLOCK_SLACK: Duration = Duration::from_secs(60);
 /// Bytes of an authenticator app's secret.
 pub(super) const SECRET_LENGTH: usize = 20;
 /// Digits of an authenticator app's code.

@@ -4,7 +4,7 @@ use super::{Engine, refusals};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
 use crate::model::{CountryCode, PhoneNumber};
 use crate::{Answer, Error, Result};
-use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumberType};
+use rlibphonenumber::{NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
 
 /// A number as its country writes it, so that one phone has one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,9 @@ impl Phone {
             .parse(&text, None)
             .map_err(|_| "must be a valid cellphone number of a supported country")?;
         let same = number.country_code == i32::from(country.get());
-        if !same || !PHONE_NUMBER_UTIL.is_possible_number(&number) {
+        // A number that can be dialled within its area alone is the number of many phones.
+        let length = PHONE_NUMBER_UTIL.is_possible_number_with_reason(&number);
+        if !same || !matches!(length, Ok(NumberLengthType::IsPossible)) {
             return Err("must be a valid cellphone number: its length does not fit its country");
         }
         Ok(Phone {
@@ -101,7 +103,13 @@ mod tests {
 
     #[test]
     fn refuses_what_fits_no_plan() {
-        for (country, number) in [("1", "12345"), ("1", "555010012345"), ("999", "5550100123")] {
+        for (country, number) in [
+            ("1", "12345"),
+            ("1", "555-0123"),
+            ("44", "123456"),
+            ("1", "555010012345"),
+            ("999", "5550100123"),
+        ] {
             assert!(parse(country, number).is_err(), "+{country} {number}");
         }
     }

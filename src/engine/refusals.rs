@@ -25,6 +25,10 @@ pub(super) fn no_pending_verification() -> Error {
     refuse(404, "60023", "No pending verification for this phone number was found.")
 }
 
+pub(super) fn landline() -> Error {
+    refuse(403, "60082", "The number is a landline's, which receives no SMS. Use via=call.")
+}
+
 pub(super) fn approval_not_found() -> Error {
     let fields = BTreeMap::new();
     refuse_with(404, "60049", "Approval request not found.", fields)

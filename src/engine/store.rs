@@ -7,6 +7,7 @@ mod sqlite;
 pub(super) use sqlite::Sqlite;
 
 use super::clock::Time;
+use super::limits::CLOCK_SLACK;
 use super::phones::Phone;
 use crate::Result;
 use crate::model::{ApprovalId, DeviceId, Secret, UserId};
@@ -202,9 +203,24 @@ pub(super) struct Standing {
     pub(super) created_at: Option<Time>,
     pub(super) codes: Vec<CodeRow>,
     pub(super) authenticators: Vec<AuthenticatorRow>,
-    /// When the next try is due, where wrong answers were given.
-    pub(super) next_code_at: Option<Time>,
-    pub(super) next_authenticator_at: Option<Time>,
+    pub(super) wrong_codes: WrongAnswers,
+    pub(super) wrong_authenticator_codes: WrongAnswers,
+}
+
+/// The wrong answers that a factor was given since its last right one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WrongAnswers {
+    pub(super) in_a_row: u32,
+    pub(super) last_at: Option<Time>,
+}
+
+impl WrongAnswers {
+    /// When the next try is due, if that is not now. An answer from the future says that the clock
+    /// was wrong, and must not lock anybody out for as long as it was.
+    pub(super) fn wait_until(self, delay: fn(u32) -> Duration, now: Time) -> Option<Time> {
+        let last = self.last_at.filter(|last| *last <= now.plus(CLOCK_SLACK))?;
+        Some(last.plus(delay(self.in_a_row))).filter(|next| *next > now)
+    }
 }
 
 pub(super) struct CodeRow {

@@ -2,7 +2,7 @@
 
 use super::clock::Time;
 use super::store::{
-    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject,
+    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject, WrongAnswers,
 };
 use super::{Engine, Sandbox, limits, refusals};
 use crate::calls::{Device, Verdict, Verification, Verify};
@@ -80,12 +80,12 @@ fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
     let typed = call.token.as_str();
     let codes: Vec<_> = standing.codes.iter().filter(|c| c.fits(typed, now)).collect();
     let apps: Vec<_> = standing.authenticators.iter().filter(|a| a.fits(typed)).collect();
-    let waits = |next: Option<Time>| next.filter(|next| *next > now);
+    let waits = |wrong: WrongAnswers| wrong.wait_until(limits::delay, now);
     let mut waiting = Vec::new();
     let mut tried = Vec::new();
     let mut used = false;
     if !codes.is_empty() {
-        match waits(standing.next_code_at) {
+        match waits(standing.wrong_codes) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Code);
@@ -98,7 +98,7 @@ fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
         }
     }
     if !apps.is_empty() {
-        match waits(standing.next_authenticator_at) {
+        match waits(standing.wrong_authenticator_codes) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Authenticator);
@@ -170,7 +170,9 @@ fn device(os_type: &str, standing: &Standing) -> Device {
 
 impl CodeRow {
     pub(super) fn lives(&self, now: Time) -> bool {
-        !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now
+        // What lives longer than a code can was made while the clock was wrong.
+        let possible = self.expires_at <= now.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
+        !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now && possible
     }
 
     fn fits(&self, typed: &str, now: Time) -> bool {

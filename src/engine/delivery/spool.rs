@@ -9,23 +9,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Numbers the messages of this process, whichever handle writes them.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
 /// Writes each message to a file of its own. Names ascend with time.
 pub(crate) struct Spool {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
-    count: AtomicU64,
 }
 
 impl Spool {
     /// The folder beside a database: `seconder.spool` for `seconder.db`. It is made when the first
     /// message is written.
     pub(crate) fn beside(database: &Path, clock: Arc<dyn Clock>) -> Spool {
-        Spool { folder: database.with_extension("spool"), clock, count: AtomicU64::new(0) }
+        Spool { folder: database.with_extension("spool"), clock }
     }
 
     fn write(&self, message: &Message) -> std::io::Result<()> {
         make(&self.folder)?;
-        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let now = Time::of(&*self.clock);
         let name = format!("{:013}-{}-{number:06}", now.0, std::process::id());
         // A reader must never see half a message, so it is written under another name first.

@@ -22,6 +22,7 @@ pub(crate) struct Sqlite {
     /// write.
     reader: Option<Mutex<Connection>>,
     writer: Writer,
+    process: u32,
 }
 
 impl Sqlite {
@@ -29,23 +30,42 @@ impl Sqlite {
     pub(crate) fn open(path: &Path) -> Result<Sqlite> {
         let writer = open::file(path)?;
         let reader = open::reader(path)?;
-        Ok(Sqlite { writer: Writer::new(writer), reader: Some(Mutex::new(reader)) })
+        Ok(Sqlite::new(writer, Some(reader)))
     }
 
     /// A database that goes when it is dropped.
     pub(crate) fn in_memory() -> Result<Sqlite> {
-        Ok(Sqlite { writer: Writer::new(open::memory()?), reader: None })
+        Ok(Sqlite::new(open::memory()?, None))
+    }
+
+    fn new(writer: Connection, reader: Option<Connection>) -> Sqlite {
+        let process = std::process::id();
+        Sqlite { writer: Writer::new(writer), reader: reader.map(Mutex::new), process }
+    }
+
+    /// SQLite's locks do not survive a fork, and another thread may have held ours at that moment:
+    /// a child that went on would wait for ever, or spoil the database of its parent.
+    fn own(&self) -> Result<()> {
+        match std::process::id() == self.process {
+            true => Ok(()),
+            false => Err(Error::storage(
+                "the database was opened before this process was forked: open the service in each \
+                 process, after the fork",
+            )),
+        }
     }
 
     fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.own()?;
         self.writer.write(job)
     }
 
     /// Reads within one snapshot.
     fn read<T>(&self, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.own()?;
         let Some(reader) = &self.reader else { return self.writer.read(job) };
         let connection = reader.lock().map_err(|_| broken())?;
         snapshot(&connection, job).map_err(failed)
@@ -73,7 +93,7 @@ fn failed(error: rusqlite::Error) -> Error {
             rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
                 "the database is damaged: restore it from a copy".to_owned()
             }
-            _ => code.to_string(),
+            _ => format!("{code}: check the disk, and the rights on the database and its folder"),
         },
         _ => "a row does not hold what it should: the database is damaged".to_owned(),
     };
@@ -82,6 +102,16 @@ fn failed(error: rusqlite::Error) -> Error {
 
 fn broken() -> Error {
     Error::Internal { message: "a thread ended while it held the database".into() }
+}
+
+impl Drop for Sqlite {
+    /// In a forked child, closing what the parent opened would take the parent's log away.
+    fn drop(&mut self) {
+        if self.own().is_err() {
+            self.writer.forget();
+            std::mem::forget(self.reader.take());
+        }
+    }
 }
 
 impl Store for Sqlite {
@@ -102,7 +132,9 @@ impl Store for Sqlite {
     }
 
     fn count_call(&self, app: AppId, now: Time) {
-        self.writer.count_call(app, now.month());
+        if self.own().is_ok() {
+            self.writer.count_call(app, now.month());
+        }
     }
 
     fn statistics(&self, app: AppId, from: i64) -> Result<(Vec<Counted>, u64)> {

@@ -3,6 +3,7 @@
 use super::applications::count;
 use super::{IssueCode, Issued, Subject};
 use crate::engine::clock::Time;
+use crate::engine::limits::CLOCK_SLACK;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use zeroize::Zeroizing;
 
@@ -16,8 +17,7 @@ struct Present {
 
 pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     let subject = issue.subject.key();
-    // What is dead answers nothing any more, not even that it was used.
-    db.prepare_cached("DELETE FROM codes WHERE expires_at <= $1")?.execute(params![issue.now.0])?;
+    forget_the_dead(db, issue)?;
     let present = db
         .prepare_cached(
             "SELECT code, expires_at, sends, wrong_tries, spent FROM codes \
@@ -27,8 +27,10 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
         .optional()?;
     // A spent code did its work; the next login may need the next one at once.
     let last_sent: Option<i64> = db
-        .prepare_cached("SELECT max(sent_at) FROM codes WHERE subject = $1 AND spent = 0")?
-        .query_row(params![subject], |row| row.get(0))?;
+        .prepare_cached(
+            "SELECT max(sent_at) FROM codes WHERE subject = $1 AND spent = 0 AND sent_at <= $2",
+        )?
+        .query_row(params![subject, issue.now.plus(CLOCK_SLACK).0], |row| row.get(0))?;
     if let Some(next) = last_sent.map(|sent| Time(sent).plus(issue.cool_down))
         && next > issue.now
     {
@@ -36,7 +38,11 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     }
     let expires_at = issue.now.plus(issue.life);
     let (code, expires_at, sends) = match present {
-        Some(old) if old.spent || old.wrong_tries >= issue.tries => {
+        Some(old)
+            if old.spent
+                || old.wrong_tries >= issue.tries
+                || old.code.len() != issue.fresh.len() =>
+        {
             (issue.fresh.clone(), expires_at, 1)
         }
         Some(old) if old.sends >= issue.sends => return Ok(Issued::TooOften(old.expires_at)),
@@ -51,27 +57,56 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
          sends = excluded.sends",
     )?
     .execute(params![subject, issue.action, *code, expires_at.0, issue.now.0, sends])?;
-    let channel = if issue.message.by_voice { "calls" } else { "sms" };
-    count(db, issue.app, issue.now.month(), channel, 1)?;
     let payload = serde_json::json!({ "message": issue.message, "code": *code });
     db.prepare_cached(
         "INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
-         VALUES ($1, 'message', $2, $3, $4, $5)",
+         VALUES ($1, $2, $3, $4, $5, $6)",
     )?
-    .execute(params![issue.app, subject, issue.action, payload.to_string(), issue.now.0])?;
+    .execute(params![
+        issue.app,
+        if issue.message.by_voice { "calls" } else { "sms" },
+        subject,
+        issue.action,
+        payload.to_string(),
+        issue.now.0
+    ])?;
     Ok(Issued::Sent { job: db.last_insert_rowid(), code, expires_at })
 }
 
 pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<()> {
-    if !done {
-        // Nothing reached the user, so the user need not wait for the next try.
-        db.prepare_cached(
-            "UPDATE codes SET sent_at = 0 WHERE (subject, action) = \
-             (SELECT subject, action FROM outbox WHERE job_id = $1)",
+    let job = db
+        .prepare_cached(
+            "DELETE FROM outbox WHERE job_id = $1 \
+             RETURNING app_id, kind, subject, action, created_at",
         )?
-        .execute(params![job])?;
+        .query_row(params![job], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        })
+        .optional()?;
+    let Some((app, kind, subject, action, sent_at)) = job else { return Ok(()) };
+    let (app, kind, subject, action): (i64, String, String, String) = (app, kind, subject, action);
+    let sent_at: i64 = sent_at;
+    if done {
+        let counter = if kind == "calls" { "calls" } else { "sms" };
+        return count(db, app, Time(sent_at).month(), counter, 1);
     }
-    db.prepare_cached("DELETE FROM outbox WHERE job_id = $1")?.execute(params![job])?;
+    // Nothing reached the user, so it was no message, and the user need not wait for the next.
+    db.prepare_cached(
+        "UPDATE codes SET sent_at = 0, sends = sends - 1 \
+         WHERE subject = $1 AND action = $2 AND sent_at = $3",
+    )?
+    .execute(params![subject, action, sent_at])?;
+    Ok(())
+}
+
+/// What is dead answers nothing any more, not even that it was used; and what lives longer than a
+/// code can was made while the clock was wrong.
+fn forget_the_dead(db: &Connection, issue: &IssueCode) -> Result<()> {
+    let end = issue.now.plus(issue.life + CLOCK_SLACK);
+    db.prepare_cached("DELETE FROM codes WHERE expires_at <= $1 OR expires_at > $2")?
+        .execute(params![issue.now.0, end.0])?;
+    db.prepare_cached("DELETE FROM outbox WHERE kind IN ('sms', 'calls') AND created_at <= $1")?
+        .execute(params![issue.now.0.saturating_sub(end.0 - issue.now.0)])?;
     Ok(())
 }
 

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 pub(super) struct Writer {
-    connection: Mutex<Connection>,
+    /// None only while a forked child drops its copy.
+    connection: Mutex<Option<Connection>>,
     waiting: Mutex<Vec<Box<dyn Job>>>,
     /// Calls that were counted since the last write, by application and month.
     counted: Mutex<BTreeMap<(i64, i64), u64>>,
@@ -54,7 +55,7 @@ where
 impl Writer {
     pub(super) fn new(connection: Connection) -> Writer {
         Writer {
-            connection: Mutex::new(connection),
+            connection: Mutex::new(Some(connection)),
             waiting: Mutex::default(),
             counted: Mutex::default(),
         }
@@ -69,8 +70,9 @@ impl Writer {
         self.waiting.lock().map_err(|_| broken())?.push(Box::new(job));
         let connection = self.connection.lock().map_err(|_| broken())?;
         let mut jobs = std::mem::take(&mut *self.waiting.lock().map_err(|_| broken())?);
-        if !jobs.is_empty() {
-            self.commit(&connection, &mut jobs);
+        match &*connection {
+            Some(db) if !jobs.is_empty() => self.commit(db, &mut jobs),
+            _ => {}
         }
         drop(connection);
         let outcome = outcome.lock().map_err(|_| broken())?.take();
@@ -81,13 +83,23 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        snapshot(&*self.connection.lock().map_err(|_| broken())?, work).map_err(failed)
+        let connection = self.connection.lock().map_err(|_| broken())?;
+        snapshot(connection.as_ref().ok_or_else(broken)?, work).map_err(failed)
     }
 
     pub(super) fn count_call(&self, app: i64, month: i64) {
         if let Ok(mut counted) = self.counted.lock() {
             *counted.entry((app, month)).or_default() += 1;
         }
+    }
+
+    /// Leaves the connection open, for the process that opened it.
+    pub(super) fn forget(&mut self) {
+        let connection = match self.connection.get_mut() {
+            Ok(connection) => connection.take(),
+            Err(poisoned) => poisoned.into_inner().take(),
+        };
+        std::mem::forget(connection);
     }
 
     fn commit(&self, db: &Connection, jobs: &mut [Box<dyn Job>]) {
@@ -112,8 +124,9 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if self.counted.get_mut().is_ok_and(|counted| !counted.is_empty())
             && let Ok(connection) = self.connection.lock()
+            && let Some(db) = &*connection
         {
-            self.commit(&connection, &mut []);
+            self.commit(db, &mut []);
         }
     }
 }

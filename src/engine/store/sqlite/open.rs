@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use rusqlite::{Connection, OpenFlags};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What tells our files from other programs' databases: "SCND".
@@ -19,9 +19,9 @@ pub(super) fn file(path: &Path) -> Result<Connection> {
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(Error::storage(format!("there is no folder {}: make it", folder.display())));
     }
-    let fresh = std::fs::metadata(path).map_or(true, |file| file.len() == 0);
-    if fresh {
-        private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?;
+    match std::fs::metadata(path) {
+        Ok(file) if file.len() > 0 => writable(path)?,
+        _ => private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?,
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let told = |e: rusqlite::Error| Error::storage(told(path, &e));
@@ -59,6 +59,33 @@ fn private(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
+/// Refuses what cannot be written, before SQLite leaves files beside it that have the same rights.
+fn writable(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let told = |what: &str, e: &std::io::Error| {
+        Error::storage(format!("{what} cannot be written ({e}): give the program the right to"))
+    };
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(path);
+    file.map_err(|e| told(&shown.to_string(), &e))?;
+    let probe = beside(path, "-probe");
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Ok(_) => {
+            // Another process that opens the database now may have removed it as well.
+            let _ = std::fs::remove_file(&probe);
+            Ok(())
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(told(&format!("the folder of {shown}"), &e)),
+    }
+}
+
+/// A file beside the database, by what is behind its name.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
 /// Refuses what is not ours or cannot be written, before anything is changed.
 fn check(connection: &Connection, path: &Path) -> Result<()> {
     let shown = path.display();
@@ -91,16 +118,16 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
 fn cut_off(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let wanted = pragma("page_count")? * pragma("page_size")?;
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-    Ok(length(Path::new(&log)) == 0 && length(path) < wanted.unsigned_abs())
+    Ok(length(&beside(path, "-wal")) == 0 && length(path) < wanted.unsigned_abs())
 }
 
 fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", journal)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // A code or a secret that is deleted is to be gone from the file, too.
+    connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;

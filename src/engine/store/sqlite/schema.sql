@@ -50,7 +50,7 @@ CREATE TABLE wrong_answers (
     subject TEXT NOT NULL,
     factor TEXT NOT NULL,
     in_a_row INTEGER NOT NULL,
-    next_try_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
     PRIMARY KEY (subject, factor)
 ) STRICT, WITHOUT ROWID;
 
@@ -102,7 +102,8 @@ CREATE TABLE activities (
 ) STRICT;
 CREATE INDEX activities_of_user ON activities (svc_id);
 
--- What has to leave the engine. A row is written with its cause and goes when it was delivered.
+-- What has to leave the engine: `sms`, `calls` and `callback`. A row is written with its cause and
+-- goes when it was delivered.
 CREATE TABLE outbox (
     job_id INTEGER PRIMARY KEY AUTOINCREMENT,
     app_id INTEGER NOT NULL,

@@ -1,7 +1,9 @@
 //! The check of a code, in two halves: what it can be compared with, and what becomes of it.
 
 use super::applications::count;
-use super::{Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject};
+use super::{
+    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject, WrongAnswers,
+};
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use zeroize::Zeroizing;
@@ -35,8 +37,8 @@ pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<Standin
             })
         })?
         .collect::<Result<_>>()?;
-    standing.next_code_at = next_try(db, &key, Factor::Code)?;
-    standing.next_authenticator_at = next_try(db, &key, Factor::Authenticator)?;
+    standing.wrong_codes = wrong_answers(db, &key, Factor::Code)?;
+    standing.wrong_authenticator_codes = wrong_answers(db, &key, Factor::Authenticator)?;
     Ok(Some(standing))
 }
 
@@ -66,9 +68,9 @@ pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
         Found::Nothing { factors, .. } => factors.clone(),
     };
     for factor in &factors {
-        match next_try(db, &subject, *factor)? {
-            Some(next) if next > attempt.now => return Ok(Committed::Wait(next)),
-            _ => {}
+        let wrong = wrong_answers(db, &subject, *factor)?;
+        if let Some(next) = wrong.wait_until(attempt.delay, attempt.now) {
+            return Ok(Committed::Wait(next));
         }
     }
     let used = match &attempt.found {
@@ -124,18 +126,12 @@ fn count_wrong(
     length: usize,
 ) -> Result<Committed> {
     for factor in factors {
-        let in_a_row: u32 = db
-            .prepare_cached(
-                "INSERT INTO wrong_answers (subject, factor, in_a_row, next_try_at) \
-                 VALUES ($1, $2, 1, 0) ON CONFLICT (subject, factor) \
-                 DO UPDATE SET in_a_row = in_a_row + 1 RETURNING in_a_row",
-            )?
-            .query_row(params![subject, factor.name()], |row| row.get(0))?;
-        let next = attempt.now.plus((attempt.delay)(in_a_row));
         db.prepare_cached(
-            "UPDATE wrong_answers SET next_try_at = $1 WHERE subject = $2 AND factor = $3",
+            "INSERT INTO wrong_answers (subject, factor, in_a_row, last_at) \
+             VALUES ($1, $2, 1, $3) ON CONFLICT (subject, factor) \
+             DO UPDATE SET in_a_row = in_a_row + 1, last_at = excluded.last_at",
         )?
-        .execute(params![next.0, subject, factor.name()])?;
+        .execute(params![subject, factor.name(), attempt.now.0])?;
     }
     if factors.contains(&Factor::Code) {
         db.prepare_cached(
@@ -147,10 +143,16 @@ fn count_wrong(
     Ok(Committed::Done)
 }
 
-fn next_try(db: &Connection, subject: &str, factor: Factor) -> Result<Option<Time>> {
-    db.prepare_cached("SELECT next_try_at FROM wrong_answers WHERE subject = $1 AND factor = $2")?
-        .query_row(params![subject, factor.name()], |row| row.get(0).map(Time))
-        .optional()
+fn wrong_answers(db: &Connection, subject: &str, factor: Factor) -> Result<WrongAnswers> {
+    let found = db
+        .prepare_cached(
+            "SELECT in_a_row, last_at FROM wrong_answers WHERE subject = $1 AND factor = $2",
+        )?
+        .query_row(params![subject, factor.name()], |row| {
+            Ok(WrongAnswers { in_a_row: row.get(0)?, last_at: row.get(1).map(Time).map(Some)? })
+        })
+        .optional()?;
+    Ok(found.unwrap_or_default())
 }
 
 impl Factor {

@@ -1,0 +1,139 @@
+//! The database file: what is refused is left as it was, and what it holds is its owner's alone.
+
+#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+
+mod fresh;
+
+use fresh::{ada, forced, open, url};
+use seconder::{Answer, Error, Settings, Verdict};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_database_that_cannot_be_right_is_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let refused = |path: &Path, words: &str| {
+        let before = std::fs::read(path).ok();
+        let error = Settings::new(&url(path)).open().unwrap_err();
+        assert!(matches!(error, Error::Storage { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(std::fs::read(path).ok(), before, "{}", path.display());
+    };
+    refused(&at("missing/seconder.db"), "no folder");
+    assert!(!at("missing").exists());
+
+    std::fs::write(at("text.db"), "This is a text, and no database at all.\n".repeat(100)).unwrap();
+    refused(&at("text.db"), "damaged or no database");
+    refused(folder.path(), "cannot be");
+
+    drop(open(&at("good.db")));
+    let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = std::fs::read(at("good.db")).unwrap();
+        change(&mut bytes);
+        std::fs::write(at(name), bytes).unwrap();
+    };
+    // The header's version of the tables, and the application's number (SQLite file format, 1.3).
+    change("newer.db", &|bytes| bytes[60..64].copy_from_slice(&99u32.to_be_bytes()));
+    refused(&at("newer.db"), "newer version");
+    change("other.db", &|bytes| bytes[68..72].copy_from_slice(&7u32.to_be_bytes()));
+    refused(&at("other.db"), "another program");
+    change("torn.db", &|bytes| bytes[100..4096].fill(0xee));
+    refused(&at("torn.db"), "damaged");
+    change("cut.db", &|bytes| bytes.truncate(5000));
+    refused(&at("cut.db"), "damaged");
+}
+
+/// What `a_database_that_cannot_be_written_is_refused` runs as another user.
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_without_rights() {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let (path, words) = line.trim().split_once('|').unwrap();
+    let error = Settings::new(&url(Path::new(path))).open().unwrap_err();
+    assert!(matches!(error, Error::Storage { .. }), "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+/// Root may write everything, so it hands the attempt to a user who may not.
+#[cfg(unix)]
+#[test]
+fn a_database_that_cannot_be_written_is_refused() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    drop(open(&path));
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let refused = |words: &str| {
+        let listed = || std::fs::read_dir(folder.path()).unwrap().count();
+        let before = (listed(), std::fs::read(&path).unwrap());
+        let program = folder.path().join("program");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        let mut child = Command::new(&program);
+        child.args(["--exact", "child_without_rights", "--ignored"]).stdin(Stdio::piped());
+        if std::fs::metadata(folder.path()).unwrap().uid() == 0 {
+            child.uid(65534);
+        }
+        let mut child = child.stdout(Stdio::piped()).spawn().unwrap();
+        writeln!(child.stdin.take().unwrap(), "{}|{words}", path.display()).unwrap();
+        let told = child.wait_with_output().unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
+        std::fs::remove_file(program).unwrap();
+        assert_eq!((listed(), std::fs::read(&path).unwrap()), before);
+    };
+    mode(folder.path(), 0o777);
+    mode(&path, 0o444);
+    refused("seconder.db cannot be written");
+    mode(&path, 0o666);
+    mode(folder.path(), 0o555);
+    if std::fs::metadata(folder.path()).unwrap().uid() == 0 {
+        refused("the folder of");
+    }
+    mode(folder.path(), 0o755);
+    mode(&path, 0o600);
+    drop(open(&path));
+}
+
+#[test]
+fn what_cannot_be_right_makes_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = url(&folder.path().join("seconder.db"));
+    for settings in [
+        Settings::new(&at).callback_url("http://app.example/"),
+        Settings::new(&at).application_name("a:b"),
+        Settings::new(&at).api_key("two words"),
+        Settings::new(&format!("{at}?mode=rw")),
+        Settings::new("sqlite::memory:"),
+    ] {
+        assert!(matches!(settings.open(), Err(Error::Invalid { .. })));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn secrets_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let service = seconder::open(&url(&path)).unwrap();
+    let user = ada(&service);
+    service.request_sms(user).unwrap();
+    let spool = folder.path().join("seconder.spool");
+    let message = std::fs::read_dir(&spool).unwrap().next().unwrap().unwrap().path();
+    for (path, wanted) in [(&path, 0o600), (&spool, 0o700), (&message, 0o600)] {
+        let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, wanted, "{}", path.display());
+    }
+    let text = std::fs::read_to_string(message).unwrap();
+    let code = text.lines().find_map(|line| line.strip_prefix("Code: ")).unwrap();
+    assert!(text.starts_with("To: +15550100123\nVia: sms\n"), "{text}");
+    let verdict = service.answer(&forced(code.parse().unwrap(), user)).unwrap().verdict;
+    assert_eq!(verdict, Verdict::Right);
+    let shown = format!("{service:?} {:?}", service.engine());
+    assert!(!shown.contains(service.engine().unwrap().api_key().expose()), "{shown}");
+}
