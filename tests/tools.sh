@@ -13,7 +13,9 @@ need() { # a Debian package, and a command that works when it is there
 }
 need gcc cc --version
 need g++ c++ --version
+need libc6-dev sh -c 'echo "#include <stdio.h>" | cc -E -'
 need pkg-config pkg-config --version
+need openssl openssl version
 need python3 python3 --version
 need python3-venv python3 -c 'import ensurepip, venv'
 if ((${#missing[@]} > 0)); then
