@@ -51,6 +51,9 @@ pub trait Call: Serialize + DeserializeOwned {
     const REPEATABLE: bool = false;
     /// How the older generation words a success.
     const OLDER: older::Shape = older::Shape::Same;
+    /// Whether nothing else in the reply shows that the service did what was asked, so that it must
+    /// say so.
+    const MUST_SAY_SUCCESS: bool = false;
     /// The object of the body that holds the reply's fields, all but `message`.
     const ENVELOPE: Option<&'static str> = None;
     /// What a service answers when it did what was asked.
@@ -60,18 +63,8 @@ pub trait Call: Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// Every reply that is not plainly a success is the error that it stands for.
-    fn read(mut reply: Reply) -> Result<Self::Reply> {
-        older::upgrade(Self::OLDER, &mut reply.body);
-        let mut fields = failure::success(reply)?;
-        if let Some(name) = Self::ENVELOPE {
-            let message = fields.shift_remove("message");
-            fields = match fields.shift_remove(name) {
-                Some(Value::Object(inner)) => inner,
-                _ => return Err(Error::garbled(format!("the body has no object `{name}`"))),
-            };
-            fields.extend(message.map(|text| ("message".to_owned(), text)));
-        }
-        loose::read(fields).map_err(|mismatch| Error::garbled(mismatch.to_string()))
+    fn read(reply: Reply) -> Result<Self::Reply> {
+        read::<Self>(reply)
     }
 
     /// Writes a service's reply.
@@ -139,6 +132,21 @@ fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Forma
         Err(error) => failure::write::<C>(&error),
     };
     Some((format, reply))
+}
+
+/// How most calls read their replies.
+fn read<C: Call>(mut reply: Reply) -> Result<C::Reply> {
+    older::upgrade(C::OLDER, &mut reply.body);
+    let mut fields = failure::success(reply, C::MUST_SAY_SUCCESS)?;
+    if let Some(name) = C::ENVELOPE {
+        let message = fields.shift_remove("message");
+        fields = match fields.shift_remove(name) {
+            Some(Value::Object(inner)) => inner,
+            _ => return Err(Error::garbled(format!("the body has no object `{name}`"))),
+        };
+        fields.extend(message.map(|text| ("message".to_owned(), text)));
+    }
+    loose::read(fields).map_err(|mismatch| Error::garbled(mismatch.to_string()))
 }
 
 /// How a service words an error that concerns no single call, such as a wrong API key.

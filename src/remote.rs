@@ -195,7 +195,7 @@ impl Client {
         let host = self.address.host();
         let response = sent.map_err(|error| explain::error(error, host))?;
         let mut reply = reply::read(response, self.format, host)?;
-        self.names.body_from_wire(&mut reply.body);
+        self.names.body_from_wire(&mut reply.body)?;
         reply.generation = request.generation;
         Ok(reply)
     }

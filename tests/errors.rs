@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
 
 use seconder::Error;
-use seconder::calls::{Call, CheckApproval, RequestSms, UserStatus};
+use seconder::calls::{
+    Call, CheckApproval, CheckPhoneVerification, DeleteUser, RequestSms, UserStatus,
+};
 use seconder::wire::Reply;
 use serde_json::{Value, json};
 
@@ -89,6 +91,46 @@ fn a_status_200_that_says_no_is_no_success() {
         let body = json!({"success": success, "message": "No."});
         assert!(matches!(read::<RequestSms>(200, &body), Error::Refused(_)), "{body}");
     }
+}
+
+/// A page that answers 200 to everything must not verify a phone or pretend to have sent a code.
+#[test]
+fn what_only_does_something_must_say_that_it_did() {
+    for body in [
+        json!({}),
+        json!({"status": "maintenance"}),
+        json!({"success": null}),
+        json!({"success": 0}),
+        json!({"success": "no"}),
+        json!({"success": "maybe"}),
+        json!({"success": {"x": false}}),
+        json!({"success": true, "error_code": "60022"}),
+        json!({"success": true, "errors": {"message": "wrong"}}),
+        json!({"message": "Verification code is correct."}),
+    ] {
+        read::<CheckPhoneVerification>(200, &body);
+        read::<RequestSms>(200, &body);
+        read::<DeleteUser>(200, &body);
+    }
+    for body in [json!({"success": true}), json!({"success": "true", "errors": {}})] {
+        assert!(CheckPhoneVerification::read(Reply::new(200, body)).is_ok());
+    }
+    let older = json!({"success": "could not be sent: number blocked", "errors": {"message": "x"}});
+    read::<RequestSms>(200, &older);
+    assert!(CheckPhoneVerification::read(Reply::new(201, json!({"success": true}))).is_err());
+}
+
+#[test]
+fn an_approval_names_one_user() {
+    let of = |user: Value| {
+        let mut request = json!({"status": "approved", "uuid": "a"});
+        request.as_object_mut().unwrap().extend(user.as_object().unwrap().clone());
+        CheckApproval::read(Reply::new(200, json!({"approval_request": request, "success": true})))
+    };
+    for user in [json!({"svc_id": 7}), json!({"_svc_id": 7}), json!({"svc_id": 7, "_svc_id": 7})] {
+        assert_eq!(of(user).unwrap().svc_id.unwrap().get(), 7);
+    }
+    assert!(of(json!({"svc_id": 7, "_svc_id": 8})).is_err());
 }
 
 #[test]

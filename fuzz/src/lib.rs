@@ -138,7 +138,7 @@ pub fn retry_after(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (after, date) = text.split_once('\n').map_or((text, None), |(a, d)| (a, Some(d)));
     if let Some(wait) = seconder::remote::retry_after(after, date) {
-        let seconds = after.bytes().all(|byte| byte.is_ascii_digit() || byte == b'+');
+        let seconds = after.bytes().all(|byte| byte.is_ascii_digit());
         assert!(seconds || date.is_some(), "{wait:?}");
     }
 }

@@ -26,7 +26,9 @@ pub struct Event {
     /// The device that answered, where the service tells.
     pub device: Option<Device>,
     /// Everything that was received and signed. Empty objects and lists are left out, because no
-    /// signature covers them.
+    /// signature covers them. Nor does one cover whether a value is a number or its text, null or
+    /// an empty text, how the fields of objects in a list are grouped, or whether a name with
+    /// brackets is a name or nesting: decide on none of these.
     pub parameters: Map<String, Value>,
 }
 
@@ -46,7 +48,7 @@ impl Event {
             svc_id: Option<UserId>,
             callback_action: Option<String>,
         }
-        let fields = told(&parameters, names);
+        let fields = told(&parameters, names)?;
         let device = fields.get("device").and_then(Value::as_object).cloned();
         let body: Body = loose::read(fields)
             .map_err(|mismatch| forged(format!("it is signed, but {mismatch}")))?;
@@ -62,14 +64,16 @@ impl Event {
 
 /// The fields by the names of the interface document. This is the one place that knows what the
 /// service calls them.
-fn told(parameters: &Map<String, Value>, names: &Names) -> Map<String, Value> {
+fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
     let mut body = Value::Object(parameters.clone());
-    names.body_from_wire(&mut body);
+    names
+        .body_from_wire(&mut body)
+        .map_err(|_| forged("it is signed, but it names its user twice"))?;
     blank_is_none(&mut body);
-    match body {
+    Ok(match body {
         Value::Object(fields) => fields,
         _ => Map::new(),
-    }
+    })
 }
 
 fn blank_is_none(value: &mut Value) {

@@ -2,7 +2,10 @@
 
 use super::{Call, Route};
 use crate::model::{ApprovalId, UserId};
+use crate::wire::Reply;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Asks how a user answered (interface 4.13).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +26,18 @@ impl Call for CheckApproval {
     const REPEATABLE: bool = true;
     const ENVELOPE: Option<&'static str> = Some("approval_request");
     type Reply = Approval;
+
+    /// Services have called the user's field `_svc_id`; where both names are there, they must agree.
+    fn read(mut reply: Reply) -> Result<Approval> {
+        let request = reply.body.get_mut("approval_request").and_then(Value::as_object_mut);
+        if let Some(request) = request
+            && let Some(other) = request.shift_remove("_svc_id")
+            && *request.entry("svc_id").or_insert(other.clone()) != other
+        {
+            return Err(Error::garbled("it names two users"));
+        }
+        super::read::<CheckApproval>(reply)
+    }
 }
 
 /// An approval request as the service knows it (interface 2.6).
@@ -38,7 +53,6 @@ pub struct Approval {
     /// The request's name.
     pub uuid: Option<ApprovalId>,
     /// The user who was asked, where the service tells.
-    #[serde(alias = "_svc_id")]
     pub svc_id: Option<UserId>,
     /// When the request was made, in RFC 3339.
     pub created_at: Option<String>,

@@ -31,5 +31,6 @@ impl CheckPhoneVerification {
 impl Call for CheckPhoneVerification {
     const ROUTE: Route =
         Route::get("check_phone_verification", "/protected/{format}/phones/verification/check");
+    const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 }

@@ -29,5 +29,6 @@ impl Call for DeleteUser {
             "/protected/{format}/users/{user_id}/remove",
         ]);
     const OLDER: Shape = Shape::Text;
+    const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 }

@@ -13,20 +13,34 @@ const GENERIC: &str = "60000";
 /// The one refusal that also shows its fields at the top level.
 const USER_NOT_VALID: &str = "60027";
 
-/// The body of a success: status 200, an object, and nothing in it that says otherwise.
-pub(super) fn success(reply: Reply) -> Result<Map<String, Value>> {
-    match (reply.status, &reply.body) {
-        (200, Value::Object(fields)) if !says_no(fields.get("success")) => {}
-        _ => return Err(read(reply)),
-    }
-    match reply.body {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(Error::garbled("the body is not an object")),
+/// The body of a success: status 200, an object that says so, and nothing in it that says otherwise.
+/// What shows by its content that it is one need not say so, but for the calls that `must_say`.
+pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>> {
+    let Value::Object(fields) = &reply.body else { return Err(read(reply)) };
+    let said = fields.get("success").and_then(scalar);
+    let yes = match said.as_deref() {
+        Some(said) => said.eq_ignore_ascii_case("true") || said == "1",
+        None => !must_say,
+    };
+    let fails = tells(fields.get("errors")) || tells(fields.get("error_code"));
+    match (reply.status, reply.body) {
+        (200, Value::Object(fields)) if yes && !fails => Ok(fields),
+        (200, _) if said.is_none() && !fails => {
+            Err(Error::garbled("it does not say whether the service did what was asked"))
+        }
+        (_, body) => Err(read(Reply { body, ..reply })),
     }
 }
 
-fn says_no(success: Option<&Value>) -> bool {
-    success.and_then(scalar).is_some_and(|said| said.eq_ignore_ascii_case("false"))
+/// Whether a field says anything: null and what is empty say nothing.
+fn tells(field: Option<&Value>) -> bool {
+    match field {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Object(fields)) => !fields.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(_) => true,
+    }
 }
 
 /// The error that a reply stands for.

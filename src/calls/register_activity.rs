@@ -57,5 +57,6 @@ impl ActivityType {
 impl Call for RegisterActivity {
     const ROUTE: Route =
         Route::post("register_activity", "/protected/{format}/users/{user_id}/register_activity");
+    const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 }

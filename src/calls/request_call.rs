@@ -29,5 +29,6 @@ impl RequestCall {
 impl Call for RequestCall {
     const ROUTE: Route = Route::get("request_call", "/protected/{format}/call/{svc_id}");
     const OLDER: Shape = Shape::Said;
+    const MUST_SAY_SUCCESS: bool = true;
     type Reply = CodeRequested;
 }

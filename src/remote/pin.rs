@@ -102,11 +102,16 @@ impl ServerCertVerifier for Pinned {
             // Nobody need have signed it, and it may call itself an authority.
             is_valid_at(end_entity, now)?;
         } else {
-            let pinned = intermediates.iter().chain(authorities).find(|one| self.has(one));
-            let pinned = pinned.ok_or_else(|| not_pinned(&own))?;
-            // To be sent along is not to vouch: it must have signed what leads to the service.
+            // To be sent along is not to vouch: one of them must have signed what leads to the
+            // service. A trust anchor's own dates are asked by nobody else.
             let mut roots = RootCertStore::empty();
-            roots.add(pinned.clone().into_owned())?;
+            for pinned in intermediates.iter().chain(authorities).filter(|one| self.has(one)) {
+                is_valid_at(pinned, now)?;
+                roots.add(pinned.clone().into_owned())?;
+            }
+            if roots.is_empty() {
+                return Err(not_pinned(&own));
+            }
             let algorithms = self.provider.signature_verification_algorithms.all;
             let (own, others) = (&own, intermediates);
             verify_server_cert_signed_by_trust_anchor(own, &roots, others, now, algorithms)?;

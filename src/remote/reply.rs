@@ -56,8 +56,8 @@ fn waits(headers: &HeaderMap) -> Option<Duration> {
 /// How long a header `Retry-After` asks to wait: in seconds, or as a date that is measured from the
 /// date of the response itself, so that no clock of this machine is asked.
 pub fn retry_after(after: &str, date: Option<&str>) -> Option<Duration> {
-    if let Ok(seconds) = after.parse() {
-        return Some(Duration::from_secs(seconds));
+    if after.bytes().all(|byte| byte.is_ascii_digit()) {
+        return after.parse().ok().map(Duration::from_secs);
     }
     let until = httpdate::parse_http_date(after).ok()?;
     let now = httpdate::parse_http_date(date?).ok()?;

@@ -114,14 +114,22 @@ impl Names {
 
     /// Renames the fields and devices of a body as they stand on the wire.
     pub fn body_to_wire(&self, body: &mut Value) {
-        let own = Names::default();
-        rename(body, &own, self);
+        // What this library writes has no field of the other name.
+        let _ = rename(body, &Names::default(), self);
     }
 
     /// Renames the fields and devices of a body as the interface document has them.
-    pub fn body_from_wire(&self, body: &mut Value) {
-        let own = Names::default();
-        rename(body, self, &own);
+    ///
+    /// # Errors
+    /// [`Error::Garbled`] when a field is there under both names, and so twice.
+    pub fn body_from_wire(&self, body: &mut Value) -> Result<()> {
+        match rename(body, self, &Names::default()) {
+            Some(()) => Ok(()),
+            None => Err(Error::garbled(format!(
+                "a field is there both as {} and as svc_id",
+                self.id_field
+            ))),
+        }
     }
 }
 
@@ -148,29 +156,38 @@ fn swap(path: &str, from: &str, to: &str) -> String {
     }
 }
 
-fn rename(value: &mut Value, from: &Names, to: &Names) {
+/// Nothing when two fields would have one name.
+fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
     if from == to {
-        return;
+        return Some(());
     }
     match value {
         Value::String(text) if *text == from.chrome_device => text.clone_from(&to.chrome_device),
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
+        Value::Array(items) => {
+            for item in items {
+                rename(item, from, to)?;
+            }
+        }
         Value::Object(fields) => {
-            let renamed = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+            let mut renamed = Map::new();
+            for (name, mut value) in std::mem::take(fields) {
                 // What the application gave is the application's, whatever it is called.
                 if !["details", "hidden_details", "data"].contains(&name.as_str()) {
-                    rename(&mut value, from, to);
+                    rename(&mut value, from, to)?;
                 }
                 let name = match name.strip_prefix('_').unwrap_or(&name) == from.id_field {
                     true => name.replace(&from.id_field, &to.id_field),
                     false => name,
                 };
-                (name, value)
-            });
-            *fields = renamed.collect::<Map<_, _>>();
+                if renamed.insert(name, value).is_some() {
+                    return None;
+                }
+            }
+            *fields = renamed;
         }
         _ => {}
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -188,8 +205,10 @@ mod tests {
         let mut body = own.clone();
         names.body_to_wire(&mut body);
         assert_eq!(body, wire);
-        names.body_from_wire(&mut body);
+        names.body_from_wire(&mut body).unwrap();
         assert_eq!(body, own);
+        let mut twice = json!({"a": {"acme_id": 8, "svc_id": 7}});
+        assert!(names.body_from_wire(&mut twice).is_err());
         assert_eq!(names.path_to_wire("/push/json/users/7"), "/onetouch/json/users/7");
         assert_eq!(names.path_from_wire("/onetouch/json").as_deref(), Some("/push/json"));
         assert_eq!(names.path_from_wire("/push/json"), None);

@@ -21,12 +21,14 @@ pub enum Shape {
 /// differ, nothing is read into a flag: a verification's `success` is not just any text.
 pub fn upgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
-    if shape == Shape::Same {
+    // The older generation told of success in a text, and of failure in `errors`.
+    if shape == Shape::Same || body.contains_key("errors") || body.contains_key("error_code") {
         return;
     }
     for flag in ["ignored", "success"] {
         let Some(Value::String(said)) = body.get(flag) else { continue };
-        if ["true", "false"].contains(&said.to_ascii_lowercase().as_str()) {
+        // A sentence is what was said; a word is a flag, whatever flag it is.
+        if !said.contains(' ') {
             continue;
         }
         let said = std::mem::take(&mut body[flag]);
