@@ -41,7 +41,7 @@ pub enum Error {
         retry_after: Option<Duration>,
     },
     /// The network or the service: there was no answer in time.
-    #[error("no answer from the service while {stage}: {message}")]
+    #[error("no answer from the service while {stage}: {message}. {}", .stage.advice())]
     Unavailable {
         /// How far the call came.
         stage: Stage,
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// Nobody: a callback was not signed by the service with this API key (interface 5.5), or is
     /// stale, or was received before. Answer it with status 401 and believe nothing of it.
-    #[error("the callback is not from the service: {message}")]
+    #[error("the callback is not from the service: {message}. Answer it with status 401")]
     Forged {
         /// What did not hold.
         message: String,
@@ -142,7 +142,7 @@ impl fmt::Display for Refusal {
         for (field, text) in self.fields.iter().filter(|(field, _)| *field != "message") {
             write!(f, "; {field} {text}")?;
         }
-        write!(f, ")")
+        write!(f, "). It will refuse the same call again")
     }
 }
 
@@ -155,6 +155,19 @@ impl fmt::Display for Stage {
             Stage::Asking => "waiting for its reply",
             Stage::Delivering => "delivering the code",
         })
+    }
+}
+
+impl Stage {
+    /// What to do when a call got no further.
+    fn advice(self) -> &'static str {
+        match self {
+            Stage::Resolving => "Check the host of the URL, and this machine's name service",
+            Stage::Connecting => "Check that the service runs, and the host and port of the URL",
+            Stage::Securing => "Nothing was sent",
+            Stage::Asking => "The call may have been carried out: look before it is repeated",
+            Stage::Delivering => "Look after what delivers, and ask for a code again",
+        }
     }
 }
 
@@ -180,7 +193,8 @@ mod tests {
         };
         assert_eq!(
             Error::Refused(Box::new(refusal)).to_string(),
-            "the service refused: User was not valid (status 400, code 60027; email is invalid)"
+            "the service refused: User was not valid (status 400, code 60027; email is \
+             invalid). It will refuse the same call again"
         );
     }
 

@@ -6,6 +6,7 @@ mod callback;
 mod connect;
 mod deadline;
 mod explain;
+mod hide;
 mod letter;
 #[cfg(test)]
 mod loopback;
@@ -196,6 +197,9 @@ impl Client {
         let response = sent.map_err(|error| explain::error(error, host))?;
         let mut reply = reply::read(response, self.format, host)?;
         self.names.body_from_wire(&mut reply.body)?;
+        if reply.status != 200 {
+            hide::secrets(&mut reply.body, request, &self.api_key);
+        }
         reply.generation = request.generation;
         Ok(reply)
     }

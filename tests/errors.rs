@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
 
-use seconder::Error;
 use seconder::calls::{
     Call, CheckApproval, CheckPhoneVerification, DeleteUser, RequestSms, UserStatus,
 };
 use seconder::wire::Reply;
+use seconder::{Error, Stage};
 use serde_json::{Value, json};
 
 /// The status and code of a refusal, and the kind of error that it is.
@@ -133,6 +133,10 @@ fn an_approval_names_one_user() {
     assert!(of(json!({"svc_id": 7, "_svc_id": 8})).is_err());
 }
 
+fn unavailable(stage: Stage) -> Error {
+    Error::Unavailable { stage, message: "no".into() }
+}
+
 #[test]
 fn every_message_says_what_to_do() {
     let long = Some(std::time::Duration::from_secs(30));
@@ -142,6 +146,13 @@ fn every_message_says_what_to_do() {
         (Error::Limited { message: "no".into(), retry_after: None }, "Try again later"),
         (Error::Garbled { message: "no".into() }, "Check that the URL"),
         (Error::Internal { message: "no".into() }, "report it"),
+        (Error::Forged { message: "no".into() }, "Answer it with status 401"),
+        (read::<RequestSms>(404, &json!({"message": "No.", "error_code": "60026"})), "again"),
+        (unavailable(Stage::Resolving), "Check the host"),
+        (unavailable(Stage::Connecting), "Check that the service runs"),
+        (unavailable(Stage::Securing), "Nothing was sent"),
+        (unavailable(Stage::Asking), "look before it is repeated"),
+        (unavailable(Stage::Delivering), "ask for a code again"),
         ("x".parse::<seconder::model::Token>().err().unwrap(), "must be 6 to 12 digits"),
         ("x".parse::<seconder::model::UserId>().err().unwrap(), "must be a positive whole number"),
     ] {

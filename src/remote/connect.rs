@@ -195,10 +195,11 @@ impl OnThisThread {
         let authority = self.0.as_ref().map_or(authority, |proxy| &proxy.address);
         let name = DefaultResolver::host_and_port(scheme, authority).ok_or(Error::HostNotFound)?;
         let started = Instant::now();
-        let addresses = name.to_socket_addrs().map_err(|_| Error::HostNotFound)?;
+        let found = name.to_socket_addrs();
         if started.elapsed() >= *timeout.after {
             return Err(Error::Timeout(Timeout::Resolve));
         }
+        let addresses = found.map_err(|_| Error::HostNotFound)?;
         // What is not encrypted must not leave this machine, whatever `localhost` stands for here.
         let allowed = addresses.filter(|to| *scheme == Scheme::HTTPS || to.ip().is_loopback());
         let mut result = self.empty();

@@ -10,7 +10,8 @@ use std::time::Duration;
 impl Settings {
     /// How long a call of a service elsewhere may take from its first step to its last: the name
     /// look-up, the connection, TLS, the request, the reply, and all waits between repeats. More
-    /// than 0 and at most an hour; default 10 s. [`Service::with_timeout`] sets it for single
+    /// than 0 and at most an hour; default 10 s. The system's look-up of a name cannot be broken
+    /// off: one that lasts longer fails the call when it returns. [`Service::with_timeout`] sets it for single
     /// calls.
     pub fn timeout(mut self, timeout: Duration) -> Settings {
         self.remote.timeout = timeout;
