@@ -27,11 +27,21 @@ pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismat
 
 struct Loose(Value);
 
+/// Whether a number is written in the one way it has. `+1` and `01` are other ways for 1, and what
+/// two readers could take for two users is refused.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.starts_with('+') && (digits == "0" || !digits.starts_with('0'))
+}
+
 impl Loose {
     /// The value that a text stands for, where `wanted` is due.
     fn parsed<T: std::str::FromStr>(&self, wanted: &str) -> Result<Option<T>, Mismatch> {
         match self.0.as_str() {
-            Some(text) => text.parse().map(Some).map_err(|_| mismatch(format!("must be {wanted}"))),
+            Some(text) => match text.parse() {
+                Ok(value) if is_decimal(text) => Ok(Some(value)),
+                _ => Err(mismatch(format!("must be {wanted}"))),
+            },
             None => Ok(None),
         }
     }
@@ -216,6 +226,23 @@ mod tests {
             sample(json!({"id": 7, "flag": 1, "text": "5", "inner": null})).unwrap(),
             wanted
         );
+    }
+
+    #[test]
+    fn a_number_has_one_text() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Signed {
+            at: i64,
+        }
+        for bad in ["+1", "01", "0001", "-1", " 1", "1 ", "", "00", "-0"] {
+            assert!(sample(json!({"id": bad})).is_err(), "{bad}");
+        }
+        assert_eq!(sample(json!({"id": "0"})).unwrap().id, 0);
+        let signed = |text: &str| {
+            read::<Signed>(json!({"at": text}).as_object().unwrap().clone()).map(|read| read.at)
+        };
+        assert_eq!((signed("-1"), signed("0")), (Ok(-1), Ok(0)));
+        assert!(signed("+1").is_err() && signed("-01").is_err());
     }
 
     #[test]
