@@ -383,6 +383,8 @@ impl fmt::Debug for Service {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("url", &self.url).finish_non_exhaustive()
+        // What follows the scheme may hold a key.
+        let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
+        f.debug_struct("Settings").field("scheme", &scheme).finish_non_exhaustive()
     }
 }
