@@ -29,12 +29,29 @@ fn says_no(success: Option<&Value>) -> bool {
     success.and_then(scalar).is_some_and(|said| said.eq_ignore_ascii_case("false"))
 }
 
+/// The error code, where there is one.
+pub(super) fn code(reply: &Reply) -> Option<String> {
+    reply.text("error_code").filter(|code| !code.is_empty())
+}
+
+/// Whether a body tells of an error, whatever else it says.
+pub(super) fn is_told(body: &Map<String, Value>) -> bool {
+    let told = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(told)
+}
+
 /// The error that a reply stands for.
 pub(super) fn read(reply: Reply) -> Error {
     let Value::Object(body) = &reply.body else {
         return Error::garbled(format!("status {}, and the body is not an object", reply.status));
     };
-    let code = reply.text("error_code");
+    let code = code(&reply);
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
         (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message },
