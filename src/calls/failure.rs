@@ -55,7 +55,8 @@ pub(super) fn read(reply: Reply) -> Error {
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
         (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message },
-        (429, _) | (503, Some(WAIT) | None) => {
+        (429, _) | (503, Some(WAIT)) => Error::Limited { message, retry_after: reply.retry_after },
+        (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
             Error::Limited { message, retry_after: reply.retry_after }
         }
         (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Asking, message },
@@ -67,6 +68,12 @@ pub(super) fn read(reply: Reply) -> Error {
         })),
         (status, _) => Error::garbled(format!("status {status} is none of the interface")),
     }
+}
+
+/// Whether the service itself worded a body. What stands before a service also says 503, when the
+/// call may have reached the service already, and then it is not safe to repeat.
+fn is_of_the_service(body: &Map<String, Value>) -> bool {
+    ["message", "errors", "success"].into_iter().any(|field| body.contains_key(field))
 }
 
 fn message(body: &Map<String, Value>) -> Option<String> {

@@ -149,9 +149,11 @@ fn what_stands_before_a_service_is_understood() {
             "{error}"
         );
     }
-    for status in [500, 502, 504] {
+    // A 503 without a wait may come after the request went on to the service.
+    for status in [500, 502, 503, 504] {
         let error = error(move || reply(status, "", "<html>down</html>"));
         assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+        assert!(!error.retry_safe(), "{error}");
     }
 }
 
