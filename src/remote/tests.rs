@@ -1,7 +1,9 @@
 //! The client against a service that does what none should.
 
 use super::loopback::{Canned, Loopback, ok, reply};
-use crate::calls::{AppDetails, CreateApproval, CreateUser, RequestSms, Verify};
+use crate::calls::{
+    ActivityType, AppDetails, CreateApproval, CreateUser, RegisterActivity, RequestSms, Verify,
+};
 use crate::{Answer, Error, Service, Settings, Stage, Verdict};
 use std::time::{Duration, Instant};
 
@@ -77,6 +79,22 @@ fn a_post_carries_a_form_and_a_push_carries_json() {
     let asked = server.asked();
     assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
     assert!(asked.ends_with("\r\n\r\n{\"message\":\"Log in?\"}"), "{asked}");
+}
+
+#[test]
+fn free_objects_arrive_as_they_are() {
+    let server = Loopback::start(|_| ok(r#"{"success":true}"#));
+    let data = serde_json::json!({
+        "n": 1, "0": "x", "a[b]": true, "": null, "list": [], "in": {"1": 2.5, "]": "&="},
+    });
+    let mut call = RegisterActivity::new(7.try_into().unwrap(), ActivityType::Banned);
+    call.data = data.as_object().unwrap().clone();
+    open(&server).answer(&call).unwrap();
+    let asked = server.asked();
+    assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
+    let body = asked.split_once("\r\n\r\n").unwrap().1;
+    let sent: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(sent, serde_json::json!({"type": "banned", "data": data}));
 }
 
 #[test]

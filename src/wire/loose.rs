@@ -141,9 +141,20 @@ impl<'de> Deserializer<'de> for Loose {
         }
     }
 
+    /// A form whose keys are `0`, `1` and so on is read as a list, and so is one with empty keys.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match self.0 {
+            Value::Array(items) => {
+                let keys = (0..).map(|index: usize| index.to_string());
+                Loose(Value::Object(keys.zip(items).collect())).deserialize_any(visitor)
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     forward_to_deserialize_any! {
         i8 i16 i32 i128 u8 u16 u32 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map identifier ignored_any
+        tuple_struct identifier ignored_any
     }
 }
 
@@ -248,6 +259,21 @@ mod tests {
     #[test]
     fn a_null_is_as_good_as_none() {
         assert!(!sample(json!({"id": 7, "flag": null})).unwrap().flag);
+    }
+
+    #[test]
+    fn a_list_is_a_map_by_its_indices() {
+        #[derive(serde::Deserialize)]
+        struct Free {
+            data: Map<String, Value>,
+        }
+        let data = |value: Value| -> Value {
+            let value = json!({ "data": value });
+            read::<Free>(value.as_object().unwrap().clone()).unwrap().data.into()
+        };
+        assert_eq!(data(json!(["x", ["y"]])), json!({"0": "x", "1": ["y"]}));
+        assert_eq!(data(json!([])), json!({}));
+        assert_eq!(data(json!({"n": 1})), json!({"n": 1}));
     }
 
     #[test]
