@@ -341,6 +341,7 @@ where
     Engine: Answer<C>,
 {
     fn answer(&self, call: &C) -> Result<C::Reply> {
+        call.check()?;
         match &self.0 {
             Answerer::Engine(engine) => engine.answer(call),
             #[cfg(feature = "remote")]
@@ -352,6 +353,7 @@ where
 #[cfg(not(feature = "engine"))]
 impl<C: Call> Answer<C> for Service {
     fn answer(&self, call: &C) -> Result<C::Reply> {
+        call.check()?;
         let Answerer::Remote(remote) = &self.0;
         remote.answer(call)
     }
