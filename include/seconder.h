@@ -16,8 +16,8 @@
  * Text out    NUL-terminated UTF-8 that belongs to the handle it was asked of and goes with it.
  *             NULL where the service does not tell. A number that it does not tell is 0.
  * Options     A struct and its size: `&options, sizeof options`, or `NULL, 0` for the defaults. Zero
- *             in a field is its default, so begin with `= {0}`. A size of 0 goes with NULL alone.
- *             A struct of an older version of this header is completed with zeros; one of a newer
+ *             in a field is its default, so begin with `= {0}`. A size that no version of this
+ *             header has is SECONDER_INVALID, and nothing of the struct is read. A struct of a newer
  *             version is SECONDER_INVALID when it asks for what this library does not know.
  * Structs     that are only read may grow at their end in a later minor version: use them through
  *             the pointer that was given.

@@ -41,6 +41,9 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+/// The most that a parameter of any shape may have, in bytes of JSON.
+const LARGEST: usize = 16 * 1024;
+
 /// A call of the interface: its fields are the parameters, by their names on the wire.
 pub trait Call: Serialize + DeserializeOwned {
     /// Where the call goes.
@@ -58,6 +61,14 @@ pub trait Call: Serialize + DeserializeOwned {
     const ENVELOPE: Option<&'static str> = None;
     /// What a service answers when it did what was asked.
     type Reply: Serialize + DeserializeOwned;
+
+    /// Finds fault with arguments that no type rules out, before anything is sent or done.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] names the argument that cannot be right.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Reads a service's reply.
     ///
@@ -121,7 +132,8 @@ fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Forma
     let mut params = request.params.clone();
     params.extend(fields);
     let call = loose::read(params).map_err(Error::from);
-    let reply = match call.and_then(|call: C| service.answer(&call)) {
+    let checked = call.and_then(|call: C| call.check().map(|()| call));
+    let reply = match checked.and_then(|call| service.answer(&call)) {
         Ok(answer) => {
             let mut reply = C::write(&answer);
             if [request.generation, generation].contains(&Generation::Older) {
@@ -189,6 +201,14 @@ calls! {
     CheckApproval,
     CheckPhoneVerification,
     EnrolAuthenticator,
+}
+
+/// Refuses what is larger than any service takes.
+fn is_small(parameter: &'static str, value: &impl Serialize) -> Result<()> {
+    match serde_json::to_string(value) {
+        Ok(text) if text.len() <= LARGEST => Ok(()),
+        _ => Err(Error::invalid(parameter, "must not be larger than 16 KiB")),
+    }
 }
 
 fn is_false(flag: &bool) -> bool {

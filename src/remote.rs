@@ -205,11 +205,15 @@ impl Client {
     }
 }
 
-/// The body of a POST and its media type. Calls below `/push/` carry hashes with values of every
-/// kind (interface 4.12), which a form would flatten to text, so these go as JSON; all others go
-/// as the form that every service of the interface reads.
+/// The parameters that hold whatever the application likes.
+const FREE: [&str; 3] = ["data", "details", "hidden_details"];
+
+/// The body of a POST and its media type. Free objects have values and keys of every kind, which a
+/// form would make other values and other keys, so these go as JSON, and so do calls below `/push/`
+/// (interface 4.12); all others go as the form that every service of the interface reads.
 fn body(request: &Request) -> Option<(&'static str, Vec<u8>)> {
-    match (request.method, request.path.starts_with("/push/")) {
+    let free = FREE.iter().any(|name| request.params.contains_key(*name));
+    match (request.method, free || request.path.starts_with("/push/")) {
         ("POST", true) => {
             Some(("application/json", json::write(&Value::Object(request.params.clone()))))
         }

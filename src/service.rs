@@ -341,6 +341,7 @@ where
     Engine: Answer<C>,
 {
     fn answer(&self, call: &C) -> Result<C::Reply> {
+        call.check()?;
         match &self.0 {
             Answerer::Engine(engine) => engine.answer(call),
             #[cfg(feature = "remote")]
@@ -352,6 +353,7 @@ where
 #[cfg(not(feature = "engine"))]
 impl<C: Call> Answer<C> for Service {
     fn answer(&self, call: &C) -> Result<C::Reply> {
+        call.check()?;
         let Answerer::Remote(remote) = &self.0;
         remote.answer(call)
     }
@@ -383,6 +385,8 @@ impl fmt::Debug for Service {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("url", &self.url).finish_non_exhaustive()
+        // What follows the scheme may hold a key.
+        let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
+        f.debug_struct("Settings").field("scheme", &scheme).finish_non_exhaustive()
     }
 }

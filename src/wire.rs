@@ -28,7 +28,7 @@ pub struct Request {
 }
 
 /// What a service said to a request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
@@ -136,6 +136,13 @@ impl std::fmt::Debug for Request {
     /// Shows neither the path nor the parameters, which may hold a token or a key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Reply {
+    /// Shows the status alone: the body may hold a secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply").field("status", &self.status).finish_non_exhaustive()
     }
 }
 

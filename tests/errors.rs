@@ -86,6 +86,29 @@ fn every_status_and_code_has_its_error() {
 }
 
 #[test]
+fn a_503_says_wait_only_where_the_service_says_it() {
+    let read = |body: Value, retry_after| {
+        RequestSms::read(Reply { retry_after, ..Reply::new(503, body) }).err().unwrap()
+    };
+    let wait = Some(std::time::Duration::from_secs(1));
+    for body in [json!({}), json!({"error": "upstream"}), json!({"error_code": ""})] {
+        let error = read(body.clone(), None);
+        assert!(!error.retry_safe(), "{error}");
+        assert!(
+            matches!(error, Error::Unavailable { stage: seconder::Stage::Asking, .. }),
+            "{error}"
+        );
+        assert!(
+            matches!(read(body, wait), Error::Limited { retry_after, .. } if retry_after == wait)
+        );
+    }
+    for body in [json!({"message": "Wait."}), json!({"errors": {}}), json!({"success": false})] {
+        assert_eq!(kind(&read(body, None)), "Limited");
+    }
+    assert_eq!(kind(&read(json!({"error_code": "60003"}), None)), "Limited");
+}
+
+#[test]
 fn a_status_200_that_says_no_is_no_success() {
     for success in [json!(false), json!("false"), json!("False")] {
         let body = json!({"success": success, "message": "No."});

@@ -8,7 +8,7 @@ mod stub;
 mod tls;
 
 use seconder::calls::CreateUser;
-use seconder::wire::Generation;
+use seconder::wire::{Generation, Reply};
 use seconder::{Answer, Service, Settings};
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -100,6 +100,17 @@ fn nothing_that_is_sent_is_logged_or_told() {
         assert!(!told.contains(secret), "{secret} is told: {told}");
         assert!(!plain.contains(secret), "{secret} is logged: {plain}");
         assert!(!bytes.contains(secret), "{secret} is logged in bytes: {bytes}");
+    }
+}
+
+#[test]
+fn debug_shows_neither_bodies_nor_urls() {
+    let reply = Reply::new(200, serde_json::json!({"uri": KEY}));
+    assert_eq!(format!("{reply:?}"), "Reply { status: 200, .. }");
+    for url in ["https://host?api_key=", "https://user:", "nonsense "] {
+        let settings = Settings::new(&format!("{url}{KEY}"));
+        let shown = format!("{settings:?}");
+        assert!(!shown.contains(KEY) && !shown.contains("host"), "{shown}");
     }
 }
 

@@ -22,6 +22,27 @@ const BODIES: &[(&str, &str)] = &[
     ("`success` denies it, with a flag", r#"{"token":"is valid","success":false}"#),
     ("`success` is null", r#"{"token":"is valid","success":null}"#),
     ("`success` is something else", r#"{"token":"is valid","success":"yes"}"#),
+    (
+        "a right token beside an error",
+        r#"{"token":"is valid","success":"true","errors":{"message":"Token is invalid."}}"#,
+    ),
+    (
+        "a right token beside a list of errors",
+        r#"{"token":"is valid","success":"true","errors":["Token is invalid."]}"#,
+    ),
+    (
+        "a right token beside an error code",
+        r#"{"token":"is valid","success":true,"error_code":"60020"}"#,
+    ),
+    (
+        "a right token beside an error code that is a number",
+        r#"{"token":"is valid","success":true,"error_code":60020}"#,
+    ),
+    ("no `success`, beside an error code", r#"{"token":"is valid","error_code":"60020"}"#),
+    (
+        "a right token, and no error",
+        r#"{"token":"is valid","success":"true","errors":{},"error_code":""}"#,
+    ),
     ("`success` alone", r#"{"success":"true"}"#),
     ("the words in another place", r#"{"message":"token is valid","success":"true"}"#),
     ("the field nested", r#"{"user":{"token":"is valid"},"success":"true"}"#),
@@ -37,6 +58,8 @@ const BODIES: &[(&str, &str)] = &[
         r#"{"message":"Token is invalid","token":"is invalid","success":false,"errors":{"message":"Token is invalid"},"error_code":"60020"}"#,
     ),
     ("a wrong token, older", r#"{"success":"false","errors":{"token":"is invalid"}}"#),
+    ("a wrong token, an empty code", r#"{"token":"is invalid","success":false,"error_code":""}"#),
+    ("a wrong token, a null code", r#"{"token":"is invalid","success":false,"error_code":null}"#),
     (
         "a used token",
         r#"{"message":"Token was used","success":"false","errors":{"message":"Token was used"},"error_code":"60019"}"#,
@@ -72,6 +95,8 @@ const XML_BODIES: &[&str] = &[
     "<hash><token>is invalid</token><token>is valid</token><success>true</success></hash>",
     "<hash><hash><token>is valid</token><success>true</success></hash></hash>",
     "<token>is valid</token>",
+    "<errors><token>is valid</token><success>true</success></errors>",
+    "<errors><token>is valid</token></errors>",
     "<body><token>is valid</token><success>true</success></body>",
     "<hash><token>is valid</token><success>true</success></hash><!-- --><hash/>",
     "<hash><token type=\"array\"><t>is valid</t></token><success>true</success></hash>",
@@ -134,9 +159,11 @@ fn exactly_the_right_ones_are_right() {
     let wanted = [
         (Generation::Current, 200, "a right token"),
         (Generation::Current, 200, "a right token, with a flag"),
+        (Generation::Current, 200, "a right token, and no error"),
         (Generation::Older, 200, "a right token"),
         (Generation::Older, 200, "a right token, with a flag"),
         (Generation::Older, 200, "no `success`"),
+        (Generation::Older, 200, "a right token, and no error"),
     ];
     assert_eq!(right, wanted);
 }
@@ -147,7 +174,13 @@ fn a_wrong_token_is_told_from_a_wrong_key_by_the_body_alone() {
         let (_, text) = BODIES.iter().find(|(name, _)| *name == shape).unwrap();
         verdict(401, text, Format::Json, Generation::Current)
     };
-    for wrong in ["a wrong token", "a wrong token, older", "a used token"] {
+    for wrong in [
+        "a wrong token",
+        "a wrong token, older",
+        "a wrong token, an empty code",
+        "a wrong token, a null code",
+        "a used token",
+    ] {
         assert_eq!(of(wrong).unwrap(), Verdict::Wrong, "{wrong}");
     }
     for key in ["a wrong API key", "a wrong API key that speaks of the token", "an empty object"] {

@@ -148,6 +148,7 @@ fn respond(format: Format, reply: &Reply) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Some(wait) = reply.retry_after {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         headers.insert(header::RETRY_AFTER, seconds.into());
@@ -167,6 +168,12 @@ mod tests {
         for unknown in ["/", "", "/protected/yaml/app/details", "/protected/json/app/details/"] {
             assert!(methods(unknown).is_empty(), "{unknown}");
         }
+    }
+
+    #[test]
+    fn no_browser_guesses_what_a_body_is() {
+        let response = respond(Format::Xml, &refusal(404, "no"));
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff");
     }
 
     #[test]

@@ -96,7 +96,8 @@ impl Database {
 
     /// The database, which must be there: a mistyped name would otherwise make an empty one.
     fn existing(&self) -> Result<Service> {
-        match self.url.strip_prefix("sqlite:") {
+        let path = self.url.strip_prefix("sqlite:");
+        match path.map(|path| path.strip_prefix("//").unwrap_or(path)) {
             Some(path) if !Path::new(path).exists() => {
                 Err(invalid("database", format!("{path} does not exist")))
             }

@@ -11,7 +11,7 @@ pub(crate) fn read(query: &str, body: &[u8], media_type: &str) -> Result<Map<Str
     let mut params = form::read(query)?;
     for (name, value) in read_body(body, media_type)? {
         if params.contains_key(&name) {
-            return Err(Error::Invalid { parameter: name.into(), reason: "is there twice".into() });
+            return Err(twice(&name));
         }
         params.insert(name, value);
     }
@@ -32,6 +32,10 @@ fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
         };
     }
     form::read(std::str::from_utf8(body).map_err(|_| bad("is neither a form nor JSON"))?.trim())
+}
+
+fn twice(name: &str) -> Error {
+    Error::Invalid { parameter: form::shown(name).into(), reason: "is there twice".into() }
 }
 
 fn bad(reason: &str) -> Error {
@@ -75,5 +79,7 @@ mod tests {
             assert!(read(query, body.as_bytes(), media_type).is_err(), "{query} {body}");
         }
         assert!(read("", b"\xff", "").is_err());
+        let tag = read("a%3E%3Cb=1", br#"{"a><b":1}"#, "").unwrap_err();
+        assert_eq!(tag.to_string(), "parameters is there twice");
     }
 }

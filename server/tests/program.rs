@@ -237,6 +237,9 @@ fn mistakes_are_told() {
     );
     printed(run(folder.path(), &["key"]));
     assert!(told("device register --user 1 --type ios").contains("60026"));
+    let slashes = DATABASE.replace("sqlite:", "sqlite://");
+    let register = format!("device register --user 1 --type ios --database {slashes}");
+    assert!(told(&register).contains("60026"), "{}", told(&register));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     assert!(told(&format!("serve --self-signed --listen {address}")).contains("listened on"));

@@ -1,9 +1,15 @@
 //! `POST /push/{format}/users/{user_id}/approval_requests`
 
-use super::{Call, Route};
+use super::{Call, Route, is_small};
 use crate::model::{ApprovalId, Line, UserId};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// The longest that a request can be answered: ten years, in seconds.
+const LONGEST: u64 = 315_360_000;
+/// What a picture can be for.
+const RESOLUTIONS: [&str; 4] = ["default", "low", "med", "high"];
 
 /// Asks a user to approve something on their device (interface 4.12).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +59,21 @@ impl Call for CreateApproval {
         Route::post("create_approval", "/push/{format}/users/{user_id}/approval_requests");
     const ENVELOPE: Option<&'static str> = Some("approval_request");
     type Reply = ApprovalCreated;
+
+    fn check(&self) -> Result<()> {
+        if self.seconds_to_expire.is_some_and(|seconds| seconds > LONGEST) {
+            return Err(Error::invalid("seconds_to_expire", "must be 0 (no end) to 315360000"));
+        }
+        if !self.logos.iter().all(|logo| RESOLUTIONS.contains(&logo.res.as_str())) {
+            return Err(Error::invalid("logos", "must have a res of default, low, med or high"));
+        }
+        if !self.logos.is_empty() && !self.logos.iter().any(|logo| logo.res == RESOLUTIONS[0]) {
+            return Err(Error::invalid("logos", "must have an entry whose res is default"));
+        }
+        is_small("details", &self.details)?;
+        is_small("hidden_details", &self.hidden_details)?;
+        is_small("logos", &self.logos)
+    }
 }
 
 /// The user is being asked.

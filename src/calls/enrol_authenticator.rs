@@ -2,6 +2,7 @@
 
 use super::{Call, Route};
 use crate::model::{Line, Secret, UserId};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -28,6 +29,13 @@ impl Call for EnrolAuthenticator {
     const ROUTE: Route =
         Route::post("enrol_authenticator", "/protected/{format}/users/{user_id}/secret");
     type Reply = AuthenticatorEnrolled;
+
+    fn check(&self) -> Result<()> {
+        match self.qr_size {
+            None | Some(100..=1000) => Ok(()),
+            Some(_) => Err(Error::invalid("qr_size", "must be 100 to 1000 pixels")),
+        }
+    }
 }
 
 /// What the user's app needs. `Debug` does not show it: whoever sees it can make the user's codes.

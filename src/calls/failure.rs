@@ -43,16 +43,34 @@ fn tells(field: Option<&Value>) -> bool {
     }
 }
 
+/// The error code, where there is one.
+pub(super) fn code(reply: &Reply) -> Option<String> {
+    reply.text("error_code").filter(|code| !code.is_empty())
+}
+
+/// Whether a body tells of an error, whatever else it says.
+pub(super) fn is_told(body: &Map<String, Value>) -> bool {
+    let told = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(told)
+}
+
 /// The error that a reply stands for.
 pub(super) fn read(reply: Reply) -> Error {
     let Value::Object(body) = &reply.body else {
         return Error::garbled(format!("status {}, and the body is not an object", reply.status));
     };
-    let code = reply.text("error_code");
+    let code = code(&reply);
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
         (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message },
-        (429, _) | (503, Some(WAIT) | None) => {
+        (429, _) | (503, Some(WAIT)) => Error::Limited { message, retry_after: reply.retry_after },
+        (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
             Error::Limited { message, retry_after: reply.retry_after }
         }
         (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Asking, message },
@@ -64,6 +82,12 @@ pub(super) fn read(reply: Reply) -> Error {
         })),
         (status, _) => Error::garbled(format!("status {status} is none of the interface")),
     }
+}
+
+/// Whether the service itself worded a body. What stands before a service also says 503, when the
+/// call may have reached the service already, and then it is not safe to repeat.
+fn is_of_the_service(body: &Map<String, Value>) -> bool {
+    ["message", "errors", "success"].into_iter().any(|field| body.contains_key(field))
 }
 
 fn message(body: &Map<String, Value>) -> Option<String> {

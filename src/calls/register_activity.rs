@@ -1,6 +1,7 @@
 //! `POST /protected/{format}/users/{user_id}/register_activity`
 
-use super::{Call, Done, Route};
+use super::{Call, Done, Route, is_small};
+use crate::Result;
 use crate::model::UserId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -59,4 +60,8 @@ impl Call for RegisterActivity {
         Route::post("register_activity", "/protected/{format}/users/{user_id}/register_activity");
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
+
+    fn check(&self) -> Result<()> {
+        is_small("data", &self.data)
+    }
 }

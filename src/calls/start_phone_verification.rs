@@ -2,6 +2,7 @@
 
 use super::{Call, Route};
 use crate::model::{ApprovalId, CountryCode, PhoneNumber};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Sends a code to a number that belongs to no user yet (interface 4.10).
@@ -56,6 +57,13 @@ impl Call for StartPhoneVerification {
     const INVALID: &'static str = "60033";
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = PhoneVerificationStarted;
+
+    fn check(&self) -> Result<()> {
+        match self.code_length {
+            None | Some(4..=10) => Ok(()),
+            Some(_) => Err(Error::invalid("code_length", "must be 4 to 10")),
+        }
+    }
 }
 
 /// A code is on its way to the number.

@@ -109,10 +109,13 @@ impl Call for Verify {
         let Value::Object(body) = &reply.body else { return Err(failure::read(reply)) };
         let said = |field: &str| body.get(field).and_then(Value::as_str);
         let success = body.get("success").and_then(scalar);
-        let code = reply.text("error_code");
+        let code = failure::code(&reply);
         // The older generation left it out; the current one never does.
         let older = reply.generation == Generation::Older && !body.contains_key("success");
         let (verdict, reused) = match (reply.status, said("token"), success.as_deref()) {
+            (200, Some(VALID), _) if failure::is_told(body) => {
+                return Err(Error::garbled("the token is said to be valid beside an error"));
+            }
             (200, Some(VALID), Some("true")) => (Verdict::Right, false),
             (200, Some(VALID), None) if older => (Verdict::Right, false),
             (200, Some(text), _) if not_checked(text) => (Verdict::NotChecked, false),

@@ -215,26 +215,31 @@ impl Flag {
 /// Any bytes are a value of the type, zeros included.
 pub(super) unsafe trait Plain: Copy {}
 
-/// The options behind a pointer, completed with zeros, and whether they ask for something that this
-/// version does not know.
+/// The options behind a pointer, and whether they ask for something that this version does not know.
+/// No version has less than the first one has, so a smaller size is a mistake, and nothing is
+/// believed: it may end inside of a pointer.
 ///
 /// # Safety
 /// `given` is NULL, or `size` bytes can be read there.
 pub(super) unsafe fn options_and_rest<T: Plain>(given: *const T, size: usize) -> (T, Outcome<()>) {
     let mut known = MaybeUninit::<T>::zeroed();
-    if given.is_null() {
+    let wrong = |reason: &'static str| Err(Error::invalid("options_size", reason).into());
+    if given.is_null() || size < mem::size_of::<T>() {
+        let rest = match given.is_null() {
+            true => Ok(()),
+            false => wrong("must be the size of the options"),
+        };
         // SAFETY: zeros are a value of every `Plain` type.
-        return (unsafe { known.assume_init() }, Ok(()));
+        return (unsafe { known.assume_init() }, rest);
     }
     let bytes = given.cast::<u8>();
-    let wrong = |reason: &'static str| Err(Error::invalid("options_size", reason).into());
     // SAFETY: no more is copied than can be read and than has room, any bytes are a value, and the
     // rest is looked at as bytes inside of what can be read.
     unsafe {
-        ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), size.min(mem::size_of::<T>()));
+        ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), mem::size_of::<T>());
         let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
         let rest = match size {
-            0 => wrong("must be the size of the options"),
+            _ if size % mem::align_of::<T>() != 0 => wrong("must be the size of the options"),
             _ if unknown => wrong("is of a newer version, and an option of it is set"),
             _ => Ok(()),
         };
@@ -298,13 +303,14 @@ mod tests {
     }
 
     #[test]
-    fn options_of_other_versions_are_completed_or_refused() {
+    fn options_of_a_newer_version_are_taken_and_other_sizes_refused() {
         let new = [7, 0xff, 0, 0];
         assert_eq!(read(&new, 8).ok().map(|o| (o.first, o.flag.is_set())), Some((7, true)));
-        assert_eq!(read(&new, 4).ok().map(|o| (o.first, o.flag.is_set())), Some((7, false)));
+        for size in [0, 1, 4, 6, 7, 9, 15] {
+            assert!(read(&new, size).is_err(), "{size}");
+        }
         assert!(read(&new, 16).is_ok());
         assert!(read(&[7, 1, 0, 1], 16).is_err());
-        assert!(read(&new, 0).is_err());
         // SAFETY: NULL is allowed.
         assert_eq!(unsafe { options::<Sample>(ptr::null(), 0) }.ok().map(|o| o.first), Some(0));
     }

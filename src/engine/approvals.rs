@@ -205,23 +205,15 @@ impl Answer<CreateApproval> for Engine {
     fn answer(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
-        if seconds > limits::APPROVAL_LIFE_MAX {
-            return Err(Error::invalid("seconds_to_expire", "must be 0 (no end) to 315360000"));
-        }
-        check_logos(&call.logos)?;
-        let text = |parameter: &'static str, value: Value| match value.to_string() {
-            text if text.len() <= 16 * 1024 => Ok(text),
-            _ => Err(Error::invalid(parameter, "must not be larger than 16 KiB")),
-        };
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
         let asked = self.store().add_approval(NewApproval {
             app: self.app.app_id,
             svc_id: call.user_id,
             uuid: uuid.clone(),
             message: call.message.as_str().to_owned(),
-            details: text("details", Value::Object(call.details.clone()))?,
-            hidden_details: text("hidden_details", Value::Object(call.hidden_details.clone()))?,
-            logos: text("logos", json!(call.logos))?,
+            details: json!(call.details).to_string(),
+            hidden_details: json!(call.hidden_details).to_string(),
+            logos: json!(call.logos).to_string(),
             seconds_to_expire: seconds,
             expires_at: (seconds > 0).then(|| now.plus(Duration::from_secs(seconds))),
             most_open: limits::OPEN_APPROVALS,
@@ -244,17 +236,6 @@ impl Answer<CheckApproval> for Engine {
         let now = self.begin();
         Ok(shown(self.approval(&call.uuid)?, now))
     }
-}
-
-fn check_logos(logos: &[Logo]) -> Result<()> {
-    let known = |res: &str| ["default", "low", "med", "high"].contains(&res);
-    if !logos.iter().all(|logo| known(&logo.res)) {
-        return Err(Error::invalid("logos", "must have a res of default, low, med or high"));
-    }
-    if !logos.is_empty() && !logos.iter().any(|logo| logo.res == "default") {
-        return Err(Error::invalid("logos", "must have an entry whose res is default"));
-    }
-    Ok(())
 }
 
 /// A request as its application sees it: what is pending and late has expired.

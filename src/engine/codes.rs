@@ -137,11 +137,8 @@ impl Answer<StartPhoneVerification> for Engine {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
-        let length = match call.code_length {
-            None => self.app.token_length,
-            Some(length @ 4..=10) => length as u8,
-            Some(_) => return Err(Error::invalid("code_length", "must be 4 to 10")),
-        };
+        let length =
+            call.code_length.map_or(self.app.token_length, |length| length.clamp(4, 10) as u8);
         let kind = phone.kind();
         if call.via == Channel::Sms {
             if !self.app.sms_enabled {

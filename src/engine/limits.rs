@@ -25,8 +25,6 @@ pub(super) const AUTHENTICATOR_DIGITS: u8 = 6;
 pub(super) const AUTHENTICATOR_PERIOD: u64 = 30;
 /// How long an approval request can be answered, in seconds.
 pub(super) const APPROVAL_LIFE: u64 = 86_400;
-/// The longest that can be asked for: ten years, in seconds.
-pub(super) const APPROVAL_LIFE_MAX: u64 = 315_360_000;
 /// How many approval requests of one user can be open.
 pub(super) const OPEN_APPROVALS: u32 = 5;
 /// How long a user is left in peace who said "that was not me".

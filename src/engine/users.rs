@@ -5,10 +5,7 @@ use super::store::{Activity, EnrolUser, UserRow};
 use super::{Engine, refusals};
 use crate::calls::*;
 use crate::model::UserId;
-use crate::{Answer, Error, Result};
-
-/// More than this, in bytes, is no activity.
-const ACTIVITY_SIZE: usize = 16 * 1024;
+use crate::{Answer, Result};
 
 impl Engine {
     /// The user, of this application.
@@ -75,9 +72,6 @@ impl Answer<RegisterActivity> for Engine {
     fn answer(&self, call: &RegisterActivity) -> Result<Done> {
         let now = self.begin();
         let data = serde_json::to_string(&call.data).unwrap_or_default();
-        if data.len() > ACTIVITY_SIZE {
-            return Err(Error::invalid("data", "must not be larger than 16 KiB"));
-        }
         let found = self.store().add_activity(Activity {
             app: self.app.app_id,
             svc_id: call.user_id,

@@ -1,7 +1,9 @@
 //! The client against a service that does what none should.
 
 use super::loopback::{Canned, Loopback, ok, reply};
-use crate::calls::{AppDetails, CreateApproval, CreateUser, RequestSms, Verify};
+use crate::calls::{
+    ActivityType, AppDetails, CreateApproval, CreateUser, RegisterActivity, RequestSms, Verify,
+};
 use crate::{Answer, Error, Service, Settings, Stage, Verdict};
 use std::time::{Duration, Instant};
 
@@ -80,6 +82,22 @@ fn a_post_carries_a_form_and_a_push_carries_json() {
 }
 
 #[test]
+fn free_objects_arrive_as_they_are() {
+    let server = Loopback::start(|_| ok(r#"{"success":true}"#));
+    let data = serde_json::json!({
+        "n": 1, "0": "x", "a[b]": true, "": null, "list": [], "in": {"1": 2.5, "]": "&="},
+    });
+    let mut call = RegisterActivity::new(7.try_into().unwrap(), ActivityType::Banned);
+    call.data = data.as_object().unwrap().clone();
+    open(&server).answer(&call).unwrap();
+    let asked = server.asked();
+    assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
+    let body = asked.split_once("\r\n\r\n").unwrap().1;
+    let sent: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(sent, serde_json::json!({"type": "banned", "data": data}));
+}
+
+#[test]
 fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
     let elsewhere = Loopback::start(|_| ok(RIGHT));
     for status in [301, 302, 303, 307, 308] {
@@ -149,9 +167,11 @@ fn what_stands_before_a_service_is_understood() {
             "{error}"
         );
     }
-    for status in [500, 502, 504] {
+    // A 503 without a wait may come after the request went on to the service.
+    for status in [500, 502, 503, 504] {
         let error = error(move || reply(status, "", "<html>down</html>"));
         assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+        assert!(!error.retry_safe(), "{error}");
     }
 }
 

@@ -51,11 +51,22 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
         let keys = keys(&name).filter(|keys| keys.len() <= DEPTH && count < PAIRS);
         let keys = keys.ok_or_else(|| Error::invalid("parameters", "are nested too deep"))?;
         put(&mut params, &keys, value)
-            .ok_or_else(|| Error::invalid(keys[0].to_owned(), "is there twice"))?;
+            .ok_or_else(|| Error::invalid(shown(keys[0]), "is there twice"))?;
     }
     match params {
         Value::Object(map) => Ok(map.into_iter().map(|(key, value)| (key, lists(value))).collect()),
         _ => Ok(Map::new()),
+    }
+}
+
+/// The name of a parameter for an error: what was sent is repeated only where it is a plain name.
+pub fn shown(name: &str) -> String {
+    let letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-[]".contains(&byte);
+    match name.len() <= 64 && name.bytes().all(plain) && name.as_bytes().first().is_some_and(letter)
+    {
+        true => name.to_owned(),
+        false => "parameters".to_owned(),
     }
 }
 
@@ -170,6 +181,19 @@ mod tests {
         let params = json!({"user": {"email": "ada+x@example.com", "näme": "a&b=c%"}, "l": ["1"]});
         let params = params.as_object().unwrap();
         assert_eq!(&read(&write(params)).unwrap(), params);
+    }
+
+    #[test]
+    fn an_error_repeats_plain_names_alone() {
+        let named = |form: &str| match read(form) {
+            Err(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+            other => panic!("{form}: {other:?}"),
+        };
+        assert_eq!(named("svc_id=1&svc_id=2"), "svc_id");
+        let long = "a".repeat(65);
+        for name in ["a%3E%3Cb", "1a", "", "a%20b", "a%0Db", "%C3%A4", long.as_str()] {
+            assert_eq!(named(&format!("{name}=1&{name}=2")), "parameters", "{name}");
+        }
     }
 
     #[test]

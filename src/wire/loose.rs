@@ -27,11 +27,21 @@ pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismat
 
 struct Loose(Value);
 
+/// Whether a number is written in the one way it has. `+1` and `01` are other ways for 1, and what
+/// two readers could take for two users is refused.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.starts_with('+') && (digits == "0" || !digits.starts_with('0'))
+}
+
 impl Loose {
     /// The value that a text stands for, where `wanted` is due.
     fn parsed<T: std::str::FromStr>(&self, wanted: &str) -> Result<Option<T>, Mismatch> {
         match self.0.as_str() {
-            Some(text) => text.parse().map(Some).map_err(|_| mismatch(format!("must be {wanted}"))),
+            Some(text) => match text.parse() {
+                Ok(value) if is_decimal(text) => Ok(Some(value)),
+                _ => Err(mismatch(format!("must be {wanted}"))),
+            },
             None => Ok(None),
         }
     }
@@ -131,9 +141,20 @@ impl<'de> Deserializer<'de> for Loose {
         }
     }
 
+    /// A form whose keys are `0`, `1` and so on is read as a list, and so is one with empty keys.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        match self.0 {
+            Value::Array(items) => {
+                let keys = (0..).map(|index: usize| index.to_string());
+                Loose(Value::Object(keys.zip(items).collect())).deserialize_any(visitor)
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     forward_to_deserialize_any! {
         i8 i16 i32 i128 u8 u16 u32 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map identifier ignored_any
+        tuple_struct identifier ignored_any
     }
 }
 
@@ -219,8 +240,40 @@ mod tests {
     }
 
     #[test]
+    fn a_number_has_one_text() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Signed {
+            at: i64,
+        }
+        for bad in ["+1", "01", "0001", "-1", " 1", "1 ", "", "00", "-0"] {
+            assert!(sample(json!({"id": bad})).is_err(), "{bad}");
+        }
+        assert_eq!(sample(json!({"id": "0"})).unwrap().id, 0);
+        let signed = |text: &str| {
+            read::<Signed>(json!({"at": text}).as_object().unwrap().clone()).map(|read| read.at)
+        };
+        assert_eq!((signed("-1"), signed("0")), (Ok(-1), Ok(0)));
+        assert!(signed("+1").is_err() && signed("-01").is_err());
+    }
+
+    #[test]
     fn a_null_is_as_good_as_none() {
         assert!(!sample(json!({"id": 7, "flag": null})).unwrap().flag);
+    }
+
+    #[test]
+    fn a_list_is_a_map_by_its_indices() {
+        #[derive(serde::Deserialize)]
+        struct Free {
+            data: Map<String, Value>,
+        }
+        let data = |value: Value| -> Value {
+            let value = json!({ "data": value });
+            read::<Free>(value.as_object().unwrap().clone()).unwrap().data.into()
+        };
+        assert_eq!(data(json!(["x", ["y"]])), json!({"0": "x", "1": ["y"]}));
+        assert_eq!(data(json!([])), json!({}));
+        assert_eq!(data(json!({"n": 1})), json!({"n": 1}));
     }
 
     #[test]

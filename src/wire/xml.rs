@@ -189,11 +189,22 @@ fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
     }
 }
 
+/// Whether a name can stand in a tag; a field of any other name is left out.
+fn is_plain(name: &str) -> bool {
+    let letter =
+        |c: char| c.is_ascii_alphabetic() || c == '_' || (c >= '\u{c0}' && c.is_alphabetic());
+    name.starts_with(letter)
+        && name.chars().all(|c| letter(c) || c.is_ascii_digit() || "-.".contains(c))
+}
+
 fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {
     let name = match name.replace('_', "-") {
         plural if in_list => plural.strip_suffix('s').unwrap_or(&plural).to_owned(),
         name => name,
     };
+    if !is_plain(&name) {
+        return;
+    }
     let (kind, text) = match value {
         Value::Null => return out.push_str(&format!("<{name} nil=\"true\"/>")),
         Value::Object(fields) => {
@@ -239,6 +250,17 @@ mod tests {
         ] {
             assert_eq!(read(&write(&value)).unwrap(), value);
         }
+    }
+
+    #[test]
+    fn no_name_opens_a_tag_of_its_own() {
+        for name in ["a><script>alert(1)</script><b", "a b", "a=\"1\"", "", "1", "-a", "a:b", "a&b"]
+        {
+            let text = String::from_utf8(write(&json!({"x": 1, name: {"y": 2}}))).unwrap();
+            assert_eq!(read(text.as_bytes()).unwrap(), json!({"x": 1}), "{text}");
+        }
+        let text = String::from_utf8(write(&json!({"errors": {"a><b": "no", "c": "no"}}))).unwrap();
+        assert!(text.contains("<errors><c>no</c></errors>"), "{text}");
     }
 
     #[test]
