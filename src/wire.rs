@@ -109,6 +109,24 @@ impl Reply {
         Reply { status, body, retry_after: None, generation: Generation::Current }
     }
 
+    /// A reply out of a body that was read, or could not be.
+    ///
+    /// # Errors
+    /// [`Error::Garbled`] for a body that could not be, unless the status says enough.
+    pub fn read(status: u16, body: Result<Value>) -> Result<Reply> {
+        match body {
+            Ok(body) => Ok(Reply::new(status, body)),
+            // What stands before a service says these in its own words, and their meaning is plain.
+            Err(_) if status == 429 || status >= 500 => {
+                Ok(Reply::new(status, Value::Object(Map::new())))
+            }
+            Err(Error::Garbled { message }) => {
+                Err(Error::garbled(format!("status {status}, {message}")))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
     /// The text of a top-level field; a number is given as it is written.
     pub fn text(&self, field: &str) -> Option<String> {
         scalar(self.body.get(field)?)

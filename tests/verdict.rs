@@ -106,8 +106,7 @@ const XML_BODIES: &[&str] = &[
 ];
 
 fn verdict(status: u16, text: &str, format: Format, generation: Generation) -> Result<Verdict> {
-    let body = format.read(text.as_bytes())?;
-    let mut reply = Reply::new(status, body);
+    let mut reply = Reply::read(status, format.read(text.as_bytes()))?;
     reply.generation = generation;
     Verify::read(reply).map(|found| found.verdict)
 }
@@ -126,13 +125,10 @@ fn name(found: &Result<Verdict>) -> &'static str {
     }
 }
 
-/// The same body in XML, where XML can say it.
+/// The same body in XML.
 fn in_xml(text: &str) -> Option<String> {
     let body = Format::Json.read(text.as_bytes()).ok().filter(serde_json::Value::is_object)?;
-    let text = String::from_utf8(Format::Xml.write(&body)).unwrap();
-    // An empty object, and texts that XML cannot tell from others, have no likeness there.
-    let same = Format::Xml.read(text.as_bytes()).is_ok_and(|read| read == body);
-    same.then_some(text)
+    Some(String::from_utf8(Format::Xml.write(&body)).unwrap())
 }
 
 #[test]
@@ -142,7 +138,9 @@ fn exactly_the_right_ones_are_right() {
         for status in STATUSES {
             for (shape, text) in BODIES {
                 let found = verdict(status, text, Format::Json, generation);
-                if let Some(xml) = in_xml(text) {
+                // In XML, an empty `errors` is a body of that name, and that is a failure.
+                let alike = !text.contains(r#""errors":{}"#);
+                if let Some(xml) = in_xml(text).filter(|_| alike) {
                     let likewise = verdict(status, &xml, Format::Xml, generation);
                     assert_eq!(name(&found), name(&likewise), "{status} {shape}: {xml}");
                 }

@@ -3,7 +3,6 @@
 use super::explain;
 use crate::wire::{Format, Reply};
 use crate::{Error, Result};
-use serde_json::{Map, Value};
 use std::time::Duration;
 use ureq::Body;
 use ureq::http::{HeaderMap, HeaderValue, Response, Uri, header};
@@ -20,16 +19,8 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
     }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
     let bytes = bytes.map_err(|error| explain::error(error, host))?;
-    let body = match plain(&parts.headers).and_then(|()| format.read(&bytes)) {
-        Ok(body) => body,
-        // What stands before a service says these in its own words, and their meaning is plain.
-        Err(_) if status == 429 || status >= 500 => Value::Object(Map::new()),
-        Err(Error::Garbled { message }) => {
-            return Err(Error::garbled(format!("status {status}, {message}")));
-        }
-        Err(other) => return Err(other),
-    };
-    Ok(Reply { retry_after: waits(&parts.headers), ..Reply::new(status, body) })
+    let body = plain(&parts.headers).and_then(|()| format.read(&bytes));
+    Ok(Reply { retry_after: waits(&parts.headers), ..Reply::read(status, body)? })
 }
 
 /// No encoding was asked for and none is undone, so a small body stays small.
