@@ -25,8 +25,8 @@ pub fn read(bytes: &[u8]) -> Result<Value> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::from_str(text);
     let (root, value) = match first(&mut reader)? {
-        Event::Start(start) => (name(&start), element(&mut reader, &start, 0)?),
-        Event::Empty(start) => (name(&start), empty(&start)?),
+        Event::Start(start) => (name(&start)?, element(&mut reader, &start, 0)?),
+        Event::Empty(start) => (name(&start)?, empty(&start)?),
         _ => return Err(garbled("no element")),
     };
     match first(&mut reader)? {
@@ -107,9 +107,9 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
         match next(reader)? {
             Event::Start(child) => {
                 let value = element(reader, &child, depth + 1)?;
-                children.push((name(&child), value));
+                children.push((name(&child)?, value));
             }
-            Event::Empty(child) => children.push((name(&child), empty(&child)?)),
+            Event::Empty(child) => children.push((name(&child)?, empty(&child)?)),
             Event::Text(part) => text.push_str(&part.xml_content(XML)),
             Event::CData(part) => text.push_str(&part.xml_content(XML)),
             Event::GeneralRef(entity) => text.push(character(&entity)?),
@@ -170,8 +170,12 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-fn name(start: &BytesStart<'_>) -> String {
-    start.name().as_ref().replace('-', "_")
+/// The name of an element, as JSON has it. The reader behind this does not look at names.
+fn name(start: &BytesStart<'_>) -> Result<String> {
+    match start.name().as_ref() {
+        name if is_plain(name) => Ok(name.replace('-', "_")),
+        _ => Err(garbled("a name is none")),
+    }
 }
 
 /// The five entities of XML, and characters by number.
@@ -297,6 +301,8 @@ mod tests {
             "<?xml version=\"1.0\" encoding=\"UTF-16\"?><hash><a/></hash>",
             "<a><token>is valid</token></a>",
             "<hash><a></b></hash>",
+            "<hash><a\0b>x</a\0b></hash>",
+            "<hash><a\"/></hash>",
         ] {
             assert!(matches!(read(bad.as_bytes()), Err(Error::Garbled { .. })), "{bad}");
         }
