@@ -196,7 +196,8 @@ impl Service {
         cellphone: &str,
         country_code: &str,
     ) -> Result<UserCreated> {
-        self.answer(&CreateUser::new(email.parse()?, cellphone.parse()?, country_code.parse()?))
+        let cellphone = named("cellphone", cellphone.parse())?;
+        self.answer(&CreateUser::new(email.parse()?, cellphone, country_code.parse()?))
     }
 
     /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
@@ -306,7 +307,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn create_approval(&self, user_id: UserId, message: &str) -> Result<ApprovalCreated> {
-        let message: Line = message.parse()?;
+        let message: Line = named("message", message.parse())?;
         self.answer(&CreateApproval::new(user_id, message))
     }
 
@@ -328,11 +329,15 @@ impl Service {
 }
 
 fn phone(number: &str, country: &str) -> Result<(PhoneNumber, CountryCode)> {
-    let number = number.parse().map_err(|error| match error {
-        Error::Invalid { reason, .. } => Error::invalid("phone_number", reason),
+    Ok((number.parse()?, country.parse()?))
+}
+
+/// What is wrong with a value, by the argument's name: its type does not know where it goes.
+fn named<T>(parameter: &'static str, value: Result<T>) -> Result<T> {
+    value.map_err(|error| match error {
+        Error::Invalid { reason, .. } => Error::invalid(parameter, reason),
         other => other,
-    })?;
-    Ok((number, country.parse()?))
+    })
 }
 
 #[cfg(feature = "engine")]

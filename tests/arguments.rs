@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use seconder::calls::*;
+use seconder::model::Line;
 use seconder::{Answer, Error, Result, Service, Settings};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
@@ -63,4 +64,22 @@ fn sizes_and_lengths() {
     }
     let call = RegisterActivity::new(user, ActivityType::Banned);
     assert_eq!(refused(&RegisterActivity { data: large(), ..call }), "data");
+}
+
+#[test]
+fn the_name_is_the_arguments() {
+    let parameter = |error: Option<Error>| match error {
+        Some(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+        other => panic!("{other:?}"),
+    };
+    for service in services() {
+        let user = service.create_user("ada@example.com", "x", "1").err();
+        assert_eq!(parameter(user), "cellphone");
+        assert_eq!(parameter(service.phone_info("x", "1").err()), "phone_number");
+        let start = service.start_phone_verification(Channel::Sms, "x", "1").err();
+        assert_eq!(parameter(start), "phone_number");
+        assert_eq!(parameter(service.create_approval(1.try_into().unwrap(), "").err()), "message");
+    }
+    // A label and an action's message are texts as well, and neither is a `message`.
+    assert_eq!(parameter("".parse::<Line>().err()), "text");
 }

@@ -239,7 +239,9 @@ pub(super) unsafe fn options_and_rest<T: Plain>(given: *const T, size: usize) ->
         ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), mem::size_of::<T>());
         let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
         let rest = match size {
-            _ if size % mem::align_of::<T>() != 0 => wrong("must be the size of the options"),
+            _ if !size.is_multiple_of(mem::align_of::<T>()) => {
+                wrong("must be the size of the options")
+            }
             _ if unknown => wrong("is of a newer version, and an option of it is set"),
             _ => Ok(()),
         };

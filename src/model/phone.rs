@@ -66,8 +66,8 @@ impl FromStr for PhoneNumber {
             return Ok(PhoneNumber(text.to_owned()));
         }
         Err(Error::invalid(
-            "cellphone",
-            "must be a valid cellphone number: 4 to 15 digits without the country code, in groups \
+            "phone_number",
+            "must be a valid phone number: 4 to 15 digits without the country code, in groups \
              separated by dashes, periods, spaces or nothing",
         ))
     }

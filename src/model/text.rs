@@ -83,7 +83,7 @@ impl Line {
         let control = |c: char| c.is_control() && c != '\n' && c != '\t';
         let right = (1..=1024).contains(&text.len()) && !text.chars().any(control);
         right.then_some(()).ok_or_else(|| {
-            Error::invalid("message", "must be 1 to 1024 bytes without control characters")
+            Error::invalid("text", "must be 1 to 1024 bytes without control characters")
         })
     }
 }

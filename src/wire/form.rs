@@ -48,8 +48,14 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
     for (count, pair) in form.split('&').filter(|pair| !pair.is_empty()).enumerate() {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (unescape(name)?, unescape(value)?);
-        let keys = keys(&name).filter(|keys| keys.len() <= DEPTH && count < PAIRS);
-        let keys = keys.ok_or_else(|| Error::invalid("parameters", "are nested too deep"))?;
+        let wrong = |reason: &'static str| Error::invalid("parameters", reason);
+        let keys = keys(&name).ok_or_else(|| wrong("have a name whose brackets do not match"))?;
+        if count >= PAIRS {
+            return Err(wrong("are more than 1000"));
+        }
+        if keys.len() > DEPTH {
+            return Err(wrong("are nested too deep"));
+        }
         put(&mut params, &keys, value)
             .ok_or_else(|| Error::invalid(shown(keys[0]), "is there twice"))?;
     }
@@ -181,6 +187,18 @@ mod tests {
         let params = json!({"user": {"email": "ada+x@example.com", "näme": "a&b=c%"}, "l": ["1"]});
         let params = params.as_object().unwrap();
         assert_eq!(&read(&write(params)).unwrap(), params);
+    }
+
+    #[test]
+    fn an_error_says_what_is_too_much() {
+        let told = |form: &str| read(form).unwrap_err().to_string();
+        let deep = format!("a{}=1", "[b]".repeat(8));
+        assert_eq!(told(&deep), "parameters are nested too deep");
+        assert_eq!(told(&"a[]=1&".repeat(1001)), "parameters are more than 1000");
+        for name in ["a[b", "a[b]c", "a[b]]"] {
+            let wanted = "parameters have a name whose brackets do not match";
+            assert_eq!(told(&format!("{name}=1")), wanted, "{name}");
+        }
     }
 
     #[test]
