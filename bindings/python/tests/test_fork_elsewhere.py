@@ -1,0 +1,78 @@
+"""A client and its connections after a fork, and the signals of the process, as they were."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+
+import seconder
+
+REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
+
+
+def served(listener: socket.socket, asked: list[int]) -> None:
+    """Answers every request, and notes by which connection it came."""
+
+    def talk(peer: socket.socket, number: int) -> None:
+        with peer:
+            while peer.recv(65536):
+                asked.append(number)
+                peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY)
+
+    number = 0
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:
+            return
+        number += 1
+        threading.Thread(target=talk, args=(peer, number), daemon=True).start()
+
+
+def test_a_forked_child_has_connections_of_its_own() -> None:
+    asked: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=served, args=(listener, asked), daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with seconder.open(url, api_key="key", allow_loopback_http=True) as service:
+            service.app_details()
+            child = os.fork()
+            if child == 0:
+                try:
+                    service.app_details()
+                    os._exit(0)
+                except BaseException:
+                    os._exit(1)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0
+            service.app_details()
+        # The parent goes on where it was; the child had to connect anew.
+        assert asked == [1, 2, 1]
+
+
+def test_sigpipe_keeps_its_default() -> None:
+    program = textwrap.dedent(
+        """
+        import signal, sys
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        import seconder
+        service = seconder.open(sys.argv[1], api_key="key", allow_loopback_http=True)
+        try:
+            service.app_details()
+        except seconder.Unavailable:
+            pass
+        ignored = [line for line in open("/proc/self/status") if line.startswith("SigIgn")][0]
+        print(int(ignored.split()[1], 16) >> (signal.SIGPIPE - 1) & 1)
+        """
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
+        told = subprocess.run(
+            [sys.executable, "-c", program, url], capture_output=True, text=True, timeout=60
+        )
+    assert (told.returncode, told.stdout.strip()) == (0, "0"), told.stderr
