@@ -84,6 +84,12 @@ pub(crate) fn answer_approval(
 impl Database {
     fn settings(&self) -> Result<Settings> {
         let mut names = Names::new(&self.names)?.push_path(&self.push_path)?;
+        if let Some(field) = &self.id_field {
+            names = names.id_field(field)?;
+        }
+        if let Some(device) = &self.chrome_device {
+            names = names.chrome_device(device)?;
+        }
         if let Some(prefix) = &self.header_prefix {
             names = names.header_prefix(prefix)?;
         }

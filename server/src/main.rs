@@ -46,6 +46,12 @@ struct Database {
     /// is in X-Acme-API-Key and a user is an acme_id.
     #[arg(long, value_name = "WORD", default_value = "svc")]
     names: String,
+    /// The field that names a user, where it does not follow from --names.
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+    /// The browser among the devices, where it does not follow from --names.
+    #[arg(long, value_name = "NAME")]
+    chrome_device: Option<String>,
     /// What the headers' names begin with, where it does not follow from --names.
     #[arg(long, value_name = "PREFIX")]
     header_prefix: Option<String>,

@@ -84,7 +84,9 @@ impl Settings {
     }
 
     /// The generation of the interface that a service elsewhere is spoken to in (interface 9).
-    /// Default the current one; replies of either are understood.
+    /// Default the current one. Replies of either are understood, but for one: a verification
+    /// without `success` counts as right in the older generation alone, because the current one
+    /// always has it.
     pub fn generation(mut self, generation: Generation) -> Settings {
         self.remote.generation = generation;
         self

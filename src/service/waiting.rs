@@ -3,7 +3,7 @@
 use super::Service;
 use crate::calls::{Answer, Approval, ApprovalStatus, CheckApproval};
 use crate::model::{ApprovalId, UserId};
-use crate::{Error, Result};
+use crate::{Error, Result, Stage};
 use std::time::{Duration, Instant};
 
 /// The first pause between two questions. Each is half as long again as the one before.
@@ -96,6 +96,8 @@ fn wait(
         let least = match &found {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::Limited { retry_after, .. }) => retry_after.unwrap_or_default(),
+            // Whom this client does not trust now, it will not trust in a while.
+            Err(Error::Unavailable { stage: Stage::Securing, .. }) => return found,
             Err(Error::Unavailable { .. }) => Duration::ZERO,
             _ => return found,
         };
@@ -142,7 +144,6 @@ fn own(approval: Approval, uuid: &ApprovalId, svc_id: UserId) -> Result<Approval
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Stage;
 
     /// Time that passes only in pauses, and what it was asked for.
     #[derive(Default)]

@@ -80,6 +80,27 @@ impl Names {
         Ok(self)
     }
 
+    /// The field that names a user, in bodies and callbacks. Default `svc_id`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless it is 1 to 32 lower-case letters, digits and underscores that begin
+    /// with a letter.
+    pub fn id_field(mut self, name: &str) -> Result<Names> {
+        check("id_field", &name.replace('_', "0"))?;
+        self.id_field = name.to_owned();
+        Ok(self)
+    }
+
+    /// The browser among the devices. Default `svc_chrome`.
+    ///
+    /// # Errors
+    /// As for [`Names::id_field`].
+    pub fn chrome_device(mut self, name: &str) -> Result<Names> {
+        check("chrome_device", &name.replace('_', "0"))?;
+        self.chrome_device = name.to_owned();
+        Ok(self)
+    }
+
     /// The header that carries the API key (interface 5.1).
     pub fn api_key(&self) -> String {
         format!("{}API-Key", self.header_prefix)
@@ -93,11 +114,6 @@ impl Names {
     /// The header that carries a callback's nonce (interface 5.5).
     pub fn nonce(&self) -> String {
         format!("{}Signature-Nonce", self.header_prefix)
-    }
-
-    /// The field that names a user in bodies.
-    pub fn id_field(&self) -> &str {
-        &self.id_field
     }
 
     /// A path as the interface document has it, as it stands on the wire.
@@ -222,6 +238,9 @@ mod tests {
             assert!(Names::new(bad).is_err(), "{bad}");
             assert!(Names::default().push_path(bad).is_err(), "{bad}");
         }
+        assert!(Names::default().id_field("my_corp_id").is_ok());
+        assert!(Names::default().id_field("a-b").is_err());
+        assert!(Names::default().chrome_device("").is_err());
         assert!(Names::default().push_path("protected").is_err());
         for bad in ["", "X Svc-", "X:\r\n"] {
             assert!(Names::default().header_prefix(bad).is_err(), "{bad:?}");
