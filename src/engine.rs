@@ -46,6 +46,7 @@ struct Shared {
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
     names: Names,
+    authenticator: (u8, u64),
     sandbox: Option<Sandbox>,
 }
 
@@ -97,8 +98,8 @@ impl Engine {
         settings: EngineSettings,
     ) -> Result<Engine> {
         let app = applications::select(&*store, &settings)?;
-        let EngineSettings { clock, random, post, names, .. } = settings;
-        let shared = Shared { store, clock, random, deliver, post, names, sandbox };
+        let EngineSettings { clock, random, post, names, authenticator, .. } = settings;
+        let shared = Shared { store, clock, random, deliver, post, names, authenticator, sandbox };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 

@@ -116,6 +116,23 @@ impl Settings {
         self
     }
 
+    /// How many digits the codes by SMS and voice of an engine have, 6 to 10. Default: as the
+    /// database has it, and 7 in a new one.
+    #[cfg(feature = "engine")]
+    pub fn token_length(mut self, digits: u8) -> Settings {
+        self.engine.token_length = Some(digits);
+        self
+    }
+
+    /// The codes of authenticator apps that an engine enrols from now on: 6 to 8 digits that change
+    /// every `period` seconds. Default 6 and 30, which every app knows. An app that was enrolled
+    /// keeps its own.
+    #[cfg(feature = "engine")]
+    pub fn authenticator_codes(mut self, digits: u8, period: u64) -> Settings {
+        self.engine.authenticator = (digits, period);
+        self
+    }
+
     /// What posts the callbacks of an engine. Default: HTTPS, within 15 s, to the system's trusted
     /// roots.
     #[cfg(feature = "engine")]

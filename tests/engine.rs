@@ -355,6 +355,36 @@ fn receive(listener: &std::net::TcpListener) -> (Vec<String>, Vec<u8>) {
 }
 
 #[test]
+fn codes_have_the_length_that_was_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = url(&folder.path().join("length.db"));
+    let sent: Arc<Mutex<Vec<String>>> = Arc::default();
+    let keep = Arc::clone(&sent);
+    let deliver = move |message: &Message| {
+        keep.lock().unwrap().push(message.code.clone());
+        Ok(())
+    };
+    let settings = Settings::new(&at).token_length(8).authenticator_codes(7, 10).deliver(deliver);
+    let service = settings.open().unwrap();
+    let user = ada(&service);
+    service.request_sms(user).unwrap();
+    let code = sent.lock().unwrap().pop().unwrap();
+    assert_eq!(code.len(), 8);
+    let found = service.answer(&forced(code.parse().unwrap(), user)).unwrap();
+    assert_eq!(found.verdict, Verdict::Right);
+    let uri = service.enrol_authenticator(user).unwrap().uri;
+    assert!(uri.expose().ends_with("&digits=7&period=10"));
+    let code = Totp::from_uri(uri.expose()).unwrap().code(now());
+    drop(service);
+    let service = seconder::open(&at).unwrap();
+    assert_eq!(service.verify(&code.expose().parse().unwrap(), user).unwrap(), Verdict::Right);
+    for bad in [Settings::new(&at).token_length(11), Settings::new(&at).authenticator_codes(5, 30)]
+    {
+        assert!(matches!(bad.open(), Err(Error::Invalid { .. })));
+    }
+}
+
+#[test]
 fn the_sandbox_accepts_what_it_says() {
     let service = seconder::open("sandbox:").unwrap();
     let nobody: UserId = "4711".parse().unwrap();

@@ -5,6 +5,7 @@ use super::store::{AppChange, AppRow, Counted, Store};
 use super::{Engine, EngineSettings, limits};
 use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
 use crate::model::{Line, Secret};
+use crate::otp::{Algorithm, Totp};
 use crate::{Answer, Error, Result};
 use time::Month;
 
@@ -20,7 +21,13 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     if !settings.api_key.as_ref().is_none_or(sendable) {
         return Err(Error::invalid("api_key", "must be ASCII text without spaces"));
     }
+    if settings.token_length.is_some_and(|length| !(6..=10).contains(&length)) {
+        return Err(Error::invalid("token_length", "must be 6 to 10"));
+    }
+    let (digits, period) = settings.authenticator;
+    Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)?;
     Ok(AppChange {
+        token_length: settings.token_length,
         name: settings.application_name.as_deref().map(name).transpose()?,
         callback_url: settings.callback_url.as_deref().map(callback_url).transpose()?,
     })
@@ -37,7 +44,7 @@ pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<App
         Some(key) => store.application_of_key(key)?.ok_or_else(unknown_key)?,
         None => sole(store.applications()?)?,
     };
-    if change.name.is_none() && change.callback_url.is_none() {
+    if change == AppChange::default() {
         return Ok(app);
     }
     store.configure_application(app.app_id, change)?;
@@ -61,7 +68,7 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
         white_label: false,
         api_key,
         callback_url: change.callback_url.clone(),
-        token_length: limits::TOKEN_LENGTH,
+        token_length: change.token_length.unwrap_or(limits::TOKEN_LENGTH),
     })
 }
 

@@ -23,7 +23,7 @@ impl Answer<EnrolAuthenticator> for Engine {
         };
         let mut secret = Zeroizing::new(vec![0; limits::SECRET_LENGTH]);
         self.shared.random.fill(&mut secret)?;
-        let (digits, period) = (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD);
+        let (digits, period) = self.shared.authenticator;
         let uri = Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label);
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;
         let (app, svc_id) = (self.app.app_id, call.user_id);

@@ -1,7 +1,7 @@
 //! What an engine is given when it is opened.
 
 use super::clock::System;
-use super::{Clock, Deliver, Post, Random};
+use super::{Clock, Deliver, Post, Random, limits};
 use crate::model::Secret;
 use crate::wire::Names;
 use std::sync::Arc;
@@ -11,6 +11,9 @@ pub(crate) struct EngineSettings {
     pub(crate) api_key: Option<Secret>,
     pub(crate) application_name: Option<String>,
     pub(crate) callback_url: Option<String>,
+    pub(crate) token_length: Option<u8>,
+    /// Digits and period, in seconds, of the codes of authenticator apps that are enrolled.
+    pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
     pub(crate) names: Names,
@@ -24,6 +27,8 @@ impl Default for EngineSettings {
             api_key: None,
             application_name: None,
             callback_url: None,
+            token_length: None,
+            authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
             deliver: None,
             post: None,
             names: Names::default(),

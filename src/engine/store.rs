@@ -74,10 +74,11 @@ pub(super) struct AppRow {
 }
 
 /// What is to be different; none is as it was.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct AppChange {
     pub(super) name: Option<String>,
     pub(super) callback_url: Option<String>,
+    pub(super) token_length: Option<u8>,
 }
 
 /// What was counted in one month.

@@ -43,9 +43,10 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
 pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Result<()> {
     db.prepare_cached(
         "UPDATE applications SET name = coalesce($1, name), \
-         callback_url = coalesce($2, callback_url) WHERE app_id = $3",
+         callback_url = coalesce($2, callback_url), token_length = coalesce($3, token_length) \
+         WHERE app_id = $4",
     )?
-    .execute(params![change.name, change.callback_url, app])?;
+    .execute(params![change.name, change.callback_url, change.token_length, app])?;
     Ok(())
 }
 
