@@ -96,7 +96,7 @@ pub trait Answer<C: Call> {
     /// Answers the call.
     ///
     /// # Errors
-    /// As [`Error`] says; no error means that anybody may come in.
+    /// As [`Error`] says; an error lets nobody in.
     fn answer(&self, call: &C) -> Result<C::Reply>;
 }
 
