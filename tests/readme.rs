@@ -72,7 +72,11 @@ fn the_transcript() {
     let printed = String::from_utf8_lossy(&demo.stdout);
     let begin = printed.find("== The demo in Rust").unwrap_or_default();
     let masked = |text: &str| text.trim().replace(|c: char| c.is_ascii_digit(), "N");
-    assert_eq!(masked(&block("text")), masked(&printed[begin..]), "README.md shows another demo");
+    assert_eq!(
+        masked(&block("text")),
+        masked(&printed[begin..]),
+        "README.md shows another demo: put there what `make -s demo` prints"
+    );
 }
 
 /// Runs a program thrice, each time in a new folder.
