@@ -5,7 +5,7 @@
 
 mod fresh;
 
-use fresh::{ada, forced, open, url};
+use fresh::{Hand, ada, forced, open, open_at, url};
 use seconder::engine::{AnswerApproval, DeviceType, Message, UserAnswer};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -63,7 +63,7 @@ fn one_code_opens_one_door_however_many_race() {
 #[test]
 fn guesses_in_parallel_are_worth_one_guess() {
     let folder = tempfile::tempdir().unwrap();
-    let (service, sent) = open(&folder.path().join("guess.db"));
+    let (service, sent) = open_at(&folder.path().join("guess.db"), &Hand::at(1_000_000));
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let code: u64 = sent.lock().unwrap()[0].code.parse().unwrap();
@@ -88,7 +88,8 @@ fn guesses_in_parallel_are_worth_one_guess() {
 fn what_is_known_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("restart.db");
-    let (service, sent) = open(&path);
+    let clock = Hand::at(1_000_000);
+    let (service, sent) = open_at(&path, &clock);
     let key = service.engine().unwrap().api_key().clone();
     let user = ada(&service);
     service.request_sms(user).unwrap();
@@ -98,15 +99,15 @@ fn what_is_known_survives_a_restart() {
     assert_eq!(service.answer(&forced(wrong, user)).unwrap().verdict, Verdict::Wrong);
     drop(service);
 
-    let (service, _) = open(&path);
+    let (service, _) = open_at(&path, &clock);
     assert_eq!(*service.engine().unwrap().api_key(), key);
     let early = service.answer(&forced(code.clone(), user));
     assert!(matches!(early, Err(Error::Limited { .. })), "the wrong try is remembered: {early:?}");
-    std::thread::sleep(Duration::from_millis(1100));
+    clock.set(1_000_001);
     assert_eq!(service.answer(&forced(code.clone(), user)).unwrap().verdict, Verdict::Right);
     drop(service);
 
-    let (service, _) = open(&path);
+    let (service, _) = open_at(&path, &clock);
     let status = service.user_status(user).unwrap();
     assert!(status.confirmed, "{status:?}");
     let again = service.answer(&Verify::new(code, user)).unwrap();
@@ -205,42 +206,22 @@ fn a_delivery_tells_no_code() {
     assert!(!error.chars().any(|c| c.is_ascii_digit()), "{error}");
 }
 
-/// Minutes that a test sets.
-#[derive(Clone, Default)]
-struct Minutes(Arc<Mutex<u64>>);
-
-impl seconder::engine::Clock for Minutes {
-    fn now(&self) -> Duration {
-        Duration::from_secs(*self.0.lock().unwrap() * 60)
-    }
-}
-
 #[test]
 fn a_clock_that_was_wrong_locks_nobody_out() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Minutes::default();
-    let sent: Arc<Mutex<Vec<String>>> = Arc::default();
-    let told = Arc::clone(&sent);
-    let service = Settings::new(&url(&folder.path().join("clock.db")))
-        .clock(clock.clone())
-        .deliver(move |message: &Message| {
-            told.lock().unwrap().push(message.code.clone());
-            Ok(())
-        })
-        .open()
-        .unwrap();
+    let clock = Hand::at(6_000_000_000);
+    let (service, sent) = open_at(&folder.path().join("clock.db"), &clock);
     let user = ada(&service);
-    let code = || sent.lock().unwrap().pop().unwrap();
-    *clock.0.lock().unwrap() = 100_000_000;
+    let code = || sent.lock().unwrap().pop().unwrap().code;
     service.request_sms(user).unwrap();
     let ahead = code();
     let wrong = if ahead == "0000000" { "0000001" } else { "0000000" };
     let found = service.answer(&forced(wrong.parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Wrong);
-    *clock.0.lock().unwrap() = 1000;
+    clock.set(60_000);
     let found = service.answer(&forced(ahead.parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Wrong, "a code from the future is none");
-    *clock.0.lock().unwrap() += 1;
+    clock.set(60_060);
     service.request_sms(user).unwrap();
     let found = service.answer(&forced(code().parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Right);
