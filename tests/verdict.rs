@@ -167,6 +167,12 @@ fn exactly_the_right_ones_are_right() {
 }
 
 #[test]
+fn zeroed_memory_means_wrong() {
+    assert_eq!(Verdict::Wrong as u8, 0);
+    assert_eq!(Verdict::default(), Verdict::Wrong);
+}
+
+#[test]
 fn a_wrong_token_is_told_from_a_wrong_key_by_the_body_alone() {
     let of = |shape: &str| {
         let (_, text) = BODIES.iter().find(|(name, _)| *name == shape).unwrap();
