@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may end in a panic")]
 
+use fresh::Hand;
 use seconder::calls::{self, AnswerEvery, ROUTES};
 use seconder::engine::{AnswerApproval, Clock, Engine, Message};
 use seconder::model::{DeviceId, Secret};
@@ -12,22 +13,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-/// A clock that stands still until it is told to go on.
-#[derive(Clone, Default)]
-pub(crate) struct TestClock(Arc<Mutex<Duration>>);
-
-impl Clock for TestClock {
-    fn now(&self) -> Duration {
-        *self.0.lock().unwrap()
-    }
-}
+#[path = "../fresh/mod.rs"]
+mod fresh;
 
 /// An engine whose time and messages the test holds.
 pub(crate) struct World {
     pub(crate) engine: Engine,
-    clock: TestClock,
+    clock: Hand,
     sent: Arc<Mutex<Vec<Message>>>,
     variables: BTreeMap<String, String>,
 }
@@ -35,7 +28,7 @@ pub(crate) struct World {
 impl World {
     /// A fresh engine, and the service that it is.
     pub(crate) fn new(folder: &Path, names: Names) -> (World, Service) {
-        let clock = TestClock(Arc::new(Mutex::new(Duration::from_secs(1_786_924_800))));
+        let clock = Hand::at(1_786_924_800);
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
@@ -118,7 +111,7 @@ impl World {
         let value = |index: usize| self.replace(words[index]);
         let (name, value) = match word {
             "wait" => {
-                *self.clock.0.lock().unwrap() += Duration::from_secs(words[0].parse().unwrap());
+                self.clock.set(self.clock.now().as_secs() + words[0].parse::<u64>().unwrap());
                 return;
             }
             "sent" => (words[1], self.sent(words[0], place)),
