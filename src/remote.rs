@@ -61,14 +61,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// (`.local`): for a host that only these know, give the URL with its IP address, or name it in
 /// `/etc/hosts`. Only a new connection looks a name up.
 ///
-/// The API key is sent to the service and to nobody else, is in no error, log or `Debug` text, and
-/// is wiped from memory when the client is dropped and after each request. What is not wiped: the
-/// URL of a call, which holds its code, and in the older generation the key; and what TLS and the
-/// system copy.
+/// The API key is sent to the service and to nobody else, and is in no error, log or `Debug` text.
+/// Every copy of it that is made for a request is wiped after the request, and the key itself when
+/// the client is dropped. The code of a call is wiped where this client keeps it: in the request, its
+/// path and its body; pieces that were put together to make these are freed as they are. Not wiped
+/// either: replies, and what the system copies.
 ///
 /// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
-/// that level shows the replies, and the reply to `enrol_authenticator` holds a secret. What is
-/// sent is logged at no level.
+/// at that level, and at no other, it logs the bytes of replies, heads and bodies alike, and the
+/// reply to `enrol_authenticator` holds a secret. What is sent is logged at no level.
 #[derive(Clone)]
 pub struct Remote {
     client: Arc<Client>,

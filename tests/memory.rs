@@ -13,11 +13,14 @@ use seconder::{Error, Service, Settings, Verdict};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
-use stub::{RIGHT, Stub, TOKEN, response};
+use stub::{RIGHT, Stub, response};
 use tls::{Identity, params};
+use zeroize::Zeroizing;
 
 const SERVICE: &str = "SECONDER_TEST_SERVICE";
-const LENGTH: usize = 40;
+/// As many bytes as the code and the key have.
+const CODE: usize = 12;
+const KEY: usize = 40;
 /// What the pattern that is searched for is kept under, so that it is not found itself.
 const MASK: u8 = 0x80;
 
@@ -54,29 +57,34 @@ fn the_key_is_wiped_where_it_was_encrypted() {
 fn the_process_that_forgets() {
     let Ok(service) = std::env::var(SERVICE) else { return };
     let (url, pin) = service.split_once(' ').unwrap();
-    let masked = masked_key();
+    let (key, code) = (masked::<KEY>(b'a', 26), masked::<CODE>(b'0', 10));
     for generation in [Generation::Current, Generation::Older] {
-        let service = open(url, pin, generation, &masked);
+        let service = open(url, pin, generation, &key);
         for _ in 0..3 {
-            assert_eq!(verify(&service).unwrap(), Verdict::Right);
+            assert_eq!(verify(&service, &code).unwrap(), Verdict::Right);
         }
-        assert!(found(&masked) > 0, "a key that is there is found");
+        assert_eq!(found(&code), 0, "the code, {generation:?}");
+        assert!(found(&key) > 0, "a key that is there is found");
         drop(service);
-        assert_eq!(found(&masked), 0, "{generation:?}");
+        assert_eq!(found(&key), 0, "the key, {generation:?}");
     }
 }
 
-/// A key that nothing else in the process is like.
-fn masked_key() -> [u8; LENGTH] {
+/// Something that nothing else in the process is like, of these characters.
+fn masked<const LENGTH: usize>(first: u8, many: u8) -> [u8; LENGTH] {
     let mut random = [0; LENGTH];
     File::open("/dev/urandom").unwrap().read_exact_at(&mut random, 0).unwrap();
-    random.map(|byte| (b'a' + byte % 26) ^ MASK)
+    random.map(|byte| (first + byte % many) ^ MASK)
+}
+
+fn plain(masked: &[u8]) -> String {
+    let mut plain = String::with_capacity(masked.len());
+    plain.extend(masked.iter().map(|byte| char::from(byte ^ MASK)));
+    plain
 }
 
 fn open(url: &str, pin: &str, generation: Generation, masked: &[u8]) -> Service {
-    let mut key = String::with_capacity(LENGTH);
-    key.extend(masked.iter().map(|byte| char::from(byte ^ MASK)));
-    let settings = Settings::new(url).api_key(key).generation(generation);
+    let settings = Settings::new(url).api_key(plain(masked)).generation(generation);
     let settings = settings.allow_loopback_http(true);
     match pin {
         "" => settings.open().unwrap(),
@@ -84,8 +92,9 @@ fn open(url: &str, pin: &str, generation: Generation, masked: &[u8]) -> Service 
     }
 }
 
-fn verify(service: &Service) -> Result<Verdict, Error> {
-    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+fn verify(service: &Service, masked: &[u8]) -> Result<Verdict, Error> {
+    let code = Zeroizing::new(plain(masked)).parse()?;
+    service.verify(&code, 1.try_into().unwrap())
 }
 
 /// How often the key is in the memory that this process can write to: heaps, stacks and data.
@@ -101,6 +110,7 @@ fn count(memory: &File, line: &str, masked: &[u8]) -> usize {
     let (to, _) = rest.split_once(' ').unwrap();
     let at = |text| u64::from_str_radix(text, 16).unwrap();
     let (mut found, mut from, to) = (0, at(from), at(to));
+    let overlap = masked.len() - 1;
     // Masked as it is read, so that this buffer does not hold the key either.
     let mut piece = vec![0; 64 * 1024];
     while from < to {
@@ -108,11 +118,11 @@ fn count(memory: &File, line: &str, masked: &[u8]) -> usize {
         let Ok(read) = memory.read_at(&mut piece[..wanted], from) else { break };
         piece[..read].iter_mut().for_each(|byte| *byte ^= MASK);
         let first = masked[0];
-        found += (0..read.saturating_sub(LENGTH - 1))
+        found += (0..read.saturating_sub(overlap))
             .filter(|start| piece[*start] == first && piece[*start..].starts_with(masked))
             .count();
-        match read > LENGTH {
-            true => from += (read - (LENGTH - 1)) as u64,
+        match read > masked.len() {
+            true => from += (read - overlap) as u64,
             false => break,
         }
     }
