@@ -20,6 +20,17 @@ fn the_engine_answers_every_case() {
     }
 }
 
+#[test]
+fn every_call_has_a_case() {
+    let all: String = cases().into_iter().map(|(_, text)| text).collect();
+    for route in calls::ROUTES {
+        let sent = |line: &str| {
+            line.strip_prefix("> ").and_then(|rest| rest.split(' ').next()) == Some(route.name)
+        };
+        assert!(all.lines().any(sent), "{} has no case", route.name);
+    }
+}
+
 /// A client and a service with nothing but bytes between them.
 struct ByBytes {
     service: Service,
