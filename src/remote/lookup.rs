@@ -45,6 +45,12 @@ impl Lookup {
         Ok(Lookup { hosts, resolv_conf, servers })
     }
 
+    /// With other files than the system's.
+    #[cfg(test)]
+    pub(super) fn with_files(self, hosts: PathBuf, resolv_conf: PathBuf) -> Lookup {
+        Lookup { hosts, resolv_conf, ..self }
+    }
+
     /// The addresses of the host of a URL, in the order in which to try them. The files are read
     /// each time, since networks change while a process lives.
     pub(super) fn addresses(&self, host: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
