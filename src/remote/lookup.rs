@@ -74,7 +74,8 @@ impl Lookup {
             conf.servers.clone_from(&self.servers);
         }
         conf.turn();
-        for name in conf.names(&name, host.ends_with('.')) {
+        let names = conf.names(&name, host.ends_with('.')).into_iter();
+        for name in names.filter(|name| is_name(name)) {
             let found = ask::ask(&conf, &name, deadline)?;
             if !found.is_empty() {
                 return Ok(order::by_reach(&found));

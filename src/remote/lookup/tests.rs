@@ -376,4 +376,9 @@ fn the_files_of_the_system_count() {
     assert_eq!(searched.asked.load(Ordering::SeqCst), 0);
     assert_eq!(found("host").unwrap().len(), 2);
     assert_eq!(found("host."), Err(Failure::Unknown));
+    // With a domain behind it, it is too long, and then not asked for.
+    let long = ["x"; 125].join(".");
+    let asked = searched.asked.load(Ordering::SeqCst);
+    assert_eq!(found(&long), Err(Failure::Unknown));
+    assert_eq!(searched.asked.load(Ordering::SeqCst), asked + 2);
 }
