@@ -455,8 +455,7 @@ typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback
 typedef struct seconder_open_options {
     /**
      * Service elsewhere: how long a call may take from its first step to its last, in milliseconds,
-     * at most 3600000. Default: 10000. The system's look-up of a name cannot be broken off, and may
-     * end later.
+     * at most 3600000. Default: 10000.
      */
     uint32_t timeout_ms;
     /**
@@ -504,8 +503,8 @@ typedef struct seconder_open_options {
      */
     const char *proxy;
     /**
-     * Service elsewhere: name servers to ask in place of the system's, as "address" or
-     * "address:port".
+     * Service elsewhere: name servers to ask, in this order, in place of those of /etc/resolv.conf:
+     * IP addresses with a port or without, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
      */
     const char *const *name_servers;
     /**
