@@ -3,6 +3,8 @@
 
 #[path = "faces/c.rs"]
 mod c;
+#[path = "faces/header.rs"]
+mod header;
 
 use seconder::calls::*;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor, value::Error};
