@@ -114,7 +114,7 @@ fn exported() -> BTreeSet<String> {
 /// A library with one function more, which panics: no other has it.
 #[test]
 fn a_panic_ends_at_the_border() {
-    let place = tools::built("capi,panic-test", "panic");
+    let place = tools::built(&["capi,panic-test"], "panic");
     let more = tools::symbols(&place.join("libseconder.so"));
     let usual = exported();
     let added: Vec<&String> = more.difference(&usual).collect();
@@ -123,6 +123,17 @@ fn a_panic_ends_at_the_border() {
     let program = tools::compile_with("tests/c/panic.c", &folder, &place);
     let outcome = run(&mut tools::command(&program));
     assert!(outcome.good, "tests/c/panic.c: {}", outcome.text);
+}
+
+/// Programs find every function in every library; what a part does that was left out is refused.
+#[test]
+fn a_library_without_an_engine_shows_the_same() {
+    let place = tools::built(&["capi,remote", "--no-default-features"], "remote");
+    assert_eq!(tools::symbols(&place.join("libseconder.so")), exported());
+    let folder = Folder::new();
+    let program = tools::compile_with("tests/c/remote.c", &folder, &place);
+    let outcome = run(&mut tools::command(&program));
+    assert!(outcome.good, "tests/c/remote.c: {}", outcome.text);
 }
 
 /// The function that a line declares, where it declares one.

@@ -108,20 +108,21 @@ fn place() -> &'static Path {
     #[allow(clippy::disallowed_methods, reason = "who runs the tests may have built the library")]
     PLACE.get_or_init(|| match env::var_os("SECONDER_LIBRARY_DIR") {
         Some(place) => root().join(place),
-        None => built("capi", "lib"),
+        None => built(&["capi"], "lib"),
     })
 }
 
-/// Builds the library with these features beside what the tests were built into, as `make` does,
+/// Builds the library with these features, after which more arguments may come, beside what the tests were built into, as `make` does,
 /// and puts it into a folder of that name.
-pub(crate) fn built(features: &str, name: &str) -> PathBuf {
+pub(crate) fn built(features: &[&str], name: &str) -> PathBuf {
     // Each takes the place of the other where cargo leaves them.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let outcome = run(command(env!("CARGO"))
         .current_dir(root())
-        .args(["rustc", "-p", "seconder", "--lib", "--features", features])
+        .args(["rustc", "-p", "seconder", "--lib", "--features"])
+        .args(features)
         .args(["--crate-type", "cdylib,staticlib", "--target-dir"])
         .arg(target));
     assert!(outcome.good, "{}", outcome.text);
