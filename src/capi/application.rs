@@ -59,6 +59,7 @@ pub struct seconder_monthly_statistic {
 /// What the application used.
 pub struct seconder_statistics {
     app_id: u64,
+    count: u64,
     total_users: u64,
     message: Option<Text>,
     stats: Vec<seconder_monthly_statistic>,
@@ -83,6 +84,7 @@ impl From<Statistics> for seconder_statistics {
         let stats = reply.stats.iter().zip(&months).map(|(stat, month)| monthly(stat, month));
         seconder_statistics {
             app_id: reply.app_id.unwrap_or_default(),
+            count: reply.count.unwrap_or_default(),
             total_users: reply.total_users.unwrap_or_default(),
             message: Text::of(reply.message.as_deref()),
             stats: stats.collect(),
@@ -203,9 +205,17 @@ pub extern "C" fn seconder_statistics_app_id(statistics: Option<&seconder_statis
     look(statistics, |statistics| statistics.app_id)
 }
 
-/// How many months there are.
+/// How many months the service says there are. Count with seconder_statistics_stat_count().
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_statistics_count(statistics: Option<&seconder_statistics>) -> usize {
+pub extern "C" fn seconder_statistics_count(statistics: Option<&seconder_statistics>) -> u64 {
+    look(statistics, |statistics| statistics.count)
+}
+
+/// How many months there are to look at.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_statistics_stat_count(
+    statistics: Option<&seconder_statistics>,
+) -> usize {
     look(statistics, |statistics| statistics.stats.len())
 }
 

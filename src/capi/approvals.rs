@@ -135,8 +135,10 @@ fn seconds(seconds: i64) -> Result<Option<u64>> {
 
 /// Asks how a user answered (interface 4.13).
 ///
-/// SECONDER_OK says that the request was found, and nothing of the answer: only a
-/// seconder_approval_status() of SECONDER_APPROVAL_APPROVED lets anyone in.
+/// SECONDER_OK says that the request was found, and nothing of the answer: ask
+/// seconder_approval_approved_by() of the approval at `out`, and free it with
+/// seconder_approval_free(). SECONDER_REFUSED when there is no such request; else as the header's
+/// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_approval(
@@ -176,13 +178,25 @@ pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>)
     look(approval, |approval| of_approval(approval.reply.status))
 }
 
+/// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
+/// answer, for another user, and when the service does not tell who was asked.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_approved_by(
+    approval: Option<&seconder_approval>,
+    svc_id: u64,
+) -> bool {
+    let who = UserId::try_from(svc_id).ok();
+    look(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
+}
+
 /// The request's name.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -> *const c_char {
     look(approval, |approval| pointer(&approval.uuid))
 }
 
-/// The user who was asked. Compare it with the user who logs in.
+/// The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
+/// or ask seconder_approval_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_svc_id(approval: Option<&seconder_approval>) -> u64 {
     look(approval, |approval| approval.reply.svc_id.map_or(0, UserId::get))
@@ -224,7 +238,8 @@ pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval
     look(approval, |approval| of_flag(approval.reply.notified))
 }
 
-/// Frees the reply of seconder_check_approval(). NULL is fine.
+/// Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or
+/// seconder_answer_approval(). NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_free(approval: Option<Box<seconder_approval>>) {
     free(approval);
