@@ -70,7 +70,7 @@ test-features:
 test-c: c-library
 	$(call say,The C interface)
 	$(CARGO) clippy -q -p seconder --all-targets --features capi -- -D warnings
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi --test wrapper
 
 .PHONY: test-python
 test-python: python-module

@@ -169,6 +169,12 @@ inline std::uint32_t milliseconds(std::chrono::milliseconds time) noexcept
     return fits ? static_cast<std::uint32_t>(time.count()) : UINT32_MAX;
 }
 
+/// A time that is past is no time at all.
+inline std::uint32_t from_now(std::chrono::milliseconds time) noexcept
+{
+    return time.count() < 0 ? 0 : milliseconds(time);
+}
+
 /// Owns a handle.
 template <class Raw, void (*Free)(Raw *)> class Handle {
 public:
@@ -431,6 +437,9 @@ public:
 
     std::string_view value() const & noexcept { return detail::view(seconder_text_value(get())); }
     std::string_view value() const && = delete;
+
+    /// A copy, which nobody wipes.
+    std::string str() const { return std::string(detail::view(seconder_text_value(get()))); }
 };
 
 /// A message to a phone, which a Deliver function is given for as long as it runs.
@@ -980,12 +989,14 @@ public:
 
     std::uint64_t app_id() const noexcept { return seconder_statistics_app_id(get()); }
     std::uint64_t total_users() const noexcept { return seconder_statistics_total_users(get()); }
+    /// How many months the service says there are. Count those of stats().
+    std::uint64_t count() const noexcept { return seconder_statistics_count(get()); }
 
     /// Month by month, the oldest first.
     std::vector<const seconder_monthly_statistic *> stats() const &
     {
         std::vector<const seconder_monthly_statistic *> stats;
-        for (std::size_t i = 0; i < seconder_statistics_count(get()); ++i)
+        for (std::size_t i = 0; i < seconder_statistics_stat_count(get()); ++i)
             stats.push_back(seconder_statistics_stat(get(), i));
         return stats;
     }
@@ -1225,7 +1236,7 @@ public:
         }
         return detail::ask<Approval>([&](auto out, auto error) {
             return seconder_wait_for_approval(get(), uuid.c_str(), svc_id,
-                                              detail::milliseconds(deadline), &c, sizeof c, out,
+                                              detail::from_now(deadline), &c, sizeof c, out,
                                               error);
         });
     }

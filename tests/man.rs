@@ -24,10 +24,11 @@ fn the_pages_are_what_the_header_says() {
 #[test]
 #[ignore = "writes man/*.3"]
 fn write_pages() {
+    let fresh = page::pages(&Header::read());
     for old in pages("3") {
         fs::remove_file(root().join(old)).unwrap();
     }
-    for (path, text) in page::pages(&Header::read()) {
+    for (path, text) in fresh {
         fs::write(root().join(path), text).unwrap();
     }
 }
@@ -59,14 +60,15 @@ fn every_function_is_on_one_page_with_its_prototype() {
             assert!(shown.insert(name.clone(), prototype).is_none(), "{path}: {name} is elsewhere");
         }
     }
-    let declared = Header::read().functions.into_iter().map(|function| {
+    for function in Header::read().functions {
         let parameters = match function.parameters.is_empty() {
             true => "void".into(),
             false => function.parameters.join(", "),
         };
-        (function.name.clone(), format!("{} {}({parameters})", function.returns, function.name))
-    });
-    assert_eq!(shown, declared.collect::<BTreeMap<_, _>>());
+        let declared = format!("{} {}({parameters})", function.returns, function.name);
+        assert_eq!(shown.remove(&function.name), Some(declared), "{}", function.name);
+    }
+    assert!(shown.is_empty(), "no longer in the header: {shown:?}");
 }
 
 fn prototypes(page: &str) -> Vec<(String, String)> {
