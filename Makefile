@@ -70,7 +70,7 @@ test-features:
 test-c: c-library
 	$(call say,The C interface)
 	$(CARGO) clippy -q -p seconder --all-targets --features capi -- -D warnings
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi --test wrapper
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi --test wrapper --test abi
 
 .PHONY: test-python
 test-python: python-module
@@ -113,6 +113,11 @@ header: ## Writes include/seconder.h anew
 man: ## Writes the man pages anew
 	$(CARGO) test -q --test man -- --ignored write_pages
 	$(CARGO) test -q -p seconder-server --bin seconder -- --ignored write_program_page
+
+.PHONY: abi-baseline
+abi-baseline: c-library ## Writes down the promises of the C interface anew: read CONTRIBUTING.md first
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test abi -- --ignored write_baseline
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test capi -- --ignored write_layout
 
 .PHONY: clean
 clean: ## Removes what was built

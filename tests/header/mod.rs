@@ -59,7 +59,10 @@ pub(crate) fn read(path: &str) -> String {
 
 impl Header {
     pub(crate) fn read() -> Header {
-        let text = read("include/seconder.h");
+        Header::parse(&read("include/seconder.h"))
+    }
+
+    pub(crate) fn parse(text: &str) -> Header {
         let (opening, _) = text.split_once("*/").unwrap();
         let mut header = Header { opening: comment(opening), ..Header::default() };
         let body = text.split_once("extern \"C\" {\n#endif").unwrap().1;
