@@ -3,6 +3,9 @@
 #![cfg(feature = "capi")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "capi/elsewhere.rs"]
+mod elsewhere;
+mod stub;
 #[path = "capi/tools.rs"]
 mod tools;
 
@@ -13,6 +16,21 @@ use tools::{Folder, compile, dynamic, header, library, root, run, strict};
 
 const C: &[&str] = &["c89", "c99", "c11", "c17", "c2x"];
 const CPP: &[&str] = &["c++98", "c++11", "c++14", "c++17", "c++20", "c++2b"];
+/// The programs in `c/` that need nothing but a folder to work in.
+const PROGRAMS: &[&str] = &[
+    "nothing",
+    "options",
+    "formats",
+    "totp",
+    "verifier",
+    "settings",
+    "waiting",
+    "finaliser",
+    "sandbox",
+    "calls",
+    "leaks",
+    "threads",
+];
 const INCLUDES: &str = "#include \"seconder.h\"\n#include \"seconder.h\"\n";
 
 #[test]
@@ -118,9 +136,7 @@ fn the_library_needs_the_system_alone() {
 
 #[test]
 fn programs_in_c_come_to_their_end() {
-    let names =
-        ["nothing", "options", "formats", "finaliser", "sandbox", "calls", "leaks", "threads"];
-    for name in names {
+    for name in PROGRAMS {
         let folder = Folder::new();
         let program = compile(&format!("tests/c/{name}.c"), &folder);
         let outcome = run(tools::command(&program).arg(folder.path()));

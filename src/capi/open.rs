@@ -33,8 +33,7 @@ impl seconder_service {
 #[repr(C)]
 pub struct seconder_open_options {
     /// Service elsewhere: how long a call may take from its first step to its last, in milliseconds,
-    /// at most 3600000. Default: 10000. The system's look-up of a name cannot be broken off, and may
-    /// end later.
+    /// at most 3600000. Default: 10000.
     pub timeout_ms: u32,
     /// Service elsewhere: which calls are repeated when it says "wait" and the wait ends in time,
     /// one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
@@ -62,8 +61,8 @@ pub struct seconder_open_options {
     /// Service elsewhere: a proxy to go through, as "http://host:port" or
     /// "http://user:password@host:port". Default: none.
     pub proxy: *const c_char,
-    /// Service elsewhere: name servers to ask in place of the system's, as "address" or
-    /// "address:port".
+    /// Service elsewhere: name servers to ask, in this order, in place of those of /etc/resolv.conf:
+    /// IP addresses with a port or without, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
     pub name_servers: *const *const c_char,
     /// How many servers there are at `name_servers`.
     pub name_servers_count: usize,
@@ -211,7 +210,8 @@ fn own_key(_: &seconder_service) -> border::Outcome<*const c_char> {
     Err(border::no_engine())
 }
 
-/// The version of the library, such as "0.1.0". It stays as long as the library is loaded.
+/// The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never
+/// NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

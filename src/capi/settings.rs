@@ -60,6 +60,7 @@ fn by_option(error: Error) -> Error {
         "digits" => "authenticator_digits".into(),
         "period" => "authenticator_period".into(),
         "pin" => "pins".into(),
+        "name_server" => "name_servers".into(),
         "timeout" => "timeout_ms".into(),
         _ => parameter,
     };
@@ -125,10 +126,9 @@ unsafe fn elsewhere(mut settings: Settings, options: &seconder_open_options) -> 
         if let Some(proxy) = border::text_if("proxy", options.proxy)? {
             settings = settings.proxy(proxy);
         }
-        let servers =
-            border::texts("name_servers", options.name_servers, options.name_servers_count)?;
-        if !servers.is_empty() {
-            return Err(Error::invalid("name_servers", "cannot be chosen yet").into());
+        let count = options.name_servers_count;
+        for server in border::texts("name_servers", options.name_servers, count)? {
+            settings = settings.name_server(server);
         }
     }
     Ok(settings)
