@@ -87,6 +87,7 @@ test-install: c-library
 	$(call say,The installation)
 	$(CARGO) build -q -p seconder-server
 	tests/install.sh
+	tests/deb.sh
 
 .PHONY: fuzz
 fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60

@@ -10,6 +10,9 @@ MANDIR ?= $(PREFIX)/share/man
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 
+# What a program needs beside the static library, as rustc --print native-static-libs tells.
+NATIVE_LIBRARIES := gcc_s util rt pthread m dl c
+
 .PHONY: install
 install: ## Installs library, headers, man pages and program: PREFIX=/usr/local DESTDIR=
 	$(CARGO) $(C_LIBRARY) --release
@@ -51,6 +54,8 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
 beneath_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
+	-e 's|@NATIVE_FLAGS@|$(NATIVE_LIBRARIES:%=-l%)|' \
+	-e 's|@NATIVE_LIST@|$(subst $() ,;,$(NATIVE_LIBRARIES))|' \
 	-e 's|@LIBDIR@|$(call beneath_prefix,$(LIBDIR))|' \
 	-e 's|@INCLUDEDIR@|$(call beneath_prefix,$(INCLUDEDIR))|' \
 	-e "s|@CMAKE_TO_LIB@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(LIBDIR)')|" \
