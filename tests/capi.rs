@@ -5,6 +5,8 @@
 
 #[path = "capi/elsewhere.rs"]
 mod elsewhere;
+#[path = "capi/examples.rs"]
+mod examples;
 mod stub;
 #[path = "capi/tools.rs"]
 mod tools;
@@ -101,13 +103,37 @@ fn every_function_that_returns_a_status_says_so() {
 
 #[test]
 fn the_library_shows_what_the_header_shows_and_nothing_else() {
-    let shown = run(tools::command("nm").args(["-D", "--defined-only"]).arg(library()));
-    let shown: BTreeSet<&str> =
-        shown.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    let header = header();
-    let declared: BTreeSet<&str> = header.lines().filter_map(declared).collect();
-    assert!(declared.len() > 50);
-    assert_eq!(shown, declared);
+    assert!(exported().len() > 50);
+    assert_eq!(tools::symbols(&library()), exported());
+}
+
+fn exported() -> BTreeSet<String> {
+    header().lines().filter_map(declared).map(str::to_owned).collect()
+}
+
+/// A library with one function more, which panics: no other has it.
+#[test]
+fn a_panic_ends_at_the_border() {
+    let place = tools::built(&["capi,panic-test"], "panic");
+    let more = tools::symbols(&place.join("libseconder.so"));
+    let usual = exported();
+    let added: Vec<&String> = more.difference(&usual).collect();
+    assert_eq!(added, ["seconder_panic_test"]);
+    let folder = Folder::new();
+    let program = tools::compile_with("tests/c/panic.c", &folder, &place);
+    let outcome = run(&mut tools::command(&program));
+    assert!(outcome.good, "tests/c/panic.c: {}", outcome.text);
+}
+
+/// Programs find every function in every library; what a part does that was left out is refused.
+#[test]
+fn a_library_without_an_engine_shows_the_same() {
+    let place = tools::built(&["capi,remote", "--no-default-features"], "remote");
+    assert_eq!(tools::symbols(&place.join("libseconder.so")), exported());
+    let folder = Folder::new();
+    let program = tools::compile_with("tests/c/remote.c", &folder, &place);
+    let outcome = run(&mut tools::command(&program));
+    assert!(outcome.good, "tests/c/remote.c: {}", outcome.text);
 }
 
 /// The function that a line declares, where it declares one.
