@@ -2,6 +2,7 @@
 //! built with it do what they should.
 #![cfg(feature = "capi")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "a test plays the user with the phone")]
 
 #[path = "header/mod.rs"]
 mod header;
