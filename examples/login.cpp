@@ -1,4 +1,4 @@
-/* A login with a second factor, in C++: a code by SMS, or an approval on the user's phone.
+/* A login with a second factor, in C++: a code by SMS, a code of an app, or a yes on the phone.
  *
  *     c++ -std=c++17 examples/login.cpp $(pkg-config --cflags --libs seconder) -o login
  *     ./login                                  # the service inside this program
@@ -28,15 +28,14 @@ static bool password_is_right(const std::string &password)
     return password == "correct horse battery staple";
 }
 
-/* Whether a code that was sent comes back. Only a verify() that returns has seen the right one. */
-static bool by_sms(const Service &service, std::uint64_t user)
+/* Whether the right code is typed. Only a verify() that returns has seen it. */
+static bool by_code(const Service &service, std::uint64_t user)
 {
-    service.request_sms(user);
     for (int tries = 0; tries < 3; ++tries) {
         try {
             seconder::VerifyOptions options;
             options.force = true; /* Ada may never have used a code before. */
-            service.verify(ask("A code was sent. What is it?"), user, options);
+            service.verify(ask("What is the code?"), user, options);
             return true;
         } catch (const seconder::Error &error) {
             switch (error.status()) {
@@ -54,6 +53,13 @@ static bool by_sms(const Service &service, std::uint64_t user)
         }
     }
     return false;
+}
+
+static bool by_sms(const Service &service, std::uint64_t user)
+{
+    if (service.request_sms(user).ignored()) /* Nothing is sent to a user who has an app. */
+        std::cout << "Your app shows the code." << std::endl;
+    return by_code(service, user);
 }
 
 /* Whether the user says yes on the phone within a minute. */
@@ -81,8 +87,10 @@ int main(int count, char **arguments)
             std::cout << "Nobody comes in." << std::endl;
             return EXIT_FAILURE;
         }
-        const bool seconded = ask("By sms or by phone?") == "phone" ? by_phone(service, user)
-                                                                    : by_sms(service, user);
+        const std::string way = ask("By sms, by app or by phone?");
+        const bool seconded = way == "phone" ? by_phone(service, user)
+                              : way == "app" ? by_code(service, user)
+                                             : by_sms(service, user);
         std::cout << (seconded ? "Welcome, Ada." : "Nobody comes in.") << std::endl;
         return seconded ? EXIT_SUCCESS : EXIT_FAILURE;
     } catch (const seconder::Error &error) {
