@@ -111,29 +111,25 @@ fn exported() -> BTreeSet<String> {
     header().lines().filter_map(declared).map(str::to_owned).collect()
 }
 
-/// A library with one function more, which panics: no other has it.
-#[test]
-fn a_panic_ends_at_the_border() {
-    let place = tools::built(&["capi,panic-test"], "panic");
-    let more = tools::symbols(&place.join("libseconder.so"));
-    let usual = exported();
-    let added: Vec<&String> = more.difference(&usual).collect();
-    assert_eq!(added, ["seconder_panic_test"]);
-    let folder = Folder::new();
-    let program = tools::compile_with("tests/c/panic.c", &folder, &place);
-    let outcome = run(&mut tools::command(&program));
-    assert!(outcome.good, "tests/c/panic.c: {}", outcome.text);
-}
-
 /// Programs find every function in every library; what a part does that was left out is refused.
 #[test]
 fn a_library_without_an_engine_shows_the_same() {
-    let place = tools::built(&["capi,remote", "--no-default-features"], "remote");
-    assert_eq!(tools::symbols(&place.join("libseconder.so")), exported());
+    let mut shown = tools::symbols(&tools::variant().join("libseconder.so"));
+    assert!(shown.remove("seconder_panic_test"), "the one function that no other library has");
+    assert_eq!(shown, exported());
+    comes_to_its_end_with_the_variant("remote");
+}
+
+#[test]
+fn a_panic_ends_at_the_border() {
+    comes_to_its_end_with_the_variant("panic");
+}
+
+fn comes_to_its_end_with_the_variant(name: &str) {
     let folder = Folder::new();
-    let program = tools::compile_with("tests/c/remote.c", &folder, &place);
+    let program = tools::compile_with(&format!("tests/c/{name}.c"), &folder, tools::variant());
     let outcome = run(&mut tools::command(&program));
-    assert!(outcome.good, "tests/c/remote.c: {}", outcome.text);
+    assert!(outcome.good, "tests/c/{name}.c: {}", outcome.text);
 }
 
 /// The function that a line declares, where it declares one.

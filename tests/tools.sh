@@ -21,6 +21,7 @@ need mandoc sh -c "command -v mandoc"
 need cmake cmake --version
 need abigail-tools abidiff --version
 need dpkg-dev dpkg-shlibdeps --version
+need dnsmasq-base /usr/sbin/dnsmasq --version
 need python3 python3 --version
 need python3-venv python3 -c 'import ensurepip, venv'
 if ((${#missing[@]} > 0)); then

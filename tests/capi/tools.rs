@@ -112,9 +112,20 @@ fn place() -> &'static Path {
     })
 }
 
-/// Builds the library with these features, after which more arguments may come, beside what the tests were built into, as `make` does,
-/// and puts it into a folder of that name.
-pub(crate) fn built(features: &[&str], name: &str) -> PathBuf {
+/// A library of its own kind: without an engine, and with a function that panics.
+pub(crate) fn variant() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let place = built(&["capi,remote,panic-test", "--no-default-features"], "variant");
+        // Whoever takes the library from where cargo leaves it must not find this one.
+        built(&["capi"], "lib");
+        place
+    })
+}
+
+/// Builds the library with these features, after which more arguments may come, beside what the
+/// tests were built into, as `make` does, and puts it into a folder of that name.
+fn built(features: &[&str], name: &str) -> PathBuf {
     // Each takes the place of the other where cargo leaves them.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap();
