@@ -211,6 +211,13 @@ public:
     }
     Text(const Text &) = delete;
     Text &operator=(const Text &) = delete;
+    ~Text()
+    {
+        // It may have been a secret. Through a volatile pointer, so that it is really done.
+        volatile char *const copy = held_.data();
+        for (std::size_t i = 0; i < held_.size(); ++i)
+            copy[i] = '\0';
+    }
 
     const char *c_str() const noexcept { return text_; }
 
@@ -346,12 +353,15 @@ public:
         demand();
         return std::move(*std::get_if<T>(&state_));
     }
+    const T &value() const && = delete;
 
     T &operator*() & { return value(); }
     const T &operator*() const & { return value(); }
     T operator*() && { return std::move(*this).value(); }
-    T *operator->() { return &value(); }
-    const T *operator->() const { return &value(); }
+    const T &operator*() const && = delete;
+    T *operator->() & { return &value(); }
+    const T *operator->() const & { return &value(); }
+    const T *operator->() const && = delete;
 
 private:
     void demand() const

@@ -14,7 +14,7 @@ triplet=$(gcc -print-multiarch)
 maintainer=${MAINTAINER:-The Seconder developers <developers@seconder.invalid>}
 # The day of the last change, so that the same sources give the same packages.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
-export SOURCE_DATE_EPOCH
+export SOURCE_DATE_EPOCH LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"

@@ -115,7 +115,9 @@ fn an_older_cpp_is_told_what_is_needed() {
 /// Each line is a mistake that the compiler finds.
 #[test]
 fn mistakes_do_not_compile() {
-    const MISTAKES: [(&str, &str); 8] = [
+    const MISTAKES: [(&str, &str); 10] = [
+        ("auto text = service.try_check_approval(\"a\")->uuid();", "deleted"),
+        ("auto text = service.try_check_approval(\"a\").value().uuid();", "deleted"),
         ("auto text = service.check_approval(\"a\").uuid();", "deleted"),
         ("auto text = service.create_user(\"a@b\", \"5550100\", \"1\").message();", "deleted"),
         ("auto key = seconder::open(\"sandbox:\").api_key();", "deleted"),
