@@ -162,7 +162,10 @@ impl Stage {
     /// What to do when a call got no further.
     fn advice(self) -> &'static str {
         match self {
-            Stage::Resolving => "Check the host of the URL, and this machine's name service",
+            Stage::Resolving => {
+                "Check the host of the URL, the network, and the name servers of resolv.conf or of \
+                 the setting name_server"
+            }
             Stage::Connecting => "Check that the service runs, and the host and port of the URL",
             Stage::Securing => "Nothing was sent",
             Stage::Asking => "The call may have been carried out: look before it is repeated",

@@ -48,9 +48,7 @@ fn from_io(error: &io::Error) -> String {
         return tls(error);
     }
     match error.kind() {
-        Kind::ConnectionRefused => "nobody listens there: is the service running, and the port \
-                                    right?"
-            .to_owned(),
+        Kind::ConnectionRefused => "nobody listens there".to_owned(),
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
             "the network cannot reach it".to_owned()
         }

@@ -119,11 +119,7 @@ impl fmt::Display for Failure {
             Failure::Unanswered(servers) => {
                 let asked: Vec<String> = servers.iter().map(ToString::to_string).collect();
                 let asked = asked.join(", ");
-                write!(
-                    f,
-                    "no name server could tell where it is (asked: {asked}). Is the network up, \
-                     and resolv.conf or the setting name_server right?"
-                )
+                write!(f, "no name server could tell where it is (asked: {asked})")
             }
         }
     }
