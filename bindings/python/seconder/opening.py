@@ -25,6 +25,7 @@ def open(
     pins: Sequence[str] = (),
     client_certificate: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
     proxy: str | None = None,
+    name_servers: Sequence[str] = (),
     allow_loopback_http: bool = False,
     format: Format | Literal["json", "xml"] = Format.JSON,
     generation: Generation | Literal["current", "older"] = Generation.CURRENT,
@@ -56,6 +57,9 @@ def open(
             with those that lead to its authority, and its private key without a password.
         proxy: A proxy to go through, as ``http://user:password@host:port``. It sees nothing of
             what is said.
+        name_servers: Whom to ask where the host of the URL or the proxy is, in this order, as
+            IP addresses with a port or without: ``192.0.2.1``, ``[2001:db8::1]:53``. Default: those
+            of ``/etc/resolv.conf``.
         allow_loopback_http: Allows ``http://`` to this machine itself. For tests: the key then
             travels in the clear.
         format: The format that a service elsewhere is asked for.
@@ -100,6 +104,7 @@ def open(
         "pins": pins,
         "client_certificate": client_certificate,
         "proxy": proxy,
+        "name_servers": name_servers,
         "allow_loopback_http": allow_loopback_http,
         "format": format,
         "generation": generation,

@@ -74,6 +74,9 @@ fn of_a_service_elsewhere(mut settings: Settings, given: &Given<'_>) -> PyResult
     if let Some(url) = given.take::<Option<String>>("proxy", "be text")? {
         settings = settings.proxy(url);
     }
+    for address in given.take::<Vec<String>>("name_servers", "be a list of texts")? {
+        settings = settings.name_server(address);
+    }
     let names = names::read(given.take("names", "be a seconder.Names")?);
     settings = settings.names(names.map_err(|failure| failure.raise(py))?);
     let format: String = given.take("format", "be text")?;

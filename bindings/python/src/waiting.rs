@@ -72,7 +72,12 @@ impl Pace for PythonTime {
     }
 
     fn pause(&mut self, time: Duration) -> Result<(), Error> {
-        in_python(|py| py.import("time")?.call_method1("sleep", (time.as_secs_f64(),)).map(drop))
+        in_python(|py| {
+            // A signal that came while the service was asked would not end the sleep.
+            py.check_signals()?;
+            py.import("time")?.call_method1("sleep", (time.as_secs_f64(),))?;
+            py.check_signals()
+        })
     }
 }
 
