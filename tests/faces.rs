@@ -7,6 +7,8 @@ mod c;
 mod header;
 #[path = "faces/python.rs"]
 mod python;
+#[path = "faces/sources.rs"]
+mod sources;
 
 use seconder::calls::*;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor, value::Error};

@@ -2,10 +2,9 @@
 //! and what the sources say of everything else. What Python calls otherwise is listed with its
 //! reason.
 
-use super::{fields, flat, names, python_parameters as parameters, read};
+use super::{fields, flat, names, python_parameters as parameters, read, sources};
 use seconder::calls::*;
 use std::collections::BTreeSet;
-use syn::{ImplItem, Item, Visibility};
 
 const PACKAGE: &str = "bindings/python/seconder";
 
@@ -179,7 +178,7 @@ fn callbacks_and_codes_of_apps_are_whole() {
     let module = python("callback.py");
     let shown = parameters(&module, "verify").unwrap_or_default();
     same("Verifier", "callback.py", &shown, &needed("Verifier", &rust, &others));
-    let rust = public("src/callback.rs");
+    let rust = sources::functions("src/callback.rs").into_iter().collect();
     let others: [Otherwise; 1] = [("sign_query", &[], "sign() with method=\"GET\"")];
     let mut shown = functions(&module);
     shown.remove("first_time");
@@ -207,7 +206,7 @@ fn every_error_has_its_class_and_its_attributes() {
     wanted.extend(own.map(str::to_owned));
     same("Error", "errors.py", &shown, &wanted);
     let mut rust = members("src/error.rs", "Refusal");
-    rust.extend(variant_fields("src/error.rs", "Error"));
+    rust.extend(sources::variant_fields("src/error.rs", "Error"));
     rust.extend(methods("src/error.rs", "Error"));
     rust.extend(["reused".to_owned()]);
     let others: [Otherwise; 3] = [
@@ -294,62 +293,15 @@ fn functions(module: &str) -> BTreeSet<String> {
     module.lines().filter_map(defined).collect()
 }
 
-fn items(file: &str) -> Vec<Item> {
-    syn::parse_file(&read(file)).unwrap_or_else(|e| panic!("{file}: {e}")).items
-}
-
 /// The public methods and functions of a type.
 fn methods(file: &str, name: &str) -> BTreeSet<String> {
-    let of = |item: &syn::ItemImpl| {
-        let is = |p: &syn::TypePath| p.path.is_ident(name);
-        item.trait_.is_none() && matches!(&*item.self_ty, syn::Type::Path(p) if is(p))
-    };
-    let inside = items(file).into_iter().filter_map(|item| match item {
-        Item::Impl(item) if of(&item) => Some(item.items),
-        _ => None,
-    });
-    let public = |item: ImplItem| match item {
-        ImplItem::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f.sig.ident.to_string()),
-        _ => None,
-    };
-    inside.flatten().filter_map(public).collect()
-}
-
-fn public(file: &str) -> BTreeSet<String> {
-    let name = |item: Item| match item {
-        Item::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f.sig.ident.to_string()),
-        _ => None,
-    };
-    items(file).into_iter().filter_map(name).collect()
-}
-
-fn idents(fields: &syn::Fields) -> impl Iterator<Item = String> {
-    fields.iter().filter_map(|field| Some(field.ident.as_ref()?.to_string()))
+    sources::methods(file, name, |_| true).into_iter().collect()
 }
 
 fn members(file: &str, name: &str) -> BTreeSet<String> {
-    let of = |item: Item| match item {
-        Item::Struct(item) if item.ident == name => Some(idents(&item.fields).collect()),
-        _ => None,
-    };
-    items(file).into_iter().find_map(of).unwrap_or_default()
-}
-
-fn enumeration(file: &str, name: &str) -> Vec<syn::Variant> {
-    let of = |item: Item| match item {
-        Item::Enum(item) if item.ident == name => Some(item.variants.into_iter().collect()),
-        _ => None,
-    };
-    items(file).into_iter().find_map(of).unwrap_or_default()
+    sources::members(file, name).into_iter().collect()
 }
 
 fn variants(file: &str, name: &str) -> BTreeSet<String> {
-    enumeration(file, name).iter().map(|variant| variant.ident.to_string()).collect()
-}
-
-fn variant_fields(file: &str, name: &str) -> BTreeSet<String> {
-    enumeration(file, name)
-        .iter()
-        .flat_map(|variant| idents(&variant.fields).collect::<Vec<_>>())
-        .collect()
+    sources::variants(file, name).into_iter().collect()
 }
