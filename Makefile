@@ -6,8 +6,6 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
-PREFIX ?= /usr/local
-DESTDIR ?=
 CARGO ?= cargo
 CC ?= cc
 CFLAGS ?= -std=c11 -O1 -Wall -Wextra -pedantic -Werror
@@ -34,7 +32,7 @@ say = @printf '\n== %s ==\n' "$(1)"
 
 .PHONY: help
 help: ## Lists what there is
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 .PHONY: demo
 demo: tools c-library python-module ## Shows the second factor at work, in Rust, C and Python
@@ -76,7 +74,7 @@ test-features:
 test-c: c-library
 	$(call say,The C interface)
 	$(CARGO) clippy -q -p seconder --all-targets --features capi -- -D warnings
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi --test wrapper --test abi
 
 .PHONY: test-python
 test-python: python-module
@@ -111,6 +109,7 @@ test-install: c-library
 	$(call say,The installation)
 	$(CARGO) build -q -p seconder-server
 	tests/install.sh
+	tests/deb.sh
 
 .PHONY: fuzz
 fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
@@ -133,34 +132,22 @@ python-module:
 header: ## Writes include/seconder.h anew
 	$(CARGO) test -q -p seconder --features capi --test capi -- --ignored write_header
 
-.PHONY: install
-install: ## Installs library, header and program: PREFIX=/usr/local DESTDIR=
-	$(CARGO) $(C_LIBRARY) --release
-	$(CARGO) build --release -p seconder-server
-	$(MAKE) install-files FROM=$(TARGET)/release
+.PHONY: man
+man: ## Writes the man pages anew
+	$(CARGO) test -q --test man -- --ignored write_pages
+	$(CARGO) test -q -p seconder-server --bin seconder -- --ignored write_program_page
 
-# Without building: FROM is where the built files are.
-.PHONY: install-files
-install-files:
-	@install -d "$(DESTDIR)$(PREFIX)/"{bin,include,lib/pkgconfig}
-	install -m 644 include/seconder.h "$(DESTDIR)$(PREFIX)/include/"
-	@$(call lay_out,$(FROM),$(DESTDIR)$(PREFIX)/lib)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' seconder.pc.in \
-		> "$(DESTDIR)$(PREFIX)/lib/pkgconfig/seconder.pc"
-	install -m 755 "$(FROM)/seconder" "$(DESTDIR)$(PREFIX)/bin/"
+.PHONY: abi-baseline
+abi-baseline: c-library ## Writes down the promises of the C interface anew: read CONTRIBUTING.md first
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test abi -- --ignored write_baseline
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test capi -- --ignored write_layout
 
 .PHONY: clean
 clean: ## Removes what was built
 	$(CARGO) clean
 	rm -rf build dist
 
-# The libraries from folder $(1) to folder $(2), by the names that linkers and loaders look for.
-define lay_out
-	install -d "$(2)"
-	@install -m 644 "$(1)/libseconder.a" "$(2)/"
-	@install -m 755 "$(1)/libseconder.so" "$(2)/libseconder.so.$(VERSION)"
-	@ln -sf libseconder.so.$(VERSION) "$(2)/$(SONAME)"
-	@ln -sf $(SONAME) "$(2)/libseconder.so"
-endef
+include packaging/install.mk
+include packaging/packages.mk
 
 , := ,

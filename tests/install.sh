@@ -1,13 +1,26 @@
 #!/bin/bash
-# Installs what was built for the tests into a folder of its own, and builds a program against it
-# the way a packager does: with pkg-config alone.
+# Installs what was built for the tests into a folder of its own, and builds programs against it the
+# ways packagers do: by pkg-config and by CMake, dynamically and statically.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+built=${CARGO_TARGET_DIR:-target}/debug
+project=$PWD
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-make -s install-files FROM="${CARGO_TARGET_DIR:-target}/debug" PREFIX=/opt/seconder DESTDIR="$root"
-export PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_PATH=$root/opt/seconder/lib/pkgconfig
+fail() {
+    echo "tests/install.sh: $*" >&2
+    exit 1
+}
+
+# Whether the C++ example runs: nobody who lacks the password comes in.
+runs() {
+    local said
+    said=$(cd "$root" && "$@" <<<guess) && fail "$* let in who lacks the password"
+    [[ $said == *"Nobody comes in." ]] || fail "$* said: $said"
+}
+
 cat >"$root/version.c" <<'C'
 #include <seconder.h>
 #include <stdio.h>
@@ -17,12 +30,79 @@ int main(void) {
     return strcmp(seconder_version(), SECONDER_VERSION);
 }
 C
-flags=$(pkg-config --cflags --libs seconder)
-# shellcheck disable=SC2086
-cc "$root/version.c" -o "$root/version" $flags
-LD_LIBRARY_PATH=$root/opt/seconder/lib "$root/version"
-# shellcheck disable=SC2046
-cc "$root/version.c" -o "$root/static" $(pkg-config --cflags seconder) \
-    "$root/opt/seconder/lib/libseconder.a" $(pkg-config --static --libs-only-l seconder | sed 's/-lseconder//')
-"$root/static"
-"$root/opt/seconder/bin/seconder" --version
+
+# The tree by its usual folders, and by others, as Debian has them.
+triplet=$(gcc -print-multiarch)
+usual=(PREFIX=/opt/seconder "DESTDIR=$root/usual")
+other=(PREFIX=/usr "DESTDIR=$root/other" "LIBDIR=/usr/lib/$triplet" INCLUDEDIR=/usr/include/seconder-0
+    MANDIR=/usr/man)
+
+by_pkg_config() { # the folder of the libraries
+    local lib=$1 flags
+    export PKG_CONFIG_PATH=$lib/pkgconfig
+    [ "$(pkg-config --modversion seconder)" = "$version" ] || fail "seconder.pc has another version"
+    read -ra flags <<<"$(pkg-config --cflags --libs seconder)"
+    cc "$root/version.c" -o "$root/version" "${flags[@]}"
+    LD_LIBRARY_PATH=$lib "$root/version"
+    c++ -std=c++17 "$project/examples/login.cpp" -o "$root/login" "${flags[@]}"
+    runs env LD_LIBRARY_PATH="$lib" "$root/login"
+
+    read -ra flags <<<"$(pkg-config --static --cflags --libs seconder)"
+    flags=("${flags[@]/#-lseconder/-l:libseconder.a}")
+    c++ -std=c++17 "$project/examples/login.cpp" -o "$root/login-static" "${flags[@]}"
+    runs env -i "$root/login-static"
+    ! readelf -d "$root/login-static" | grep -q 'NEEDED.*libseconder' || fail "not static"
+}
+
+by_cmake() { # the prefix, where it is
+    cat >"$root/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.13)
+project(login LANGUAGES C CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(Seconder \${WANTED} REQUIRED)
+add_executable(shared "$project/examples/login.cpp")
+target_link_libraries(shared PRIVATE Seconder::seconder)
+add_executable(static "$project/examples/login.cpp")
+target_link_libraries(static PRIVATE Seconder::static)
+CMAKE
+    local cmake=(cmake -S "$root" -B "$root/build" -DCMAKE_PREFIX_PATH="$1")
+    rm -rf "$root/build"
+    "${cmake[@]}" -DWANTED=0.1 >"$root/cmake.log" 2>&1 || fail "$(cat "$root/cmake.log")"
+    cmake --build "$root/build" >"$root/cmake.log" 2>&1 || fail "$(cat "$root/cmake.log")"
+    runs "$root/build/shared"
+    runs env -i "$root/build/static"
+    ! readelf -d "$root/build/static" | grep -q 'NEEDED.*libseconder' || fail "not static"
+    for wanted in 1.0 0.999; do
+        rm -rf "$root/build"
+        ! "${cmake[@]}" -DWANTED=$wanted >/dev/null 2>&1 || fail "CMake took $version for $wanted"
+    done
+}
+
+# Every function has a page, and every page is good where it is installed.
+by_man() { # the folder of the pages
+    local names
+    names=$(nm -D --defined-only "$built/libseconder.so" | awk '{print $3}')
+    for name in $names; do
+        [ -s "$1/man3/$name.3" ] || fail "there is no page for $name"
+    done
+    mandoc -T lint -W warning "$1"/man3/seconder.3 "$1"/man8/seconder.8
+}
+
+make -s install-files FROM="$built" "${usual[@]}"
+# The tree was moved from /opt/seconder to where it is now, and knows it.
+export PKG_CONFIG_SYSROOT_DIR=$root/usual
+by_pkg_config "$root/usual/opt/seconder/lib"
+by_cmake "$root/usual/opt/seconder"
+by_man "$root/usual/opt/seconder/share/man"
+"$root/usual/opt/seconder/bin/seconder" --version
+
+make -s install-files FROM="$built" "${other[@]}"
+export PKG_CONFIG_SYSROOT_DIR=$root/other
+by_pkg_config "$root/other/usr/lib/$triplet"
+by_cmake "$root/other/usr"
+by_man "$root/other/usr/man"
+
+make -s uninstall "${usual[@]}"
+make -s uninstall "${other[@]}"
+left=$(find "$root/usual" "$root/other" ! -type d)
+[ -z "$left" ] || fail "this was left behind: $left"

@@ -17,6 +17,10 @@ need clang clang++ --version
 need libc6-dev sh -c 'echo "#include <stdio.h>" | cc -E -'
 need pkg-config pkg-config --version
 need openssl openssl version
+need mandoc sh -c "command -v mandoc"
+need cmake cmake --version
+need abigail-tools abidiff --version
+need dpkg-dev dpkg-shlibdeps --version
 need dnsmasq-base /usr/sbin/dnsmasq --version
 need python3 python3 --version
 need python3-venv python3 -c 'import ensurepip, venv'

@@ -1,6 +1,8 @@
 //! The program `seconder`: the two-factor service behind HTTPS, and its administration.
 
 mod commands;
+#[cfg(test)]
+mod manual;
 
 use clap::{Args, Parser, Subcommand};
 use seconder::engine::{DeviceType, UserAnswer};

@@ -1,0 +1,103 @@
+/* A login with a second factor, in C++: a code by SMS, a code of an app, or a yes on the phone.
+ *
+ *     c++ -std=c++17 examples/login.cpp $(pkg-config --cflags --libs seconder) -o login
+ *     ./login                                  # the service inside this program
+ *     ./login https://2fa.example.com KEY ID   # a service elsewhere, and a user's id there
+ *
+ * Without an SMS gateway, messages are files in the folder seconder.spool. */
+#include <seconder.hpp>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+using seconder::Service;
+using seconder::Status;
+
+static std::string ask(const char *question)
+{
+    std::cout << question << std::endl;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer;
+}
+
+/* What an application checks first, against what it stores. */
+static bool password_is_right(const std::string &password)
+{
+    return password == "correct horse battery staple";
+}
+
+/* Whether the right code is typed. Only a verify() that returns has seen it. */
+static bool by_code(const Service &service, std::uint64_t user)
+{
+    for (int tries = 0; tries < 3; ++tries) {
+        try {
+            seconder::VerifyOptions options;
+            options.force = true; /* Ada may never have used a code before. */
+            service.verify(ask("What is the code?"), user, options);
+            return true;
+        } catch (const seconder::Error &error) {
+            switch (error.status()) {
+            case Status::token_wrong:
+            case Status::token_reused:
+            case Status::invalid: /* It has not the form of a code. */
+                std::cout << "That is not the code." << std::endl;
+                break;
+            case Status::limited: /* After wrong codes. It says for how long. */
+                std::cout << error.what() << std::endl;
+                break;
+            default: /* The operator's or the network's matter: no wrong code. */
+                throw;
+            }
+        }
+    }
+    return false;
+}
+
+static bool by_sms(const Service &service, std::uint64_t user)
+{
+    if (service.request_sms(user).ignored()) /* Nothing is sent to a user who has an app. */
+        std::cout << "Your app shows the code." << std::endl;
+    return by_code(service, user);
+}
+
+/* Whether the user says yes on the phone within a minute. */
+static bool by_phone(const Service &service, std::uint64_t user)
+{
+    seconder::CreateApprovalOptions options;
+    options.seconds_to_expire = 60; /* Nothing is left that could be approved later. */
+    const auto asked = service.create_approval(user, "Log in to Example?", options);
+    std::cout << "Please look at your phone." << std::endl;
+    const auto answer = service.wait_for_approval(asked.uuid(), user, std::chrono::seconds(60));
+    if (answer.status() == seconder::ApprovalStatus::denied)
+        std::cout << "It was denied on the phone." << std::endl;
+    return answer.approved_by(user);
+}
+
+int main(int count, char **arguments)
+{
+    try {
+        const Service service = count > 3 ? seconder::open(arguments[1], arguments[2])
+                                          : seconder::open("sqlite:seconder.db");
+        const std::uint64_t user =
+            count > 3 ? std::stoull(arguments[3])
+                      : service.create_user("ada@example.com", "555-010-0123", "1").id();
+        if (!password_is_right(ask("Password?"))) {
+            std::cout << "Nobody comes in." << std::endl;
+            return EXIT_FAILURE;
+        }
+        const std::string way = ask("By sms, by app or by phone?");
+        const bool seconded = way == "phone" ? by_phone(service, user)
+                              : way == "app" ? by_code(service, user)
+                                             : by_sms(service, user);
+        std::cout << (seconded ? "Welcome, Ada." : "Nobody comes in.") << std::endl;
+        return seconded ? EXIT_SUCCESS : EXIT_FAILURE;
+    } catch (const seconder::Error &error) {
+        /* What is said here is for the log; nobody was let in. */
+        std::cerr << "second factor: " << error.what() << std::endl;
+    } catch (const std::exception &error) {
+        std::cerr << error.what() << std::endl;
+    }
+    return EXIT_FAILURE;
+}

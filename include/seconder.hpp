@@ -1,0 +1,1812 @@
+/* Seconder in C++17: the C interface of seconder.h with owners, options and exceptions.
+ *
+ * seconder.h says what each call does; here is what is different in C++:
+ *
+ * Owners      Every handle is owned by an object that can be moved and not copied, and that is as
+ *             large as a pointer. get() lends the handle to C, release() gives it away.
+ * Failures    A call such as verify() throws a seconder::Error, unless it did what was asked. Beside
+ *             it is try_verify(), which returns a Result instead. With -fno-exceptions there are the
+ *             latter alone.
+ * Text in     is looked at before a call returns, and never kept. A text with a NUL inside is
+ *             Status::invalid, and is not cut off there.
+ * Text out    is a view into the owner it was asked of, so that it cannot be asked of an owner that
+ *             is gone at the end of the line. It is NUL-terminated; its data() is nullptr where the
+ *             service does not tell.
+ * Functions   that the library calls may throw: that is as good as if they had failed. */
+#ifndef SECONDER_HPP
+#define SECONDER_HPP
+
+#include "seconder.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#if !defined(__cplusplus) || __cplusplus < 201703L
+#error "seconder.hpp needs C++17 or later"
+#endif
+
+#if defined(__cpp_exceptions)
+#define SECONDER_EXCEPTIONS 1
+#else
+#define SECONDER_EXCEPTIONS 0
+#endif
+
+namespace seconder {
+
+/// What came of a call. New ones may come; ok is the only success.
+enum class Status : std::int32_t {
+    ok = SECONDER_OK,
+    token_wrong = SECONDER_TOKEN_WRONG,
+    token_reused = SECONDER_TOKEN_REUSED,
+    token_not_checked = SECONDER_TOKEN_NOT_CHECKED,
+    invalid = SECONDER_INVALID,
+    unauthorized = SECONDER_UNAUTHORIZED,
+    refused = SECONDER_REFUSED,
+    limited = SECONDER_LIMITED,
+    unavailable = SECONDER_UNAVAILABLE,
+    garbled = SECONDER_GARBLED,
+    forged = SECONDER_FORGED,
+    storage = SECONDER_STORAGE,
+    internal = SECONDER_INTERNAL,
+    stopped = SECONDER_STOPPED,
+};
+
+/// How a user answered. Only approved lets anyone in.
+enum class ApprovalStatus : std::int32_t {
+    unknown = SECONDER_APPROVAL_UNKNOWN,
+    pending = SECONDER_APPROVAL_PENDING,
+    approved = SECONDER_APPROVAL_APPROVED,
+    denied = SECONDER_APPROVAL_DENIED,
+    expired = SECONDER_APPROVAL_EXPIRED,
+};
+
+/// How far a call came before it got no answer.
+enum class Stage : std::int32_t {
+    none = SECONDER_STAGE_NONE,
+    resolving = SECONDER_STAGE_RESOLVING,
+    connecting = SECONDER_STAGE_CONNECTING,
+    securing = SECONDER_STAGE_SECURING,
+    asking = SECONDER_STAGE_ASKING,
+    delivering = SECONDER_STAGE_DELIVERING,
+};
+
+/// The format that a service elsewhere is asked for.
+enum class Format : std::int32_t {
+    standard = SECONDER_DEFAULT,
+    json = SECONDER_FORMAT_JSON,
+    xml = SECONDER_FORMAT_XML,
+};
+
+/// The generation of the interface that a service elsewhere is spoken to in.
+enum class Generation : std::int32_t {
+    standard = SECONDER_DEFAULT,
+    current = SECONDER_GENERATION_CURRENT,
+    older = SECONDER_GENERATION_OLDER,
+};
+
+/// Which calls are repeated when a service elsewhere says "wait".
+enum class Repeats : std::int32_t {
+    standard = SECONDER_DEFAULT,
+    none = SECONDER_REPEATS_NONE,
+    questions = SECONDER_REPEATS_QUESTIONS,
+    all = SECONDER_REPEATS_ALL,
+};
+
+/// The hash that an authenticator app's codes are made with.
+enum class Algorithm : std::int32_t {
+    standard = SECONDER_DEFAULT,
+    sha1 = SECONDER_ALGORITHM_SHA1,
+    sha256 = SECONDER_ALGORITHM_SHA256,
+    sha512 = SECONDER_ALGORITHM_SHA512,
+};
+
+/// In place of seconds: no end.
+inline constexpr std::int64_t forever = SECONDER_FOREVER;
+
+namespace detail {
+
+/// Not UTF-8, so that every call refuses it, and says of which argument.
+inline constexpr const char *refused_text = "\xFF";
+
+inline const char *whole(const char *text, std::size_t size) noexcept
+{
+    return std::string_view(text).size() == size ? text : refused_text;
+}
+
+inline const char *text(const std::optional<std::string> &given) noexcept
+{
+    return given ? whole(given->c_str(), given->size()) : nullptr;
+}
+
+inline const char *text_if(const std::string &given) noexcept
+{
+    return given.empty() ? nullptr : whole(given.c_str(), given.size());
+}
+
+inline std::vector<const char *> texts(const std::vector<std::string> &given)
+{
+    std::vector<const char *> list;
+    list.reserve(given.size());
+    for (const std::string &one : given)
+        list.push_back(whole(one.c_str(), one.size()));
+    return list;
+}
+
+inline std::string_view view(const char *text) noexcept
+{
+    return text ? std::string_view(text) : std::string_view();
+}
+
+inline std::optional<bool> told(std::int32_t flag) noexcept
+{
+    if (flag == SECONDER_NOT_TOLD)
+        return std::nullopt;
+    return flag == SECONDER_YES;
+}
+
+inline std::int32_t choice(std::optional<bool> made) noexcept
+{
+    if (!made)
+        return SECONDER_DEFAULT;
+    return *made ? SECONDER_YES : SECONDER_NO;
+}
+
+/// What does not fit is the largest there is, which calls refuse.
+inline std::uint32_t milliseconds(std::chrono::milliseconds time) noexcept
+{
+    const bool fits = time.count() >= 0 && time.count() <= UINT32_MAX;
+    return fits ? static_cast<std::uint32_t>(time.count()) : UINT32_MAX;
+}
+
+/// A time that is past is no time at all.
+inline std::uint32_t from_now(std::chrono::milliseconds time) noexcept
+{
+    return time.count() < 0 ? 0 : milliseconds(time);
+}
+
+/// Owns a handle.
+template <class Raw, void (*Free)(Raw *)> class Handle {
+public:
+    using raw = Raw;
+
+    /// Takes over a handle of C.
+    explicit Handle(Raw *handle) noexcept : handle_(handle) {}
+
+    /// Lends the handle to a function of C. It is nullptr after a move.
+    Raw *get() const noexcept { return handle_.get(); }
+
+    /// Gives the handle away: who gets it has to free it.
+    [[nodiscard]] Raw *release() noexcept { return handle_.release(); }
+
+private:
+    struct Freed {
+        void operator()(Raw *handle) const noexcept { Free(handle); }
+    };
+    std::unique_ptr<Raw, Freed> handle_;
+};
+
+} // namespace detail
+
+/// Text that goes in: of a literal, a string or a view. Only for parameters: it keeps no text alive.
+class Text {
+public:
+    Text(std::nullptr_t) noexcept : text_(nullptr) {}
+    Text(const char *text) noexcept : text_(text) {}
+    Text(const std::string &text) noexcept : text_(detail::whole(text.c_str(), text.size())) {}
+    Text(std::string_view text) : held_(text), text_(detail::whole(held_.c_str(), held_.size()))
+    {
+        if (text.data() == nullptr)
+            text_ = nullptr;
+    }
+    Text(const Text &) = delete;
+    Text &operator=(const Text &) = delete;
+    ~Text()
+    {
+        // It may have been a secret. Through a volatile pointer, so that it is really done.
+        volatile char *const copy = held_.data();
+        for (std::size_t i = 0; i < held_.size(); ++i)
+            copy[i] = '\0';
+    }
+
+    const char *c_str() const noexcept { return text_; }
+
+private:
+    std::string held_;
+    const char *text_;
+};
+
+/// One field that the service, or the check of the arguments, found fault with.
+struct FaultyField {
+    std::string_view name;
+    std::string_view text;
+};
+
+/// Why a call did not do what was asked. what() says it in English, for a log.
+class Error : public std::exception {
+public:
+    /// Takes over an error of C.
+    Error(seconder_status status, seconder_error *error)
+        : error_(error, seconder_error_free), status_(static_cast<Status>(status))
+    {
+    }
+
+    const char *what() const noexcept override { return seconder_error_message(get()); }
+
+    Status status() const noexcept { return status_; }
+
+    /// The HTTP status of a refusal, else 0.
+    std::int32_t http_status() const noexcept { return seconder_error_http_status(get()); }
+
+    /// How far the call came, when the status is unavailable.
+    Stage stage() const noexcept { return static_cast<Stage>(seconder_error_stage(get())); }
+
+    /// Whether the same call can be made again without the risk that it happens twice.
+    bool retry_safe() const noexcept { return seconder_error_retry_safe(get()); }
+
+    /// How long to wait before, where that is known.
+    std::chrono::seconds retry_after() const noexcept
+    {
+        using Count = std::chrono::seconds::rep;
+        return std::chrono::seconds(
+            static_cast<Count>(seconder_error_retry_after_seconds(get())));
+    }
+
+    std::string_view message() const & noexcept { return what(); }
+    std::string_view message() const && = delete;
+
+    /// The service's own code of a refusal, such as "60026".
+    std::string_view service_code() const & noexcept
+    {
+        return detail::view(seconder_error_service_code(get()));
+    }
+    std::string_view service_code() const && = delete;
+
+    /// The service's own words. Decide on none of them.
+    std::string_view service_message() const & noexcept
+    {
+        return detail::view(seconder_error_service_message(get()));
+    }
+    std::string_view service_message() const && = delete;
+
+    /// The argument that cannot be right, by its name in the interface.
+    std::string_view parameter() const & noexcept
+    {
+        return detail::view(seconder_error_parameter(get()));
+    }
+    std::string_view parameter() const && = delete;
+
+    std::vector<FaultyField> fields() const &
+    {
+        std::vector<FaultyField> fields;
+        for (std::size_t i = 0; i < seconder_error_field_count(get()); ++i)
+            fields.push_back({detail::view(seconder_error_field_name(get(), i)),
+                              detail::view(seconder_error_field_text(get(), i))});
+        return fields;
+    }
+    std::vector<FaultyField> fields() const && = delete;
+
+    /// Lends the error to a function of C. nullptr when there is nothing but a status.
+    const seconder_error *get() const noexcept { return error_.get(); }
+
+private:
+    // Shared, because what is thrown has to be copied.
+    std::shared_ptr<const seconder_error> error_;
+    Status status_;
+
+};
+
+namespace detail {
+
+[[noreturn]] inline void raise([[maybe_unused]] const Error &error)
+{
+#if SECONDER_EXCEPTIONS
+    throw error;
+#else
+    std::abort();
+#endif
+}
+
+} // namespace detail
+
+/// What a call gave, or why it did not. It is true only after Status::ok. Looking at a value that is
+/// not there throws the error; with -fno-exceptions it ends the program.
+template <class T> class [[nodiscard]] Result {
+public:
+    Result(T value) noexcept : state_(std::move(value)) {}
+    Result(Error error) noexcept : state_(std::move(error)) {}
+
+    explicit operator bool() const noexcept { return std::holds_alternative<T>(state_); }
+
+    Status status() const noexcept
+    {
+        const Error *error = std::get_if<Error>(&state_);
+        return error ? error->status() : Status::ok;
+    }
+
+    /// Why there is no value; nullptr when there is one.
+    const Error *error() const & noexcept { return std::get_if<Error>(&state_); }
+    const Error *error() const && = delete;
+
+    T &value() &
+    {
+        demand();
+        return *std::get_if<T>(&state_);
+    }
+    const T &value() const &
+    {
+        demand();
+        return *std::get_if<T>(&state_);
+    }
+    T value() &&
+    {
+        demand();
+        return std::move(*std::get_if<T>(&state_));
+    }
+    const T &value() const && = delete;
+
+    T &operator*() & { return value(); }
+    const T &operator*() const & { return value(); }
+    T operator*() && { return std::move(*this).value(); }
+    const T &operator*() const && = delete;
+    T *operator->() & { return &value(); }
+    const T *operator->() const & { return &value(); }
+    const T *operator->() const && = delete;
+
+private:
+    void demand() const
+    {
+        if (const Error *error = std::get_if<Error>(&state_))
+            detail::raise(*error);
+    }
+
+    std::variant<Error, T> state_;
+};
+
+/// What came of a call that gives nothing back.
+template <> class [[nodiscard]] Result<void> {
+public:
+    Result() noexcept = default;
+    Result(Error error) noexcept : error_(std::move(error)) {}
+
+    explicit operator bool() const noexcept { return !error_; }
+    Status status() const noexcept { return error_ ? error_->status() : Status::ok; }
+    const Error *error() const & noexcept { return error_ ? &*error_ : nullptr; }
+    const Error *error() const && = delete;
+
+    void value() const
+    {
+        if (error_)
+            detail::raise(*error_);
+    }
+
+private:
+    std::optional<Error> error_;
+};
+
+namespace detail {
+
+/// Makes a call that gives a handle back.
+template <class T, class Call> Result<T> ask(Call call)
+{
+    typename T::raw *out = nullptr;
+    seconder_error *error = nullptr;
+    const seconder_status status = call(&out, &error);
+    if (status != SECONDER_OK)
+        return Error(status, error);
+    return T(out);
+}
+
+/// Makes a call that gives nothing back.
+template <class Call> Result<void> tell(Call call)
+{
+    seconder_error *error = nullptr;
+    const seconder_status status = call(&error);
+    if (status != SECONDER_OK)
+        return Error(status, error);
+    return Result<void>();
+}
+
+/// Runs a function of the program. Nothing that it throws goes further: it is as if it gave
+/// `failed`.
+template <class Value, class Call> Value within(Value failed, Call call) noexcept
+{
+#if SECONDER_EXCEPTIONS
+    try {
+        return call();
+    } catch (...) {
+        return failed;
+    }
+#else
+    static_cast<void>(failed);
+    return call();
+#endif
+}
+
+template <class Function> void free_function(void *function) noexcept
+{
+    delete static_cast<Function *>(function);
+}
+
+} // namespace detail
+
+/// A text that was made for the caller. It is wiped when it goes.
+class OwnedText : public detail::Handle<seconder_text, seconder_text_free> {
+public:
+    using Handle::Handle;
+
+    std::string_view value() const & noexcept { return detail::view(seconder_text_value(get())); }
+    std::string_view value() const && = delete;
+
+    /// A copy, which nobody wipes.
+    std::string str() const { return std::string(detail::view(seconder_text_value(get()))); }
+};
+
+/// A message to a phone, which a Deliver function is given for as long as it runs.
+class Message {
+public:
+    explicit Message(const seconder_message *message) noexcept : message_(message) {}
+    Message(const Message &) = delete;
+    Message &operator=(const Message &) = delete;
+
+    /// The number, in E.164.
+    std::string_view to() const noexcept { return detail::view(seconder_message_to(message_)); }
+    /// "sms" or "call".
+    std::string_view via() const noexcept { return detail::view(seconder_message_via(message_)); }
+    /// What the person reads or hears.
+    std::string_view text() const noexcept
+    {
+        return detail::view(seconder_message_text(message_));
+    }
+    /// The code alone.
+    std::string_view code() const noexcept
+    {
+        return detail::view(seconder_message_code(message_));
+    }
+    /// When the code dies, in Unix seconds.
+    std::uint64_t expires_at() const noexcept { return seconder_message_expires_at(message_); }
+
+private:
+    const seconder_message *message_;
+};
+
+/// A callback on its way to the application, which a Post function is given for as long as it runs.
+class SignedCallback {
+public:
+    explicit SignedCallback(const seconder_signed_callback *callback) noexcept
+        : callback_(callback)
+    {
+    }
+    SignedCallback(const SignedCallback &) = delete;
+    SignedCallback &operator=(const SignedCallback &) = delete;
+
+    std::string_view url() const noexcept
+    {
+        return detail::view(seconder_signed_callback_url(callback_));
+    }
+    /// The bytes of the JSON body.
+    std::string_view body() const noexcept
+    {
+        return {static_cast<const char *>(seconder_signed_callback_body(callback_)),
+                seconder_signed_callback_body_size(callback_)};
+    }
+    /// The names and values of the headers that carry the signature.
+    std::vector<std::pair<std::string_view, std::string_view>> headers() const
+    {
+        std::vector<std::pair<std::string_view, std::string_view>> headers;
+        for (std::size_t i = 0; i < seconder_signed_callback_header_count(callback_); ++i)
+            headers.emplace_back(
+                detail::view(seconder_signed_callback_header_name(callback_, i)),
+                detail::view(seconder_signed_callback_header_value(callback_, i)));
+        return headers;
+    }
+
+private:
+    const seconder_signed_callback *callback_;
+};
+
+/// A callback whose signature held, as a Replay function is asked about it.
+struct Seen {
+    /// Its signature, which covers all of it.
+    std::string_view key;
+    /// The time that verify() was given, in Unix seconds.
+    std::uint64_t now;
+    /// The last second at which it is fresh; 0 when it must be remembered for ever.
+    std::uint64_t until;
+};
+
+/// Carries a message to a phone, and says whether it is on its way. Many threads may run it at once.
+using Deliver = std::function<bool(const Message &)>;
+/// Posts a callback, and says whether the application took it. Many threads may run it at once.
+using Post = std::function<bool(const SignedCallback &)>;
+/// Says whether a callback is here for the first time, and remembers it, in one step; nothing when
+/// it cannot tell. Many threads may run it at once.
+using Replay = std::function<std::optional<bool>(const Seen &)>;
+/// Says whether a wait is to end. What it throws ends the wait too.
+using Stop = std::function<bool()>;
+
+namespace detail {
+
+inline std::int32_t run_deliver(const seconder_message *message, void *function) noexcept
+{
+    const auto &deliver = *static_cast<const Deliver *>(function);
+    return within(false, [&] { return deliver(Message(message)); }) ? 0 : 1;
+}
+
+inline std::int32_t run_post(const seconder_signed_callback *callback, void *function) noexcept
+{
+    const auto &post = *static_cast<const Post *>(function);
+    return within(false, [&] { return post(SignedCallback(callback)); }) ? 0 : 1;
+}
+
+inline std::int32_t run_replay(const seconder_seen *seen, void *function) noexcept
+{
+    const auto &replay = *static_cast<const Replay *>(function);
+    const std::optional<bool> first = within(std::optional<bool>(), [&] {
+        return replay(Seen{view(seen->key), seen->now, seen->until});
+    });
+    return choice(first);
+}
+
+inline std::int32_t run_stop(void *function) noexcept
+{
+    const auto &stop = *static_cast<const Stop *>(function);
+    return within(true, [&] { return stop(); }) ? 1 : 0;
+}
+
+} // namespace detail
+
+/// The names that a service uses where the interface document says `svc`.
+struct Names {
+    std::optional<std::string> word = {};
+    std::optional<std::string> push_path = {};
+    std::optional<std::string> header_prefix = {};
+    std::optional<std::string> id_field = {};
+    std::optional<std::string> chrome_device = {};
+};
+
+/// How a service is opened: seconder_open_options tells of each.
+struct OpenOptions {
+    std::chrono::milliseconds timeout = {};
+    Repeats repeats = Repeats::standard;
+    Format format = Format::standard;
+    Generation generation = Generation::standard;
+    std::optional<std::string> ca_file = {};
+    std::vector<std::string> pins = {};
+    std::optional<std::string> client_certificate = {};
+    std::optional<std::string> client_key = {};
+    std::optional<std::string> proxy = {};
+    std::vector<std::string> name_servers = {};
+    Names names = {};
+    std::optional<std::string> application_name = {};
+    std::optional<std::string> callback_url = {};
+    std::uint32_t token_length = 0;
+    std::uint32_t authenticator_digits = 0;
+    std::uint32_t authenticator_period = 0;
+    bool allow_loopback_http = false;
+    Deliver deliver = {};
+    Post post = {};
+};
+
+struct CreateUserOptions {
+    std::optional<bool> send_install_link_via_sms = {};
+};
+
+struct DeleteUserOptions {
+    std::optional<std::string> user_ip = {};
+};
+
+struct RegisterActivityOptions {
+    /// The text of a JSON object.
+    std::optional<std::string> data = {};
+    std::optional<std::string> user_ip = {};
+};
+
+struct UserStatusOptions {
+    std::optional<std::string> user_ip = {};
+};
+
+struct RequestSmsOptions {
+    std::optional<std::string> action = {};
+    std::optional<std::string> action_message = {};
+    bool force = false;
+};
+
+struct RequestCallOptions {
+    std::optional<std::string> action = {};
+    std::optional<std::string> action_message = {};
+    bool force = false;
+};
+
+struct VerifyOptions {
+    /// Checks the code even of a user who was never confirmed.
+    bool force = false;
+    std::optional<std::string> action = {};
+};
+
+struct EnrolAuthenticatorOptions {
+    std::optional<std::string> label = {};
+    std::uint64_t qr_size = 0;
+};
+
+struct Logo {
+    std::string res;
+    std::string url;
+};
+
+struct CreateApprovalOptions {
+    /// The text of a JSON object.
+    std::optional<std::string> details = {};
+    /// The text of a JSON object.
+    std::optional<std::string> hidden_details = {};
+    std::vector<Logo> logos = {};
+    /// 0 is the default, a day; `forever` is no end.
+    std::int64_t seconds_to_expire = 0;
+};
+
+struct StartPhoneVerificationOptions {
+    std::optional<std::string> locale = {};
+    std::uint64_t code_length = 0;
+};
+
+struct PhoneInfoOptions {
+    std::optional<std::string> user_ip = {};
+};
+
+struct AppDetailsOptions {
+    std::optional<std::string> user_ip = {};
+};
+
+struct AppStatsOptions {
+    std::optional<std::string> user_ip = {};
+};
+
+/// An enrolled user.
+class UserCreated : public detail::Handle<seconder_user_created, seconder_user_created_free> {
+public:
+    using Handle::Handle;
+
+    /// What to keep with the account and to give to the other calls.
+    std::uint64_t id() const noexcept { return seconder_user_created_id(get()); }
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_user_created_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The reply of calls that only do something.
+class Done : public detail::Handle<seconder_done, seconder_done_free> {
+public:
+    using Handle::Handle;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_done_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// A user as the service knows them.
+class UserStatusReply
+    : public detail::Handle<seconder_user_status_reply, seconder_user_status_reply_free> {
+public:
+    using Handle::Handle;
+
+    std::uint64_t svc_id() const noexcept { return seconder_user_status_reply_svc_id(get()); }
+    bool confirmed() const noexcept { return seconder_user_status_reply_confirmed(get()); }
+    bool registered() const noexcept { return seconder_user_status_reply_registered(get()); }
+    std::uint64_t country_code() const noexcept
+    {
+        return seconder_user_status_reply_country_code(get());
+    }
+    bool has_hard_token() const noexcept
+    {
+        return seconder_user_status_reply_has_hard_token(get());
+    }
+    bool account_disabled() const noexcept
+    {
+        return seconder_user_status_reply_account_disabled(get());
+    }
+
+    /// Masked.
+    std::string_view phone_number() const & noexcept
+    {
+        return detail::view(seconder_user_status_reply_phone_number(get()));
+    }
+    std::string_view phone_number() const && = delete;
+
+    /// What codes come from or go to.
+    std::vector<std::string_view> devices() const &
+    {
+        std::vector<std::string_view> devices;
+        for (std::size_t i = 0; i < seconder_user_status_reply_device_count(get()); ++i)
+            devices.push_back(detail::view(seconder_user_status_reply_device(get(), i)));
+        return devices;
+    }
+    std::vector<std::string_view> devices() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_user_status_reply_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// A code that is on its way, or was not needed.
+class CodeRequested
+    : public detail::Handle<seconder_code_requested, seconder_code_requested_free> {
+public:
+    using Handle::Handle;
+
+    /// Whether nothing was sent because the user has an app.
+    bool ignored() const noexcept { return seconder_code_requested_ignored(get()); }
+
+    /// Masked.
+    std::string_view cellphone() const & noexcept
+    {
+        return detail::view(seconder_code_requested_cellphone(get()));
+    }
+    std::string_view cellphone() const && = delete;
+
+    /// The user's latest device, when the request was ignored.
+    std::string_view device() const & noexcept
+    {
+        return detail::view(seconder_code_requested_device(get()));
+    }
+    std::string_view device() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_code_requested_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// A code that was checked and is right. There is none for any other.
+class Verification : public detail::Handle<seconder_verification, seconder_verification_free> {
+public:
+    using Handle::Handle;
+
+    /// What the code was made or received with; nullptr where the service does not tell.
+    const seconder_device_info *device() const & noexcept
+    {
+        return seconder_verification_device(get());
+    }
+    const seconder_device_info *device() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_verification_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// What a user's authenticator app needs. Whoever sees it can make the user's codes.
+class AuthenticatorEnrolled : public detail::Handle<seconder_authenticator_enrolled,
+                                                    seconder_authenticator_enrolled_free> {
+public:
+    using Handle::Handle;
+
+    std::string_view label() const & noexcept
+    {
+        return detail::view(seconder_authenticator_enrolled_label(get()));
+    }
+    std::string_view label() const && = delete;
+
+    std::string_view issuer() const & noexcept
+    {
+        return detail::view(seconder_authenticator_enrolled_issuer(get()));
+    }
+    std::string_view issuer() const && = delete;
+
+    /// The otpauth: URI that holds the secret.
+    std::string_view uri() const & noexcept
+    {
+        return detail::view(seconder_authenticator_enrolled_uri(get()));
+    }
+    std::string_view uri() const && = delete;
+
+    /// The same as a picture: a URL for an <img>.
+    std::string_view qr_code() const & noexcept
+    {
+        return detail::view(seconder_authenticator_enrolled_qr_code(get()));
+    }
+    std::string_view qr_code() const && = delete;
+};
+
+/// A user who is being asked.
+class ApprovalCreated
+    : public detail::Handle<seconder_approval_created, seconder_approval_created_free> {
+public:
+    using Handle::Handle;
+
+    /// The request's name, to ask for its answer with.
+    std::string_view uuid() const & noexcept
+    {
+        return detail::view(seconder_approval_created_uuid(get()));
+    }
+    std::string_view uuid() const && = delete;
+};
+
+/// An approval request as the service knows it.
+class Approval : public detail::Handle<seconder_approval, seconder_approval_free> {
+public:
+    using Handle::Handle;
+
+    /// Whether this user said yes: the one question that lets anybody in.
+    bool approved_by(std::uint64_t svc_id) const noexcept
+    {
+        return seconder_approval_approved_by(get(), svc_id);
+    }
+
+    ApprovalStatus status() const noexcept
+    {
+        return static_cast<ApprovalStatus>(seconder_approval_status(get()));
+    }
+    /// The user who was asked.
+    std::uint64_t svc_id() const noexcept { return seconder_approval_svc_id(get()); }
+    /// How long it can be answered, or `forever`.
+    std::int64_t seconds_to_expire() const noexcept
+    {
+        return seconder_approval_seconds_to_expire(get());
+    }
+    /// Whether a device was told, where the service tells.
+    std::optional<bool> notified() const noexcept
+    {
+        return detail::told(seconder_approval_notified(get()));
+    }
+
+    std::string_view uuid() const & noexcept
+    {
+        return detail::view(seconder_approval_uuid(get()));
+    }
+    std::string_view uuid() const && = delete;
+
+    std::string_view created_at() const & noexcept
+    {
+        return detail::view(seconder_approval_created_at(get()));
+    }
+    std::string_view created_at() const && = delete;
+
+    std::string_view updated_at() const & noexcept
+    {
+        return detail::view(seconder_approval_updated_at(get()));
+    }
+    std::string_view updated_at() const && = delete;
+
+    /// Empty while the request is pending.
+    std::string_view processed_at() const & noexcept
+    {
+        return detail::view(seconder_approval_processed_at(get()));
+    }
+    std::string_view processed_at() const && = delete;
+};
+
+/// A code that is on its way to a number.
+class PhoneVerificationStarted
+    : public detail::Handle<seconder_phone_verification_started,
+                            seconder_phone_verification_started_free> {
+public:
+    using Handle::Handle;
+
+    std::optional<bool> is_ported() const noexcept
+    {
+        return detail::told(seconder_phone_verification_started_is_ported(get()));
+    }
+    std::optional<bool> is_cellphone() const noexcept
+    {
+        return detail::told(seconder_phone_verification_started_is_cellphone(get()));
+    }
+    std::int64_t seconds_to_expire() const noexcept
+    {
+        return seconder_phone_verification_started_seconds_to_expire(get());
+    }
+
+    std::string_view carrier() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_started_carrier(get()));
+    }
+    std::string_view carrier() const && = delete;
+
+    std::string_view uuid() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_started_uuid(get()));
+    }
+    std::string_view uuid() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_started_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// What the service knows of a number.
+class PhoneInformation
+    : public detail::Handle<seconder_phone_information, seconder_phone_information_free> {
+public:
+    using Handle::Handle;
+
+    std::optional<bool> ported() const noexcept
+    {
+        return detail::told(seconder_phone_information_ported(get()));
+    }
+
+    /// "voip", "landline", "cellphone" or "unknown".
+    std::string_view type() const & noexcept
+    {
+        return detail::view(seconder_phone_information_type(get()));
+    }
+    std::string_view type() const && = delete;
+
+    std::string_view provider() const & noexcept
+    {
+        return detail::view(seconder_phone_information_provider(get()));
+    }
+    std::string_view provider() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_phone_information_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// One application of the service.
+class Application : public detail::Handle<seconder_application, seconder_application_free> {
+public:
+    using Handle::Handle;
+
+    std::uint64_t app_id() const noexcept { return seconder_application_app_id(get()); }
+    bool sms_enabled() const noexcept { return seconder_application_sms_enabled(get()); }
+    bool white_label() const noexcept { return seconder_application_white_label(get()); }
+
+    std::string_view name() const & noexcept
+    {
+        return detail::view(seconder_application_name(get()));
+    }
+    std::string_view name() const && = delete;
+
+    std::string_view plan() const & noexcept
+    {
+        return detail::view(seconder_application_plan(get()));
+    }
+    std::string_view plan() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_application_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// What the application used.
+class Statistics : public detail::Handle<seconder_statistics, seconder_statistics_free> {
+public:
+    using Handle::Handle;
+
+    std::uint64_t app_id() const noexcept { return seconder_statistics_app_id(get()); }
+    std::uint64_t total_users() const noexcept { return seconder_statistics_total_users(get()); }
+    /// How many months the service says there are. Count those of stats().
+    std::uint64_t count() const noexcept { return seconder_statistics_count(get()); }
+
+    /// Month by month, the oldest first.
+    std::vector<const seconder_monthly_statistic *> stats() const &
+    {
+        std::vector<const seconder_monthly_statistic *> stats;
+        for (std::size_t i = 0; i < seconder_statistics_stat_count(get()); ++i)
+            stats.push_back(seconder_statistics_stat(get(), i));
+        return stats;
+    }
+    std::vector<const seconder_monthly_statistic *> stats() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_statistics_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// A device that was registered for a user.
+class Device : public detail::Handle<seconder_device, seconder_device_free> {
+public:
+    using Handle::Handle;
+
+    std::uint64_t id() const noexcept { return seconder_device_id(get()); }
+
+    /// What the device proves itself with. It is told this once.
+    std::string_view secret() const & noexcept
+    {
+        return detail::view(seconder_device_secret(get()));
+    }
+    std::string_view secret() const && = delete;
+};
+
+/// The requests that a device's user can still answer.
+class ApprovalRequests
+    : public detail::Handle<seconder_approval_requests, seconder_approval_requests_free> {
+public:
+    using Handle::Handle;
+
+    /// The oldest first.
+    std::vector<const seconder_approval_request *> all() const &
+    {
+        std::vector<const seconder_approval_request *> all;
+        for (std::size_t i = 0; i < seconder_approval_requests_count(get()); ++i)
+            all.push_back(seconder_approval_requests_get(get(), i));
+        return all;
+    }
+    std::vector<const seconder_approval_request *> all() const && = delete;
+};
+
+/// An answer to an approval request, told by the service itself.
+class Event : public detail::Handle<seconder_event, seconder_event_free> {
+public:
+    using Handle::Handle;
+
+    /// Whether this user said yes: the one question that lets anybody in.
+    bool approved_by(std::uint64_t svc_id) const noexcept
+    {
+        return seconder_event_approved_by(get(), svc_id);
+    }
+
+    ApprovalStatus status() const noexcept
+    {
+        return static_cast<ApprovalStatus>(seconder_event_status(get()));
+    }
+    /// The user who answered.
+    std::uint64_t svc_id() const noexcept { return seconder_event_svc_id(get()); }
+
+    std::string_view uuid() const & noexcept { return detail::view(seconder_event_uuid(get())); }
+    std::string_view uuid() const && = delete;
+
+    /// The device that answered; nullptr where the service does not tell.
+    const seconder_device_info *device() const & noexcept { return seconder_event_device(get()); }
+    const seconder_device_info *device() const && = delete;
+
+    /// Everything that was received and signed: the text of a JSON object.
+    std::string_view parameters() const & noexcept
+    {
+        return detail::view(seconder_event_parameters(get()));
+    }
+    std::string_view parameters() const && = delete;
+};
+
+/// What answers the calls. Many threads may use one at once.
+class Service : public detail::Handle<seconder_service, seconder_service_free> {
+public:
+    using Handle::Handle;
+
+    /// A second handle on the same connections, with another time limit or other repeats.
+    Result<Service> try_with(std::chrono::milliseconds timeout,
+                             Repeats repeats = Repeats::standard) const
+    {
+        return detail::ask<Service>([&](auto out, auto error) {
+            return seconder_service_with(get(), detail::milliseconds(timeout),
+                                         static_cast<std::int32_t>(repeats), out, error);
+        });
+    }
+
+    /// The application's API key, for an engine in this process.
+    Result<std::string_view> try_api_key() const &
+    {
+        seconder_error *error = nullptr;
+        const char *key = seconder_api_key(get(), &error);
+        if (key == nullptr)
+            return Error(seconder_error_status(error), error);
+        return detail::view(key);
+    }
+    Result<std::string_view> try_api_key() const && = delete;
+
+    Result<UserCreated> try_create_user(const Text &email, const Text &cellphone,
+                                        const Text &country_code,
+                                        const CreateUserOptions &options = {}) const
+    {
+        seconder_create_user_options c = {};
+        c.send_install_link_via_sms = detail::choice(options.send_install_link_via_sms);
+        return detail::ask<UserCreated>([&](auto out, auto error) {
+            return seconder_create_user(get(), email.c_str(), cellphone.c_str(),
+                                        country_code.c_str(), &c, sizeof c, out, error);
+        });
+    }
+
+    Result<Done> try_delete_user(std::uint64_t user_id,
+                                 const DeleteUserOptions &options = {}) const
+    {
+        seconder_delete_user_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::ask<Done>([&](auto out, auto error) {
+            return seconder_delete_user(get(), user_id, &c, sizeof c, out, error);
+        });
+    }
+
+    Result<Done> try_register_activity(std::uint64_t user_id, const Text &type,
+                                       const RegisterActivityOptions &options = {}) const
+    {
+        seconder_register_activity_options c = {};
+        c.data = detail::text(options.data);
+        c.user_ip = detail::text(options.user_ip);
+        return detail::ask<Done>([&](auto out, auto error) {
+            return seconder_register_activity(get(), user_id, type.c_str(), &c, sizeof c, out,
+                                              error);
+        });
+    }
+
+    Result<UserStatusReply> try_user_status(std::uint64_t user_id,
+                                            const UserStatusOptions &options = {}) const
+    {
+        seconder_user_status_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::ask<UserStatusReply>([&](auto out, auto error) {
+            return seconder_user_status(get(), user_id, &c, sizeof c, out, error);
+        });
+    }
+
+    Result<CodeRequested> try_request_sms(std::uint64_t svc_id,
+                                          const RequestSmsOptions &options = {}) const
+    {
+        seconder_request_sms_options c = {};
+        c.action = detail::text(options.action);
+        c.action_message = detail::text(options.action_message);
+        c.force = options.force;
+        return detail::ask<CodeRequested>([&](auto out, auto error) {
+            return seconder_request_sms(get(), svc_id, &c, sizeof c, out, error);
+        });
+    }
+
+    Result<CodeRequested> try_request_call(std::uint64_t svc_id,
+                                           const RequestCallOptions &options = {}) const
+    {
+        seconder_request_call_options c = {};
+        c.action = detail::text(options.action);
+        c.action_message = detail::text(options.action_message);
+        c.force = options.force;
+        return detail::ask<CodeRequested>([&](auto out, auto error) {
+            return seconder_request_call(get(), svc_id, &c, sizeof c, out, error);
+        });
+    }
+
+    /// Checks the code that a user typed. There is a value only when it was checked and is right.
+    Result<Verification> try_verify(const Text &token, std::uint64_t svc_id,
+                                    const VerifyOptions &options = {}) const
+    {
+        seconder_verify_options c = {};
+        c.force = options.force;
+        c.action = detail::text(options.action);
+        return detail::ask<Verification>([&](auto out, auto error) {
+            return seconder_verify(get(), token.c_str(), svc_id, &c, sizeof c, out, error);
+        });
+    }
+
+    Result<AuthenticatorEnrolled>
+    try_enrol_authenticator(std::uint64_t user_id,
+                            const EnrolAuthenticatorOptions &options = {}) const
+    {
+        seconder_enrol_authenticator_options c = {};
+        c.label = detail::text(options.label);
+        c.qr_size = options.qr_size;
+        return detail::ask<AuthenticatorEnrolled>([&](auto out, auto error) {
+            return seconder_enrol_authenticator(get(), user_id, &c, sizeof c, out, error);
+        });
+    }
+
+    Result<ApprovalCreated> try_create_approval(std::uint64_t user_id, const Text &message,
+                                                const CreateApprovalOptions &options = {}) const
+    {
+        std::vector<seconder_logo> logos;
+        for (const Logo &logo : options.logos) {
+            seconder_logo one = {};
+            one.res = detail::text_if(logo.res);
+            one.url = detail::text_if(logo.url);
+            logos.push_back(one);
+        }
+        seconder_create_approval_options c = {};
+        c.details = detail::text(options.details);
+        c.hidden_details = detail::text(options.hidden_details);
+        c.logos = logos.data();
+        c.logos_count = logos.size();
+        c.seconds_to_expire = options.seconds_to_expire;
+        return detail::ask<ApprovalCreated>([&](auto out, auto error) {
+            return seconder_create_approval(get(), user_id, message.c_str(), &c, sizeof c, out,
+                                            error);
+        });
+    }
+
+    /// Asks how a user answered. That there is a value says nothing of the answer: ask its
+    /// approved_by().
+    Result<Approval> try_check_approval(const Text &uuid) const
+    {
+        return detail::ask<Approval>([&](auto out, auto error) {
+            return seconder_check_approval(get(), uuid.c_str(), out, error);
+        });
+    }
+
+    /// Waits for the answer, in this thread. That there is a value says nothing of the answer: ask
+    /// its approved_by().
+    Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t svc_id,
+                                           std::chrono::milliseconds deadline,
+                                           Stop stop = {}) const
+    {
+        seconder_wait_for_approval_options c = {};
+        if (stop) {
+            c.stop = detail::run_stop;
+            c.stop_userdata = &stop;
+        }
+        return detail::ask<Approval>([&](auto out, auto error) {
+            return seconder_wait_for_approval(get(), uuid.c_str(), svc_id,
+                                              detail::from_now(deadline), &c, sizeof c, out,
+                                              error);
+        });
+    }
+
+    Result<PhoneVerificationStarted>
+    try_start_phone_verification(const Text &via, const Text &phone_number,
+                                 const Text &country_code,
+                                 const StartPhoneVerificationOptions &options = {}) const
+    {
+        seconder_start_phone_verification_options c = {};
+        c.locale = detail::text(options.locale);
+        c.code_length = options.code_length;
+        return detail::ask<PhoneVerificationStarted>([&](auto out, auto error) {
+            return seconder_start_phone_verification(get(), via.c_str(), phone_number.c_str(),
+                                                     country_code.c_str(), &c, sizeof c, out,
+                                                     error);
+        });
+    }
+
+    /// Checks the code that was sent to a number. There is a value only when it is right.
+    Result<Done> try_check_phone_verification(const Text &phone_number, const Text &country_code,
+                                              const Text &verification_code) const
+    {
+        return detail::ask<Done>([&](auto out, auto error) {
+            return seconder_check_phone_verification(get(), phone_number.c_str(),
+                                                     country_code.c_str(),
+                                                     verification_code.c_str(), out, error);
+        });
+    }
+
+    Result<PhoneInformation> try_phone_info(const Text &phone_number, const Text &country_code,
+                                            const PhoneInfoOptions &options = {}) const
+    {
+        seconder_phone_info_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::ask<PhoneInformation>([&](auto out, auto error) {
+            return seconder_phone_info(get(), phone_number.c_str(), country_code.c_str(), &c,
+                                       sizeof c, out, error);
+        });
+    }
+
+    Result<Application> try_app_details(const AppDetailsOptions &options = {}) const
+    {
+        seconder_app_details_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::ask<Application>([&](auto out, auto error) {
+            return seconder_app_details(get(), &c, sizeof c, out, error);
+        });
+    }
+
+    Result<Statistics> try_app_stats(const AppStatsOptions &options = {}) const
+    {
+        seconder_app_stats_options c = {};
+        c.user_ip = detail::text(options.user_ip);
+        return detail::ask<Statistics>([&](auto out, auto error) {
+            return seconder_app_stats(get(), &c, sizeof c, out, error);
+        });
+    }
+
+    /// Registers a device, with an engine in this process.
+    Result<Device> try_register_device(std::uint64_t svc_id, const Text &device_type) const
+    {
+        return detail::ask<Device>([&](auto out, auto error) {
+            return seconder_register_device(get(), svc_id, device_type.c_str(), out, error);
+        });
+    }
+
+    /// What a device's user can still answer, with an engine in this process.
+    Result<ApprovalRequests> try_open_approvals(std::uint64_t device_id,
+                                                const Text &device_secret) const
+    {
+        return detail::ask<ApprovalRequests>([&](auto out, auto error) {
+            return seconder_open_approvals(get(), device_id, device_secret.c_str(), out, error);
+        });
+    }
+
+    /// Answers from a device, with an engine in this process: "approve", "deny" or "report".
+    Result<Approval> try_answer_approval(const Text &uuid, std::uint64_t device_id,
+                                         const Text &device_secret, const Text &answer) const
+    {
+        return detail::ask<Approval>([&](auto out, auto error) {
+            return seconder_answer_approval(get(), uuid.c_str(), device_id,
+                                            device_secret.c_str(), answer.c_str(), out, error);
+        });
+    }
+
+#if SECONDER_EXCEPTIONS
+    Service with(std::chrono::milliseconds timeout, Repeats repeats = Repeats::standard) const
+    {
+        return try_with(timeout, repeats).value();
+    }
+    std::string_view api_key() const & { return try_api_key().value(); }
+    std::string_view api_key() const && = delete;
+    UserCreated create_user(const Text &email, const Text &cellphone, const Text &country_code,
+                            const CreateUserOptions &options = {}) const
+    {
+        return try_create_user(email, cellphone, country_code, options).value();
+    }
+    Done delete_user(std::uint64_t user_id, const DeleteUserOptions &options = {}) const
+    {
+        return try_delete_user(user_id, options).value();
+    }
+    Done register_activity(std::uint64_t user_id, const Text &type,
+                           const RegisterActivityOptions &options = {}) const
+    {
+        return try_register_activity(user_id, type, options).value();
+    }
+    UserStatusReply user_status(std::uint64_t user_id,
+                                const UserStatusOptions &options = {}) const
+    {
+        return try_user_status(user_id, options).value();
+    }
+    CodeRequested request_sms(std::uint64_t svc_id, const RequestSmsOptions &options = {}) const
+    {
+        return try_request_sms(svc_id, options).value();
+    }
+    CodeRequested request_call(std::uint64_t svc_id, const RequestCallOptions &options = {}) const
+    {
+        return try_request_call(svc_id, options).value();
+    }
+    /// Returns only when the code was checked and is right.
+    Verification verify(const Text &token, std::uint64_t svc_id,
+                        const VerifyOptions &options = {}) const
+    {
+        return try_verify(token, svc_id, options).value();
+    }
+    AuthenticatorEnrolled enrol_authenticator(std::uint64_t user_id,
+                                              const EnrolAuthenticatorOptions &options = {}) const
+    {
+        return try_enrol_authenticator(user_id, options).value();
+    }
+    ApprovalCreated create_approval(std::uint64_t user_id, const Text &message,
+                                    const CreateApprovalOptions &options = {}) const
+    {
+        return try_create_approval(user_id, message, options).value();
+    }
+    /// That it returns says nothing of the answer: ask approved_by().
+    Approval check_approval(const Text &uuid) const { return try_check_approval(uuid).value(); }
+    /// That it returns says nothing of the answer: ask approved_by().
+    Approval wait_for_approval(const Text &uuid, std::uint64_t svc_id,
+                               std::chrono::milliseconds deadline, Stop stop = {}) const
+    {
+        return try_wait_for_approval(uuid, svc_id, deadline, std::move(stop)).value();
+    }
+    PhoneVerificationStarted
+    start_phone_verification(const Text &via, const Text &phone_number, const Text &country_code,
+                             const StartPhoneVerificationOptions &options = {}) const
+    {
+        return try_start_phone_verification(via, phone_number, country_code, options).value();
+    }
+    /// Returns only when the code is right.
+    Done check_phone_verification(const Text &phone_number, const Text &country_code,
+                                  const Text &verification_code) const
+    {
+        return try_check_phone_verification(phone_number, country_code, verification_code).value();
+    }
+    PhoneInformation phone_info(const Text &phone_number, const Text &country_code,
+                                const PhoneInfoOptions &options = {}) const
+    {
+        return try_phone_info(phone_number, country_code, options).value();
+    }
+    Application app_details(const AppDetailsOptions &options = {}) const
+    {
+        return try_app_details(options).value();
+    }
+    Statistics app_stats(const AppStatsOptions &options = {}) const
+    {
+        return try_app_stats(options).value();
+    }
+    Device register_device(std::uint64_t svc_id, const Text &device_type) const
+    {
+        return try_register_device(svc_id, device_type).value();
+    }
+    ApprovalRequests open_approvals(std::uint64_t device_id, const Text &device_secret) const
+    {
+        return try_open_approvals(device_id, device_secret).value();
+    }
+    Approval answer_approval(const Text &uuid, std::uint64_t device_id, const Text &device_secret,
+                             const Text &answer) const
+    {
+        return try_answer_approval(uuid, device_id, device_secret, answer).value();
+    }
+#endif
+};
+
+static_assert(sizeof(Service) == sizeof(void *), "an owner is as large as a pointer");
+
+/// The version of the library. The header's is SECONDER_VERSION.
+inline std::string_view version() noexcept { return detail::view(seconder_version()); }
+
+namespace detail {
+
+inline seconder_names names(const Names &given) noexcept
+{
+    seconder_names c = {};
+    c.word = text(given.word);
+    c.push_path = text(given.push_path);
+    c.header_prefix = text(given.header_prefix);
+    c.id_field = text(given.id_field);
+    c.chrome_device = text(given.chrome_device);
+    return c;
+}
+
+inline void client_options(seconder_open_options &c, const OpenOptions &given) noexcept
+{
+    c.timeout_ms = milliseconds(given.timeout);
+    c.repeats = static_cast<std::int32_t>(given.repeats);
+    c.format = static_cast<std::int32_t>(given.format);
+    c.generation = static_cast<std::int32_t>(given.generation);
+    c.ca_file = text(given.ca_file);
+    c.client_certificate = text(given.client_certificate);
+    c.client_key = text(given.client_key);
+    c.proxy = text(given.proxy);
+    c.allow_loopback_http = given.allow_loopback_http;
+}
+
+inline void engine_options(seconder_open_options &c, const OpenOptions &given)
+{
+    c.application_name = text(given.application_name);
+    c.callback_url = text(given.callback_url);
+    c.token_length = given.token_length;
+    c.authenticator_digits = given.authenticator_digits;
+    c.authenticator_period = given.authenticator_period;
+    // Both are copied before C owns either, so that nothing is lost when memory runs out.
+    auto deliver = given.deliver ? std::make_unique<Deliver>(given.deliver) : nullptr;
+    auto post = given.post ? std::make_unique<Post>(given.post) : nullptr;
+    if (deliver) {
+        c.deliver = run_deliver;
+        c.deliver_userdata = deliver.release();
+        c.deliver_userdata_free = free_function<Deliver>;
+    }
+    if (post) {
+        c.post = run_post;
+        c.post_userdata = post.release();
+        c.post_userdata_free = free_function<Post>;
+    }
+}
+
+} // namespace detail
+
+/// Opens a service: seconder_open() tells of the URLs. An engine in this process needs no API key.
+inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
+                                const OpenOptions &options = {})
+{
+    const std::vector<const char *> pins = detail::texts(options.pins);
+    const std::vector<const char *> name_servers = detail::texts(options.name_servers);
+    const seconder_names names = detail::names(options.names);
+    seconder_open_options c = {};
+    detail::client_options(c, options);
+    c.pins = pins.data();
+    c.pins_count = pins.size();
+    c.name_servers = name_servers.data();
+    c.name_servers_count = name_servers.size();
+    c.names = &names;
+    c.names_size = sizeof names;
+    detail::engine_options(c, options);
+    return detail::ask<Service>([&](auto out, auto error) {
+        return seconder_open(url.c_str(), api_key.c_str(), &c, sizeof c, out, error);
+    });
+}
+
+/// A callback as it was received. What is missing is left empty.
+struct Callback {
+    /// As it is configured with the service. Never take it from the request's Host.
+    std::string url = {};
+    /// "POST" or "GET".
+    std::string method = {};
+    /// The raw query of a GET, without the `?`.
+    std::string query = {};
+    /// The raw body of a POST.
+    std::string body = {};
+    /// The header X-Svc-Signature.
+    std::string signature = {};
+    /// The header X-Svc-Signature-Nonce.
+    std::string nonce = {};
+};
+
+namespace detail {
+
+inline seconder_callback callback(const Callback &given) noexcept
+{
+    seconder_callback c = {};
+    c.url = text_if(given.url);
+    c.method = text_if(given.method);
+    c.query = text_if(given.query);
+    c.body = given.body.data();
+    c.body_size = given.body.size();
+    c.signature = text_if(given.signature);
+    c.nonce = text_if(given.nonce);
+    return c;
+}
+
+} // namespace detail
+
+/// Checks a callback's signature and reads it. That there is a value says nothing of the answer:
+/// ask its approved_by().
+inline Result<Event> try_verify_callback(const Text &api_key, const Callback &received)
+{
+    const seconder_callback c = detail::callback(received);
+    return detail::ask<Event>([&](auto out, auto error) {
+        return seconder_callback_verify(api_key.c_str(), &c, sizeof c, out, error);
+    });
+}
+
+/// Checks a callback's signature alone, and gives the parameters that it covers, in JSON.
+inline Result<OwnedText> try_verify_callback_parameters(const Text &api_key,
+                                                        const Callback &received)
+{
+    const seconder_callback c = detail::callback(received);
+    return detail::ask<OwnedText>([&](auto out, auto error) {
+        return seconder_callback_verify_parameters(api_key.c_str(), &c, sizeof c, out, error);
+    });
+}
+
+/// Signs a JSON body that is posted to `url`, as a service does.
+inline Result<OwnedText> try_sign_callback(const Text &api_key, const Text &nonce,
+                                           const Text &url, std::string_view body)
+{
+    return detail::ask<OwnedText>([&](auto out, auto error) {
+        return seconder_callback_sign(api_key.c_str(), nonce.c_str(), url.c_str(), body.data(),
+                                      body.size(), out, error);
+    });
+}
+
+/// Signs a query that is asked for at `url`, as a service does.
+inline Result<OwnedText> try_sign_callback_query(const Text &api_key, const Text &nonce,
+                                                 const Text &url, const Text &query)
+{
+    return detail::ask<OwnedText>([&](auto out, auto error) {
+        return seconder_callback_sign_query(api_key.c_str(), nonce.c_str(), url.c_str(),
+                                            query.c_str(), out, error);
+    });
+}
+
+/// The parameters of a JSON body as a query, sorted and encoded as they are signed.
+inline Result<OwnedText> try_callback_query(std::string_view body)
+{
+    return detail::ask<OwnedText>([&](auto out, auto error) {
+        return seconder_callback_query(body.data(), body.size(), out, error);
+    });
+}
+
+/// Options of a Verifier: seconder_verifier_options tells of each.
+struct VerifierOptions {
+    std::vector<std::string> urls = {};
+    std::uint32_t fresh_seconds = 0;
+    Names names = {};
+    std::size_t replay_capacity = 0;
+    Replay replay = {};
+};
+
+/// Checks callbacks. Make one, keep it, and share it between threads.
+class Verifier : public detail::Handle<seconder_verifier, seconder_verifier_free> {
+public:
+    using Handle::Handle;
+
+    static Result<Verifier> try_make(const Text &api_key, const VerifierOptions &options = {})
+    {
+        const std::vector<const char *> urls = detail::texts(options.urls);
+        const seconder_names names = detail::names(options.names);
+        seconder_verifier_options c = {};
+        c.urls = urls.data();
+        c.urls_count = urls.size();
+        c.fresh_seconds = options.fresh_seconds;
+        c.names = &names;
+        c.names_size = sizeof names;
+        c.replay_capacity = options.replay_capacity;
+        if (options.replay) {
+            c.replay = detail::run_replay;
+            c.replay_userdata = std::make_unique<Replay>(options.replay).release();
+            c.replay_userdata_free = detail::free_function<Replay>;
+        }
+        return detail::ask<Verifier>([&](auto out, auto error) {
+            return seconder_verifier_new(api_key.c_str(), &c, sizeof c, out, error);
+        });
+    }
+
+    /// Checks a callback and reads it, at a time in Unix seconds. That there is a value says nothing
+    /// of the answer: ask its approved_by().
+    Result<Event> try_verify(const Callback &received, std::uint64_t now) const
+    {
+        const seconder_callback c = detail::callback(received);
+        return detail::ask<Event>([&](auto out, auto error) {
+            return seconder_verifier_verify(get(), &c, sizeof c, now, out, error);
+        });
+    }
+
+    /// Checks the signature alone, and gives the parameters that it covers, in JSON.
+    Result<OwnedText> try_parameters(const Callback &received) const
+    {
+        const seconder_callback c = detail::callback(received);
+        return detail::ask<OwnedText>([&](auto out, auto error) {
+            return seconder_verifier_parameters(get(), &c, sizeof c, out, error);
+        });
+    }
+
+#if SECONDER_EXCEPTIONS
+    static Verifier make(const Text &api_key, const VerifierOptions &options = {})
+    {
+        return try_make(api_key, options).value();
+    }
+    Event verify(const Callback &received, std::uint64_t now) const
+    {
+        return try_verify(received, now).value();
+    }
+    OwnedText parameters(const Callback &received) const
+    {
+        return try_parameters(received).value();
+    }
+#endif
+};
+
+/// Options of a Totp: seconder_totp_options tells of each.
+struct TotpOptions {
+    Algorithm algorithm = Algorithm::standard;
+    std::uint32_t digits = 0;
+    std::uint32_t period = 0;
+};
+
+/// A secret that an authenticator app and a service share, and how codes are made of it.
+class Totp : public detail::Handle<seconder_totp, seconder_totp_free> {
+public:
+    using Handle::Handle;
+
+    /// Takes the bytes of a secret, 16 to 128 of them.
+    static Result<Totp> try_make(std::string_view secret, const TotpOptions &options = {})
+    {
+        seconder_totp_options c = {};
+        c.algorithm = static_cast<std::int32_t>(options.algorithm);
+        c.digits = options.digits;
+        c.period = options.period;
+        return detail::ask<Totp>([&](auto out, auto error) {
+            return seconder_totp_new(secret.data(), secret.size(), &c, sizeof c, out, error);
+        });
+    }
+
+    /// Reads an otpauth: URI.
+    static Result<Totp> try_from_uri(const Text &uri)
+    {
+        return detail::ask<Totp>([&](auto out, auto error) {
+            return seconder_totp_from_uri(uri.c_str(), out, error);
+        });
+    }
+
+    /// The URI that carries the secret into an app.
+    Result<OwnedText> try_uri(const Text &issuer, const Text &label) const
+    {
+        return detail::ask<OwnedText>([&](auto out, auto error) {
+            return seconder_totp_uri(get(), issuer.c_str(), label.c_str(), out, error);
+        });
+    }
+
+    /// The code that an app shows at a time, in Unix seconds.
+    Result<OwnedText> try_code(std::uint64_t unix_seconds) const
+    {
+        return detail::ask<OwnedText>([&](auto out, auto error) {
+            return seconder_totp_code(get(), unix_seconds, out, error);
+        });
+    }
+
+    /// Checks a code. The result is true only when it is right, and `last_step` is then to be stored
+    /// before anybody is let in: seconder_totp_check() tells how.
+    Result<void> try_check(const Text &token, std::uint64_t unix_seconds,
+                           std::uint64_t &last_step) const
+    {
+        return detail::tell([&](auto error) {
+            return seconder_totp_check(get(), token.c_str(), unix_seconds, &last_step, error);
+        });
+    }
+
+    Algorithm algorithm() const noexcept
+    {
+        return static_cast<Algorithm>(seconder_totp_algorithm(get()));
+    }
+    std::uint32_t digits() const noexcept { return seconder_totp_digits(get()); }
+    std::uint64_t period() const noexcept { return seconder_totp_period(get()); }
+
+    /// The bytes of the secret, for storage.
+    std::string_view secret() const & noexcept
+    {
+        return {static_cast<const char *>(seconder_totp_secret(get())),
+                seconder_totp_secret_size(get())};
+    }
+    std::string_view secret() const && = delete;
+
+#if SECONDER_EXCEPTIONS
+    static Totp make(std::string_view secret, const TotpOptions &options = {})
+    {
+        return try_make(secret, options).value();
+    }
+    static Totp from_uri(const Text &uri) { return try_from_uri(uri).value(); }
+    OwnedText uri(const Text &issuer, const Text &label) const
+    {
+        return try_uri(issuer, label).value();
+    }
+    OwnedText code(std::uint64_t unix_seconds) const { return try_code(unix_seconds).value(); }
+    /// Returns only when the code is right.
+    void check(const Text &token, std::uint64_t unix_seconds, std::uint64_t &last_step) const
+    {
+        try_check(token, unix_seconds, last_step).value();
+    }
+#endif
+};
+
+/// Whether a text has the form of a token. It says nothing of whether the token is right.
+inline Result<void> try_check_token(const Text &text)
+{
+    return detail::tell([&](auto error) { return seconder_check_token(text.c_str(), error); });
+}
+
+/// Whether a text has the form of a user's id.
+inline Result<void> try_check_svc_id(const Text &text)
+{
+    return detail::tell([&](auto error) { return seconder_check_svc_id(text.c_str(), error); });
+}
+
+/// Whether a text has the form of an approval request's uuid.
+inline Result<void> try_check_uuid(const Text &text)
+{
+    return detail::tell([&](auto error) { return seconder_check_uuid(text.c_str(), error); });
+}
+
+/// Whether a text has the form of a phone number without its calling code.
+inline Result<void> try_check_phone_number(const Text &text)
+{
+    return detail::tell(
+        [&](auto error) { return seconder_check_phone_number(text.c_str(), error); });
+}
+
+#if SECONDER_EXCEPTIONS
+inline Service open(const Text &url, const Text &api_key = nullptr,
+                    const OpenOptions &options = {})
+{
+    return try_open(url, api_key, options).value();
+}
+inline Event verify_callback(const Text &api_key, const Callback &received)
+{
+    return try_verify_callback(api_key, received).value();
+}
+inline OwnedText verify_callback_parameters(const Text &api_key, const Callback &received)
+{
+    return try_verify_callback_parameters(api_key, received).value();
+}
+inline OwnedText sign_callback(const Text &api_key, const Text &nonce, const Text &url,
+                               std::string_view body)
+{
+    return try_sign_callback(api_key, nonce, url, body).value();
+}
+inline OwnedText sign_callback_query(const Text &api_key, const Text &nonce, const Text &url,
+                                     const Text &query)
+{
+    return try_sign_callback_query(api_key, nonce, url, query).value();
+}
+inline OwnedText callback_query(std::string_view body) { return try_callback_query(body).value(); }
+inline void check_token(const Text &text) { try_check_token(text).value(); }
+inline void check_svc_id(const Text &text) { try_check_svc_id(text).value(); }
+inline void check_uuid(const Text &text) { try_check_uuid(text).value(); }
+inline void check_phone_number(const Text &text) { try_check_phone_number(text).value(); }
+#endif
+
+} // namespace seconder
+
+#endif /* SECONDER_HPP */

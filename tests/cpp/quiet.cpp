@@ -1,0 +1,37 @@
+/* The wrapper in a program that is built without exceptions and without type information. */
+#include "check.hpp"
+
+using namespace seconder;
+
+int main(int, char **argv)
+{
+    std::string code;
+    OpenOptions options;
+    options.deliver = [&code](const Message &message) {
+        code = message.code();
+        return true;
+    };
+    Result<Service> service =
+        try_open(std::string("sqlite:") + argv[1] + "/quiet.db", nullptr, options);
+    CHECK(service && service.error() == nullptr && service.status() == Status::ok);
+    const Result<UserCreated> user =
+        service->try_create_user("ada@example.com", "555-010-0123", "1");
+    CHECK(user);
+    CHECK(service->try_request_sms(user->id()));
+
+    VerifyOptions force;
+    force.force = true;
+    Result<Verification> wrong = service->try_verify("0000000", user->id(), force);
+    CHECK(!wrong && wrong.status() == Status::token_wrong);
+    CHECK(wrong.error()->status() == Status::token_wrong);
+    CHECK(service->try_verify(code, user->id(), force).status() == Status::limited);
+
+    Result<void> form = try_check_token("12345");
+    CHECK(!form && form.status() == Status::invalid && form.error()->parameter() == "token");
+    CHECK(try_check_token("123456"));
+    CHECK(try_open("nonsense:").status() == Status::invalid);
+
+    Service taken = *std::move(service);
+    CHECK(taken.get() != nullptr && taken.try_app_details());
+    return 0;
+}

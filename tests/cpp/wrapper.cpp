@@ -1,0 +1,315 @@
+/* The C++ wrapper at work on an engine in this process: owners, errors, texts, functions. */
+#include "check.hpp"
+
+#include <stdexcept>
+#include <type_traits>
+
+using namespace seconder;
+
+Service opened_elsewhere();
+
+template <class T> constexpr bool is_owner()
+{
+    return std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
+           !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T> &&
+           sizeof(T) == sizeof(void *);
+}
+
+static_assert(is_owner<Service>() && is_owner<OwnedText>() && is_owner<UserCreated>());
+static_assert(is_owner<Done>() && is_owner<UserStatusReply>() && is_owner<CodeRequested>());
+static_assert(is_owner<Verification>() && is_owner<AuthenticatorEnrolled>());
+static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Event>());
+static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
+static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
+static_assert(is_owner<ApprovalRequests>() && is_owner<Verifier>() && is_owner<Totp>());
+static_assert(std::is_nothrow_copy_constructible_v<Error>);
+static_assert(!std::is_constructible_v<bool, Approval>, "an approval is no answer");
+
+static void owners_move()
+{
+    Service first = opened_elsewhere();
+    Service second = std::move(first);
+    CHECK(first.get() == nullptr && second.get() != nullptr);
+    CHECK(THROWN(first.app_details()) == Status::invalid);
+    CHECK(second.app_details().app_id() > 0);
+    first = std::move(second);
+    seconder_service *raw = first.release();
+    CHECK(first.get() == nullptr);
+    CHECK(Service(raw).try_app_details());
+    CHECK(version() == SECONDER_VERSION);
+}
+
+static void errors_say_why()
+{
+    const Service service = opened_elsewhere();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+
+    Result<Verification> wrong = service.try_verify("1234567", id, VerifyOptions{true, {}});
+    CHECK(!wrong && wrong.status() == Status::token_wrong && wrong.error() != nullptr);
+    CHECK(THROWN(wrong.value()) == Status::token_wrong);
+    CHECK(THROWN(*wrong) == Status::token_wrong);
+    CHECK(THROWN(service.verify("1234567", id, VerifyOptions{true, {}})) == Status::token_wrong ||
+          service.try_verify("1234567", id).status() == Status::limited);
+
+    Result<Verification> malformed = service.try_verify("../sms", id);
+    CHECK(malformed.status() == Status::invalid);
+    const Error copy = *malformed.error();
+    CHECK(copy.parameter() == "token" && copy.message() == copy.what());
+    CHECK(copy.fields().size() == 1 && copy.fields()[0].name == "token");
+    CHECK(!copy.retry_safe() && copy.retry_after().count() == 0 && copy.http_status() == 0);
+    CHECK(copy.stage() == Stage::none && copy.service_code().data() == nullptr);
+    CHECK(copy.service_message().data() == nullptr);
+
+    const Result<UserStatusReply> unknown = service.try_user_status(999999);
+    CHECK(unknown.status() == Status::refused && unknown.error()->http_status() == 404);
+    CHECK(!unknown.error()->service_code().empty());
+    CHECK(!unknown.error()->service_message().empty());
+}
+
+static void texts_are_whole_or_refused()
+{
+    const Service service = opened_elsewhere();
+    const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1");
+    const VerifyOptions force{true, {}};
+
+    const std::string right = "0000000";
+    const std::string longer = "00000001";
+    const std::string_view part = std::string_view(longer).substr(0, 7);
+    CHECK(service.try_verify(right, user.id(), force));
+    CHECK(service.try_verify(part, user.id(), force));
+
+    using namespace std::string_literals;
+    using namespace std::string_view_literals;
+    CHECK(service.try_verify("0000000\0x"s, user.id(), force).status() == Status::invalid);
+    CHECK(service.try_verify("0000000\0"sv, user.id(), force).status() == Status::invalid);
+    CHECK(service.try_verify(std::string_view(), user.id()).status() == Status::invalid);
+    CHECK(service.try_verify(nullptr, user.id()).status() == Status::invalid);
+
+    VerifyOptions cut{true, {}};
+    cut.action = "transfer\0x"s;
+    CHECK(service.try_verify(right, user.id(), cut).status() == Status::invalid);
+
+    const UserStatusReply status = service.user_status(user.id());
+    CHECK(status.svc_id() == user.id() && status.country_code() == 1);
+    CHECK(status.phone_number() == "XXX-XXX-0123" && !status.account_disabled());
+    CHECK(!status.registered() && !status.has_hard_token());
+    CHECK(status.devices().size() == seconder_user_status_reply_device_count(status.get()));
+    CHECK(!status.message().empty() && !user.message().empty());
+}
+
+static void every_reply_is_read()
+{
+    const Service service = opened_elsewhere();
+    const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1",
+                                                 CreateUserOptions{false});
+    const CodeRequested code = service.request_sms(user.id());
+    CHECK(!code.ignored() && code.cellphone() == "+1-XXX-XXX-XX23" && !code.message().empty());
+    CHECK(code.device().data() == nullptr);
+    const Result<CodeRequested> soon = service.try_request_call(user.id());
+    CHECK(soon.status() == Status::limited && soon.error()->retry_after().count() > 0);
+
+    const AuthenticatorEnrolled enrolled = service.enrol_authenticator(user.id());
+    CHECK(enrolled.uri().substr(0, 15) == "otpauth://totp/" && !enrolled.qr_code().empty());
+    CHECK(enrolled.label() == "ada@example.com" && !enrolled.issuer().empty());
+
+    const PhoneVerificationStarted started =
+        service.start_phone_verification("sms", "555-010-0199", "1");
+    CHECK(started.uuid().data() == nullptr && !started.message().empty());
+    CHECK(started.seconds_to_expire() > 0);
+    static_cast<void>(started.is_ported());
+    static_cast<void>(started.is_cellphone());
+    static_cast<void>(started.carrier());
+    const Result<Done> unequal = service.try_check_phone_verification("555-010-0199", "1", "0000");
+    CHECK(unequal.status() == Status::refused && unequal.error()->service_code() == "60022");
+    const PhoneInformation phone = service.phone_info("555-010-0199", "1");
+    CHECK(!phone.type().empty() && !phone.message().empty());
+    static_cast<void>(phone.ported());
+    static_cast<void>(phone.provider());
+
+    const Application application = service.app_details();
+    CHECK(application.app_id() > 0 && !application.name().empty());
+    CHECK(!application.plan().empty() && application.sms_enabled());
+    CHECK(!application.white_label() && !application.message().empty());
+    const Statistics statistics = service.app_stats();
+    CHECK(!statistics.stats().empty() && statistics.stats().back()->users_count == 1);
+    CHECK(statistics.count() == statistics.stats().size());
+    CHECK(statistics.total_users() == 1 && statistics.app_id() == application.app_id());
+    CHECK(!statistics.message().empty());
+
+    const Done done = service.register_activity(user.id(), "password_reset");
+    CHECK(!done.message().empty());
+    CHECK(service.with(std::chrono::seconds(1)).try_delete_user(user.id()));
+    CHECK(service.try_with(std::chrono::hours(24 * 365)).status() == Status::invalid);
+}
+
+static void functions_may_throw(const std::string &folder)
+{
+    auto held = std::make_shared<std::string>();
+    {
+        OpenOptions options;
+        options.deliver = [held](const Message &message) -> bool {
+            *held = message.to();
+            throw std::runtime_error("the gateway is on fire");
+        };
+        const Service service = open("sqlite:" + folder + "/deliver.db", nullptr, options);
+        const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+        CHECK(THROWN(service.request_sms(id)) == Status::unavailable);
+        CHECK(*held == "+15550100123");
+
+        options.deliver = nullptr;
+        CHECK(held.use_count() == 2);
+    }
+    CHECK(held.use_count() == 1);
+
+    OpenOptions refused;
+    refused.deliver = [held](const Message &) { return true; };
+    refused.post = [held](const SignedCallback &) { return true; };
+    CHECK(try_open("nonsense:", nullptr, refused).status() == Status::invalid);
+    refused = {};
+    CHECK(held.use_count() == 1);
+}
+
+static void messages_arrive(const std::string &folder)
+{
+    std::string code;
+    OpenOptions options;
+    options.deliver = [&code](const Message &message) {
+        code = message.code();
+        return message.to() == "+15550100123" && message.via() == "sms" &&
+               message.text().find(message.code()) != std::string_view::npos &&
+               message.expires_at() > 0;
+    };
+    const Service service = open("sqlite:" + folder + "/messages.db", nullptr, options);
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    service.request_sms(id);
+    CHECK(code.size() == 7);
+    CHECK(service.try_verify(code, id).status() == Status::token_not_checked);
+    const Verification verification = service.verify(code, id, VerifyOptions{true, {}});
+    CHECK(service.user_status(id).confirmed());
+    CHECK(verification.message().data() == nullptr);
+    static_cast<void>(verification.device());
+    CHECK(service.try_verify(code, id).status() == Status::token_reused);
+}
+
+static void approvals_are_answered_and_called_back(const std::string &folder)
+{
+    Callback received;
+    OpenOptions options;
+    options.callback_url = "https://app.example/callback";
+    options.post = [&received](const SignedCallback &callback) {
+        received.url = callback.url();
+        received.method = "POST";
+        received.body = callback.body();
+        for (const auto &[name, value] : callback.headers())
+            (name == "X-Svc-Signature" ? received.signature : received.nonce) = value;
+        return callback.headers().size() == 2;
+    };
+    const Service service = open("sqlite:" + folder + "/approvals.db", nullptr, options);
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const Device device = service.register_device(id, "android");
+
+    CreateApprovalOptions asked;
+    asked.details = "{\"amount\":\"12\"}";
+    asked.logos.push_back({"default", "https://app.example/logo.png"});
+    const ApprovalCreated created = service.create_approval(id, "Log in?", asked);
+    CHECK(service.check_approval(created.uuid()).status() == ApprovalStatus::pending);
+    const auto ended = service.try_wait_for_approval(created.uuid(), id, std::chrono::seconds(60),
+                                                     []() -> bool { throw 1; });
+    CHECK(ended.status() == Status::stopped);
+    const Approval pending =
+        service.wait_for_approval(created.uuid(), id, std::chrono::milliseconds(-1));
+    CHECK(!pending.approved_by(id) && pending.processed_at().data() == nullptr);
+    CHECK(pending.seconds_to_expire() == 86400 && !pending.created_at().empty());
+
+    const ApprovalRequests open = service.open_approvals(device.id(), device.secret());
+    CHECK(open.all().size() == 1 && open.all()[0]->uuid == created.uuid());
+    const Approval answered =
+        service.answer_approval(created.uuid(), device.id(), device.secret(), "approve");
+    CHECK(answered.approved_by(id) && !answered.approved_by(id + 1) && !answered.approved_by(0));
+    CHECK(answered.svc_id() == id && answered.uuid() == created.uuid());
+    CHECK(!answered.updated_at().empty() && !answered.processed_at().empty());
+    static_cast<void>(answered.notified());
+
+    const std::string key(service.api_key());
+    const Event event = verify_callback(key, received);
+    CHECK(event.approved_by(id) && !event.approved_by(id + 1));
+    CHECK(event.status() == ApprovalStatus::approved && event.svc_id() == id);
+    CHECK(event.uuid() == created.uuid() && !event.parameters().empty());
+    static_cast<void>(event.device());
+    CHECK(verify_callback_parameters(key, received).get() != nullptr);
+
+    int calls = 0;
+    VerifierOptions rules;
+    rules.urls = {received.url};
+    rules.replay = [&calls](const Seen &seen) -> std::optional<bool> {
+        CHECK(seen.key.size() == 44 && seen.now == 1000 && seen.until == 0);
+        if (calls == 2)
+            throw std::runtime_error("the table is gone");
+        return calls++ == 0;
+    };
+    const Verifier verifier = Verifier::make(key, rules);
+    CHECK(verifier.verify(received, 1000).approved_by(id));
+    CHECK(THROWN(verifier.verify(received, 1000)) == Status::forged);
+    CHECK(THROWN(verifier.verify(received, 1000)) == Status::storage);
+    CHECK(verifier.parameters(received).str().find("approved") != std::string_view::npos);
+
+    const OwnedText signature = sign_callback(key, received.nonce, received.url, received.body);
+    CHECK(signature.value() == received.signature);
+    received.nonce += "1";
+    CHECK(THROWN(verify_callback(key, received)) == Status::forged);
+}
+
+static void codes_are_made_and_checked()
+{
+    const Totp totp = Totp::make("12345678901234567890", TotpOptions{Algorithm::sha1, 8, 30});
+    const OwnedText code = totp.code(59);
+    CHECK(code.value() == "94287082");
+    std::uint64_t last_step = 0;
+    totp.check(code.value(), 59, last_step);
+    CHECK(last_step == 1);
+    CHECK(THROWN(totp.check(code.value(), 59, last_step)) == Status::token_reused);
+    CHECK(totp.try_check("00000000", 59, last_step).status() == Status::token_wrong);
+
+    const OwnedText uri = totp.uri("Example", "ada@example.com");
+    const Totp same = Totp::from_uri(uri.value());
+    CHECK(same.secret() == "12345678901234567890" && same.digits() == 8);
+    CHECK(same.period() == 30 && same.algorithm() == Algorithm::sha1);
+    CHECK(THROWN(Totp::from_uri("otpauth://hotp/")) == Status::invalid);
+}
+
+static void forms_are_checked_and_queries_signed()
+{
+    check_token("123456");
+    check_svc_id("1");
+    check_uuid("a-b");
+    check_phone_number("555-010-0123");
+    CHECK(THROWN(check_token("12345")) == Status::invalid);
+    CHECK(THROWN(check_svc_id("0")) == Status::invalid);
+    CHECK(THROWN(check_uuid("a/b")) == Status::invalid);
+    CHECK(THROWN(check_phone_number("call me")) == Status::invalid);
+
+    const OwnedText query = callback_query("{\"uuid\":\"a\",\"svc_id\":1,\"status\":\"denied\"}");
+    Callback asked;
+    asked.url = "https://app.example/callback";
+    asked.method = "GET";
+    asked.query = query.value();
+    asked.nonce = "1000";
+    const OwnedText signature = sign_callback_query("key", asked.nonce, asked.url, query.value());
+    asked.signature = signature.value();
+    const OwnedText parameters = verify_callback_parameters("key", asked);
+    CHECK(parameters.value().find("denied") != std::string_view::npos);
+}
+
+int main(int, char **argv)
+{
+    owners_move();
+    errors_say_why();
+    texts_are_whole_or_refused();
+    every_reply_is_read();
+    functions_may_throw(argv[1]);
+    messages_arrive(argv[1]);
+    approvals_are_answered_and_called_back(argv[1]);
+    codes_are_made_and_checked();
+    forms_are_checked_and_queries_signed();
+    return 0;
+}

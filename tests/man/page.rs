@@ -1,0 +1,237 @@
+//! A man page of section 3, put together of its text in `man/*.3.in` and of the header.
+
+use super::header::{Function, Header, Struct, name_of, read, root};
+use super::prose::{argument, paragraphs};
+use std::fs;
+
+/// The day that the pages carry. It moves when the meaning of a page does.
+pub(crate) const DATE: &str = "November 21, 2026";
+
+/// What `man/NAME.3.in` says.
+pub(crate) struct Draft {
+    pub(crate) name: String,
+    /// Which functions it is about; a `*` at the end stands for what may follow.
+    pub(crate) functions: Vec<String>,
+    pub(crate) about: String,
+    pub(crate) body: String,
+}
+
+impl Draft {
+    /// Every page, by its name.
+    pub(crate) fn all() -> Vec<Draft> {
+        let files = fs::read_dir(root().join("man")).unwrap();
+        let names = files.filter_map(|file| {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            name.strip_suffix(".3.in").map(str::to_owned)
+        });
+        let mut drafts: Vec<Draft> = names.map(Draft::read).collect();
+        drafts.sort_by(|a, b| a.name.cmp(&b.name));
+        drafts
+    }
+
+    fn read(name: String) -> Draft {
+        let text = read(&format!("man/{name}.3.in"));
+        let (head, body) = text.split_once(".Sh ").unwrap();
+        let field = |field: &str| {
+            let lines = head.lines().filter_map(|line| line.strip_prefix(field));
+            lines.map(str::trim).collect::<Vec<_>>().join(" ")
+        };
+        Draft {
+            functions: field("@functions").split_whitespace().map(str::to_owned).collect(),
+            about: field("@about"),
+            body: format!(".Sh {body}"),
+            name,
+        }
+    }
+
+    /// How closely the page names a function: the longest wins.
+    fn claim(&self, function: &str) -> usize {
+        let claim = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) if function.starts_with(start) => start.len(),
+            None if function == pattern => usize::MAX,
+            _ => 0,
+        };
+        self.functions.iter().map(claim).max().unwrap_or(0)
+    }
+}
+
+/// The page that a function belongs to.
+pub(crate) fn home<'a>(drafts: &'a [Draft], function: &str) -> &'a Draft {
+    let best = drafts.iter().map(|draft| draft.claim(function)).max().unwrap_or(0);
+    let mut found = drafts.iter().filter(|draft| draft.claim(function) == best);
+    let first = found.next().unwrap();
+    assert!(
+        best > 0 && found.next().is_none(),
+        "man: `{function}` must be named by one page: add it to `@functions` of one man/*.3.in"
+    );
+    first
+}
+
+/// The pages, as they are to be in `man/`.
+pub(crate) fn pages(header: &Header) -> Vec<(String, String)> {
+    let drafts = Draft::all();
+    let mut described = Vec::new();
+    let page = |draft| {
+        let page = Page { draft, drafts: &drafts, header };
+        (format!("man/{}.3", draft.name), page.text(&mut described))
+    };
+    drafts.iter().map(page).collect()
+}
+
+struct Page<'a> {
+    draft: &'a Draft,
+    drafts: &'a [Draft],
+    header: &'a Header,
+}
+
+impl Page<'_> {
+    fn text(&self, described: &mut Vec<String>) -> String {
+        let mut text = format!(
+            ".\\\" Written from include/seconder.h and man/{0}.3.in by `make man`.\n\
+             .Dd {DATE}\n.Dt {1} 3\n.Os\n{2}{3}",
+            self.draft.name,
+            self.draft.name.to_uppercase(),
+            self.name(),
+            self.synopsis()
+        );
+        for line in self.draft.body.lines() {
+            match line {
+                "@describe" => text += &self.describe(described),
+                "@conventions" => text += &conventions(&self.header.opening),
+                "@constants" => text += &constants(self.header),
+                "@pages" => text += &self.contents(),
+                "@returns" => text += RETURNS,
+                _ => text += &format!("{line}\n"),
+            }
+        }
+        text + &self.see_also()
+    }
+
+    fn functions(&self) -> Vec<&Function> {
+        let here = |function: &&Function| home(self.drafts, &function.name).name == self.draft.name;
+        self.header.functions.iter().filter(here).collect()
+    }
+
+    fn name(&self) -> String {
+        let mut names: Vec<&str> = self.functions().iter().map(|f| f.name.as_str()).collect();
+        names.retain(|name| *name != self.draft.name);
+        names.insert(0, &self.draft.name);
+        let lines: Vec<String> = names.iter().map(|name| format!(".Nm {name}")).collect();
+        format!(".Sh NAME\n{}\n.Nd {}\n", lines.join(" ,\n"), self.draft.about)
+    }
+
+    fn synopsis(&self) -> String {
+        let mut text = ".Sh LIBRARY\nSeconder (libseconder, \\-lseconder)\n\
+                        .Sh SYNOPSIS\n.In seconder.h\n"
+            .to_owned();
+        for function in self.functions() {
+            text += &format!(".Ft {}\n", argument(&function.returns));
+            text += &format!(".Fo {}\n", function.name);
+            let parameters = function.parameters.iter();
+            let lines = parameters.map(|parameter| format!(".Fa {}\n", argument(parameter)));
+            text += &match function.parameters.is_empty() {
+                true => ".Fa void\n".to_owned(),
+                false => lines.collect(),
+            };
+            text += ".Fc\n";
+        }
+        text
+    }
+
+    /// Each function, then each struct and each type of function that no earlier page has.
+    fn describe(&self, described: &mut Vec<String>) -> String {
+        let mut text = String::new();
+        for function in self.functions() {
+            text += &format!(".Ss {}()\n{}", function.name, paragraphs(&function.about));
+        }
+        let mut mentioned: Vec<String> = Vec::new();
+        for function in self.functions() {
+            mentioned.push(function.returns.clone());
+            mentioned.extend(function.parameters.iter().cloned());
+        }
+        let mut at = 0;
+        while at < mentioned.len() {
+            let place = mentioned[at].clone();
+            at += 1;
+            for word in place.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
+                if described.iter().any(|name| name == word) {
+                    continue;
+                }
+                if let Some(found) = self.header.structs.iter().find(|s| s.name == word) {
+                    described.push(word.into());
+                    mentioned.extend(found.fields.iter().map(|(field, _)| field.clone()));
+                    text += &structure(found);
+                } else if let Some(found) = self.header.types.iter().find(|t| t.name == word)
+                    && found.declaration.contains("(*")
+                {
+                    described.push(word.into());
+                    let declaration = &found.declaration;
+                    text +=
+                        &format!(".Ss {word}\n.Bd -literal -offset indent\n{declaration}\n.Ed\n");
+                    text += &format!(".Pp\n{}", paragraphs(&found.about));
+                    mentioned.push(declaration.replace(word, ""));
+                }
+            }
+        }
+        text
+    }
+
+    fn contents(&self) -> String {
+        let others = self.drafts.iter().filter(|draft| draft.name != self.draft.name);
+        let line = |draft: &Draft| format!(".It Xr {} 3\n{}\n", draft.name, draft.about);
+        format!(
+            ".Bl -tag -width seconder_application(3) -compact\n{}.El\n",
+            others.map(line).collect::<String>()
+        )
+    }
+
+    fn see_also(&self) -> String {
+        let others = self.drafts.iter().filter(|draft| draft.name != self.draft.name);
+        let mut lines: Vec<String> = others.map(|draft| format!(".Xr {} 3", draft.name)).collect();
+        lines.push(".Xr seconder 8".into());
+        format!(".Sh SEE ALSO\n{}\n", lines.join(" ,\n"))
+    }
+}
+
+const RETURNS: &str = ".Sh RETURN VALUES\nA function that returns a\n.Vt seconder_status\nreturns\n\
+    .Dv SECONDER_OK\nwhen it did what was asked, and nothing else is a success.\nThe other values \
+    are in\n.Xr seconder 3 ,\nand\n.Xr seconder_error 3\nsays how to ask an error what happened.\n";
+
+fn structure(found: &Struct) -> String {
+    let mut text = format!(".Ss struct {}\n{}", found.name, paragraphs(&found.about));
+    text += ".Bl -tag -width Ds\n";
+    for (field, about) in &found.fields {
+        let name = name_of(field);
+        let kind = field.strip_suffix(name).unwrap_or_default().trim();
+        text += &format!(".It Vt {} Fa {name}\n{}", argument(kind), paragraphs(about));
+    }
+    text + ".El\n"
+}
+
+fn constants(header: &Header) -> String {
+    let shown = header.constants.iter().filter(|constant| !constant.about.is_empty());
+    let item = |constant: &super::header::Constant| {
+        format!(".It Dv {} No = {}\n{}", constant.name, constant.value, paragraphs(&constant.about))
+    };
+    format!(".Bl -tag -width Ds\n{}.El\n", shown.map(item).collect::<String>())
+}
+
+/// The table that the header begins with: a word, a gap, and what it stands for.
+fn conventions(opening: &str) -> String {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for line in opening.lines() {
+        let (word, rest) = line.split_at_checked(12).unwrap_or((line, ""));
+        match word.trim() {
+            "" => {
+                if let Some(row) = rows.last_mut().filter(|_| !rest.is_empty()) {
+                    row.1 += &format!("\n{rest}");
+                }
+            }
+            term if word.ends_with("  ") => rows.push((term.into(), rest.into())),
+            _ => {}
+        }
+    }
+    assert!(rows.len() > 5, "the header does not begin with its table");
+    let item = |(term, text): &(String, String)| format!(".It {term}\n{}", paragraphs(text));
+    format!(".Bl -tag -width Ds\n{}.El\n", rows.iter().map(item).collect::<String>())
+}

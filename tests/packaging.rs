@@ -1,0 +1,46 @@
+//! What packagers read says the same wherever it is said.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "header/mod.rs"]
+mod header;
+
+use header::{read, root};
+use std::fs;
+use std::process::Command;
+
+/// Every header that is there is installed, by `make install` and by cargo-c.
+#[test]
+fn every_header_is_installed() {
+    let (makefile, manifest) = (read("packaging/install.mk"), read("Cargo.toml"));
+    for file in fs::read_dir(root().join("include")).unwrap() {
+        let path = format!("include/{}", file.unwrap().file_name().into_string().unwrap());
+        assert!(makefile.contains(&path), "packaging/install.mk: does not install {path}");
+        let asset = format!("{{ from = \"{path}\", to = \"\" }}");
+        assert!(manifest.contains(&asset), "Cargo.toml: metadata.capi.install lacks {asset}");
+    }
+}
+
+/// Every place that `make` fills in is filled in, and nothing else is left to be.
+#[test]
+fn templates_are_filled_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new("make")
+        .args(["-s", "install-development", "PREFIX=/opt/seconder", "LIBDIR=/opt/seconder/lib64"])
+        .arg(format!("DESTDIR={}", folder.path().display()))
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let lib = folder.path().join("opt/seconder/lib64");
+    let pkg_config = fs::read_to_string(lib.join("pkgconfig/seconder.pc")).unwrap();
+    let cmake = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfig.cmake")).unwrap();
+    let version = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfigVersion.cmake"));
+    for text in [&pkg_config, &cmake, &version.unwrap()] {
+        assert!(!text.contains('@'), "{text}");
+    }
+    let path = folder.path().to_str().unwrap();
+    assert!(!pkg_config.contains(path) && !cmake.contains(path), "the place of building is told");
+    assert!(pkg_config.contains("\nlibdir=${prefix}/lib64\n"), "{pkg_config}");
+    assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../..\""), "{cmake}");
+    assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../../../include\""), "{cmake}");
+}

@@ -1,0 +1,281 @@
+//! The C++ wrapper: it has all that the C header has, it compiles everywhere, and programs that are
+//! built with it do what they should.
+#![cfg(feature = "capi")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "a test plays the user with the phone")]
+
+#[path = "header/mod.rs"]
+mod header;
+#[allow(dead_code, reason = "shared with the tests of the C interface")]
+#[path = "capi/tools.rs"]
+mod tools;
+
+use header::{Header, name_of, read, root};
+use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+use tools::{Folder, library, run};
+
+/// The standards, by names that compilers knew before they were finished too.
+const STANDARDS: [&str; 3] = ["c++17", "c++20", "c++2b"];
+const COMPILERS: [&str; 2] = ["g++", "clang++"];
+const WARNINGS: [&str; 8] = [
+    "-Wall",
+    "-Wextra",
+    "-pedantic",
+    "-Werror",
+    "-Wconversion",
+    "-Wsign-conversion",
+    "-Wshadow",
+    "-Wold-style-cast",
+];
+
+fn compiler(name: &str, standard: &str) -> Command {
+    let mut command = tools::command(name);
+    command.arg(format!("-std={standard}")).args(WARNINGS);
+    command.arg("-I").arg(root().join("include"));
+    command
+}
+
+/// The words of the wrapper, without its comments.
+fn words() -> BTreeSet<String> {
+    let text = read("include/seconder.hpp");
+    let (_, code) = text.split_once("*/").unwrap();
+    let code: Vec<&str> = code.lines().map(|l| l.split("//").next().unwrap_or(l)).collect();
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    code.join("\n").split(|letter| !is_part(letter)).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_function_and_constant_is_wrapped() {
+    let (words, header) = (words(), Header::read());
+    let functions = header.functions.iter().map(|function| &function.name);
+    let constants = header.constants.iter().map(|constant| &constant.name);
+    let missing: Vec<&String> =
+        functions.chain(constants).filter(|name| !words.contains(*name)).collect();
+    assert!(missing.is_empty(), "include/seconder.hpp:1: does not use {missing:?}");
+}
+
+#[test]
+fn every_option_can_be_set() {
+    let text = read("include/seconder.hpp");
+    // What is read has accessors or is given as it is.
+    const READ: [&str; 4] = [
+        "seconder_device_info",
+        "seconder_monthly_statistic",
+        "seconder_approval_request",
+        "seconder_seen",
+    ];
+    for set in Header::read().structs.iter().filter(|s| !READ.contains(&s.name.as_str())) {
+        let declared = format!("{} ", set.name);
+        let code: String = text.split(&declared).skip(1).collect();
+        for (field, _) in &set.fields {
+            let name = name_of(field);
+            let is_set = [".", "->"].iter().any(|mark| {
+                ["c", "one"].iter().any(|of| code.contains(&format!("{of}{mark}{name} = ")))
+            });
+            assert!(is_set, "include/seconder.hpp:1: {}.{name} is never set", set.name);
+        }
+    }
+}
+
+#[test]
+fn the_wrapper_is_clean_in_every_cpp() {
+    let folder = Folder::new();
+    let source = folder.write(
+        "twice.cpp",
+        "#include \"seconder.hpp\"\n#include \"seconder.hpp\"\nint main() { return 0; }\n",
+    );
+    for name in COMPILERS {
+        for standard in STANDARDS {
+            for way in [&["-fexceptions"][..], &["-fno-exceptions", "-fno-rtti"]] {
+                let mut command = compiler(name, standard);
+                let outcome = run(command.args(way).arg("-fsyntax-only").arg(&source));
+                assert!(outcome.good, "{name} -std={standard} {way:?}: {}", outcome.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_older_cpp_is_told_what_is_needed() {
+    let folder = Folder::new();
+    let source = folder.write("old.cpp", "#include \"seconder.hpp\"\n");
+    let outcome = run(tools::command("g++")
+        .args(["-std=c++14", "-fsyntax-only", "-I"])
+        .arg(root().join("include"))
+        .arg(source));
+    assert!(!outcome.good && outcome.text.contains("needs C++17 or later"), "{}", outcome.text);
+}
+
+/// Each line is a mistake that the compiler finds.
+#[test]
+fn mistakes_do_not_compile() {
+    const MISTAKES: [(&str, &str); 10] = [
+        ("auto text = service.try_check_approval(\"a\")->uuid();", "deleted"),
+        ("auto text = service.try_check_approval(\"a\").value().uuid();", "deleted"),
+        ("auto text = service.check_approval(\"a\").uuid();", "deleted"),
+        ("auto text = service.create_user(\"a@b\", \"5550100\", \"1\").message();", "deleted"),
+        ("auto key = seconder::open(\"sandbox:\").api_key();", "deleted"),
+        ("auto why = service.try_verify(\"1\", 1).error();", "deleted"),
+        ("auto text = totp.code(0).value();", "deleted"),
+        ("seconder::Service copy = service;", "deleted"),
+        ("service.try_verify(\"123456\", 1);", "nodiscard"),
+        ("if (service.check_approval(\"a\")) return;", "convert"),
+    ];
+    for (mistake, said) in [("", "")].iter().chain(&MISTAKES) {
+        let folder = Folder::new();
+        let source = folder.write(
+            "mistake.cpp",
+            &format!(
+                "#include \"seconder.hpp\"\n\
+                 void mistake(const seconder::Service &service, const seconder::Totp &totp) {{\n\
+                 static_cast<void>(service); static_cast<void>(totp);\n{mistake}\n}}\n"
+            ),
+        );
+        let outcome = run(compiler("g++", "c++17")
+            .args(["-Wno-unused-variable", "-fsyntax-only"])
+            .arg(source));
+        assert_eq!(outcome.good, mistake.is_empty(), "{mistake}: {}", outcome.text);
+        assert!(outcome.text.contains(said), "{mistake}: {}", outcome.text);
+    }
+}
+
+fn build(compiler_name: &str, sources: &[&str], more: &[&str], folder: &Folder) -> PathBuf {
+    let program = folder.path().join("program");
+    let library = library();
+    let place = library.parent().unwrap();
+    let mut command = compiler(compiler_name, "c++17");
+    command.args(more).args(sources.iter().map(|source| root().join(source)));
+    command.arg("-o").arg(&program).arg("-L").arg(place);
+    command.arg(format!("-Wl,-rpath,{}", place.display())).args(["-lseconder", "-lpthread"]);
+    let outcome = run(&mut command);
+    assert!(outcome.good, "{sources:?}: {}", outcome.text);
+    program
+}
+
+#[test]
+fn programs_in_cpp_come_to_their_end() {
+    let wrapper: &[&str] = &["tests/cpp/wrapper.cpp", "tests/cpp/other.cpp"];
+    let quiet: &[&str] = &["tests/cpp/quiet.cpp"];
+    for compiler in COMPILERS {
+        for (sources, more) in [(wrapper, &[][..]), (quiet, &["-fno-exceptions", "-fno-rtti"])] {
+            let folder = Folder::new();
+            let program = build(compiler, sources, more, &folder);
+            let outcome = run(tools::command(&program).arg(folder.path()));
+            assert!(outcome.good, "{compiler} {sources:?}: {}", outcome.text);
+        }
+    }
+}
+
+/// How long anything of the example may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The example in a folder of its own, which is told what `says` makes of the folder, line by line.
+fn login(program: &Path, says: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
+    let folder = Folder::new();
+    let mut child = tools::command(program)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for line in says(folder.path()) {
+        writeln!(stdin, "{}", line()).unwrap();
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+type Line = Box<dyn Fn() -> String>;
+
+fn line(text: &str) -> Line {
+    let text = text.to_owned();
+    Box::new(move || text.clone())
+}
+
+const PASSWORD: &str = "correct horse battery staple";
+
+fn within<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(found) = look() {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{what}");
+}
+
+/// The code of the message that comes into the spool folder.
+fn code(folder: &Path) -> String {
+    within("no message came", || {
+        let files = fs::read_dir(folder.join("seconder.spool")).into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        let mut codes = texts.filter_map(|text| {
+            text.lines().find_map(|line| line.strip_prefix("Code: ").map(str::to_owned))
+        });
+        codes.next()
+    })
+}
+
+#[test]
+fn the_example_lets_in_whom_the_code_or_the_phone_seconds() {
+    let folder = Folder::new();
+    let program = build("g++", &["examples/login.cpp"], &[], &folder);
+
+    let right = login(&program, |folder| {
+        let folder = folder.to_owned();
+        vec![line(PASSWORD), line("sms"), Box::new(move || code(&folder))]
+    });
+    assert!(right.0 && right.1.ends_with("Welcome, Ada.\n"), "{}", right.1);
+
+    let wrong = login(&program, |folder| {
+        let folder = folder.to_owned();
+        let wrong = move || if code(&folder) == "0000000" { "1000000" } else { "0000000" }.into();
+        vec![line(PASSWORD), line("sms"), line("../sms"), Box::new(wrong), line("0000000")]
+    });
+    assert!(!wrong.0 && wrong.1.ends_with("Nobody comes in.\n"), "{}", wrong.1);
+    assert_eq!(wrong.1.matches("That is not the code.").count(), 2, "{}", wrong.1);
+    assert!(wrong.1.contains("Try again in"), "{}", wrong.1);
+
+    let password = login(&program, |_| vec![line("guess")]);
+    assert!(!password.0 && password.1.ends_with("Nobody comes in.\n"), "{}", password.1);
+
+    let approved = login(&program, |folder| by_phone(folder, UserAnswer::Approve));
+    assert!(approved.0 && approved.1.ends_with("Welcome, Ada.\n"), "{}", approved.1);
+    let denied = login(&program, |folder| by_phone(folder, UserAnswer::Deny));
+    assert!(!denied.0 && denied.1.ends_with("Nobody comes in.\n"), "{}", denied.1);
+    assert!(denied.1.contains("It was denied on the phone."), "{}", denied.1);
+}
+
+/// The lines of a user who answers on a phone, which is a second process on the same database.
+fn by_phone(folder: &Path, answer: UserAnswer) -> Vec<Line> {
+    let url = format!("sqlite:{}", folder.join("seconder.db").display());
+    let phone = move || {
+        let service = within("no database came", || seconder::open(&url).ok());
+        let engine = service.engine().unwrap();
+        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
+        let device = engine.register_device(user.id, DeviceType::Android).unwrap();
+        thread::spawn(move || {
+            let engine = service.engine().unwrap();
+            let uuid = within("nobody asked", || {
+                let open = engine.open_approvals(device.device_id, &device.secret).unwrap();
+                open.into_iter().next().map(|request| request.uuid)
+            });
+            let device_secret = device.secret;
+            let device_id = device.device_id;
+            let _answered = engine
+                .answer_approval(&AnswerApproval { uuid, device_id, device_secret, answer })
+                .unwrap();
+        });
+        "phone".to_owned()
+    };
+    vec![line(PASSWORD), Box::new(phone)]
+}
