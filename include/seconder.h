@@ -1112,6 +1112,11 @@ const char *seconder_error_field_text(const struct seconder_error *error, size_t
 bool seconder_error_retry_safe(const struct seconder_error *error);
 
 /**
+ * Whether there was no answer because the time for the call was over.
+ */
+bool seconder_error_timed_out(const struct seconder_error *error);
+
+/**
  * How long to wait before the call is made again, in whole seconds, rounded up; 0 where that is
  * not known.
  */

@@ -171,12 +171,19 @@ impl Remote {
 
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
+        self.ask(call, C::read)
+    }
+}
+
+impl Remote {
+    /// Makes the call; the caller says how its reply is read.
+    pub(crate) fn ask<C: Call, T>(&self, call: &C, read: impl Fn(Reply) -> Result<T>) -> Result<T> {
         let request = calls::request(call, self.client.format, self.client.generation);
         let request = Wiped(request);
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
-            match self.client.exchange(&request.0, deadline).and_then(C::read) {
+            match self.client.exchange(&request.0, deadline).and_then(&read) {
                 Err(Error::Limited { retry_after: Some(wait), .. })
                     if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
                 {

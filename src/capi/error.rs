@@ -18,6 +18,7 @@ pub struct seconder_error {
     fields: Vec<(Text, Text)>,
     names_parameter: bool,
     retry_safe: bool,
+    timed_out: bool,
     retry_after: Option<Duration>,
 }
 
@@ -45,6 +46,7 @@ impl seconder_error {
             fields: Vec::new(),
             names_parameter: false,
             retry_safe: false,
+            timed_out: false,
             retry_after: None,
         }
     }
@@ -63,6 +65,10 @@ impl From<Error> for Box<seconder_error> {
     fn from(error: Error) -> Box<seconder_error> {
         let bare = seconder_error::bare(of_error(&error), Text::new(&error.to_string()));
         let retry_safe = error.retry_safe();
+        #[cfg(feature = "remote")]
+        let timed_out = error.timed_out();
+        #[cfg(not(feature = "remote"))]
+        let timed_out = false;
         let told = match &error {
             Error::Invalid { parameter, reason } => seconder_error {
                 fields: vec![(Text::new(parameter), Text::new(reason))],
@@ -81,7 +87,7 @@ impl From<Error> for Box<seconder_error> {
             Error::Unavailable { stage, .. } => seconder_error { stage: of_stage(*stage), ..bare },
             _ => bare,
         };
-        Box::new(seconder_error { retry_safe, ..told })
+        Box::new(seconder_error { retry_safe, timed_out, ..told })
     }
 }
 
@@ -163,6 +169,12 @@ pub extern "C" fn seconder_error_field_text(
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_safe(error: Option<&seconder_error>) -> bool {
     look(error, |error| error.retry_safe)
+}
+
+/// Whether there was no answer because the time for the call was over.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bool {
+    look(error, |error| error.timed_out)
 }
 
 /// How long to wait before the call is made again, in whole seconds, rounded up; 0 where that is

@@ -127,6 +127,7 @@ static void handles_that_are_missing(void)
     CHECK(seconder_error_field_count(NULL) == 0 && seconder_error_http_status(NULL) == 0);
     CHECK(seconder_error_stage(NULL) == SECONDER_STAGE_NONE);
     CHECK(seconder_error_service_message(NULL) == NULL);
+    CHECK(!seconder_error_timed_out(NULL));
     CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after_seconds(NULL) == 0);
     CHECK(seconder_approval_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
     CHECK(seconder_event_status(NULL) == SECONDER_APPROVAL_UNKNOWN);

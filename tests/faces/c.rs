@@ -1,10 +1,10 @@
 //! The C header against the library's own declarations: what serde says of replies, and what the
 //! sources say of everything else. What C calls otherwise, or leaves out, is listed with its reason.
 
+use super::sources::{Takes, functions, members, methods, parameters, variant_fields, variants};
 use super::{fields, read};
 use seconder::calls::*;
 use std::collections::BTreeSet;
-use syn::{FnArg, ImplItem, Item, Type, Visibility};
 
 const HEADER: &str = "include/seconder.h";
 
@@ -216,6 +216,8 @@ fn every_call_of_the_engine_and_the_service_is_there() {
         otherwise("require_engine", &[], "as `engine`"),
         otherwise("with_timeout", WITH, "one function for what a second handle changes"),
         otherwise("with_repeats", WITH, "as `with_timeout`"),
+        otherwise("answer_with_body", &[], "C shows what the interface knows"),
+        otherwise("ask_approval", &["seconder_wait_for_approval"], "a function of C's ends it"),
         otherwise("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
     ];
     shown("Service", &service.concat(), "seconder_", &others, &c_functions());
@@ -265,95 +267,6 @@ fn every_choice_has_a_constant() {
     is("src/wire.rs", "Generation", "SECONDER_GENERATION_");
     is("src/remote.rs", "Repeats", "SECONDER_REPEATS_");
     is("src/otp.rs", "Algorithm", "SECONDER_ALGORITHM_");
-}
-
-/// How a function takes what it is a method of.
-#[derive(Clone, Copy, PartialEq)]
-enum Takes {
-    ItselfWhole,
-    AReference,
-    Nothing,
-}
-
-fn items(file: &str) -> Vec<Item> {
-    syn::parse_file(&read(file)).unwrap_or_else(|e| panic!("{file}: {e}")).items
-}
-
-fn implementations(file: &str, name: &str) -> Vec<syn::ImplItemFn> {
-    let of = |item: &syn::ItemImpl| {
-        item.trait_.is_none() && matches!(&*item.self_ty, Type::Path(p) if p.path.is_ident(name))
-    };
-    let inside = items(file).into_iter().filter_map(|item| match item {
-        Item::Impl(item) if of(&item) => Some(item.items),
-        _ => None,
-    });
-    let method = |item: ImplItem| match item {
-        ImplItem::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f),
-        _ => None,
-    };
-    inside.flatten().filter_map(method).collect()
-}
-
-/// The public methods and functions of a type that take it so, without `new` where it makes options.
-fn methods(file: &str, name: &str, takes: impl Fn(Takes) -> bool) -> Vec<String> {
-    let fits = |method: &syn::ImplItemFn| {
-        takes(match method.sig.inputs.first() {
-            Some(FnArg::Receiver(r)) if r.reference.is_some() => Takes::AReference,
-            Some(FnArg::Receiver(_)) => Takes::ItselfWhole,
-            _ => Takes::Nothing,
-        })
-    };
-    let found = implementations(file, name).into_iter().filter(fits);
-    found.map(|method| method.sig.ident.to_string()).collect()
-}
-
-fn parameters(file: &str, name: &str, method: &str) -> Vec<String> {
-    let found = implementations(file, name).into_iter().find(|f| f.sig.ident == method);
-    let inputs = found.map(|f| f.sig.inputs).unwrap_or_default();
-    let name = |input: FnArg| match input {
-        FnArg::Typed(syn::PatType { pat, .. }) => match *pat {
-            syn::Pat::Ident(name) => Some(name.ident.to_string()),
-            _ => None,
-        },
-        FnArg::Receiver(_) => None,
-    };
-    inputs.into_iter().filter_map(name).collect()
-}
-
-fn functions(file: &str) -> Vec<String> {
-    let public = |item: Item| match item {
-        Item::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f.sig.ident.to_string()),
-        _ => None,
-    };
-    items(file).into_iter().filter_map(public).collect()
-}
-
-fn idents(fields: &syn::Fields) -> Vec<String> {
-    fields.iter().filter_map(|field| Some(field.ident.as_ref()?.to_string())).collect()
-}
-
-fn members(file: &str, name: &str) -> Vec<String> {
-    let of = |item: Item| match item {
-        Item::Struct(item) if item.ident == name => Some(idents(&item.fields)),
-        _ => None,
-    };
-    items(file).into_iter().find_map(of).unwrap_or_default()
-}
-
-fn enumeration(file: &str, name: &str) -> Vec<syn::Variant> {
-    let of = |item: Item| match item {
-        Item::Enum(item) if item.ident == name => Some(item.variants.into_iter().collect()),
-        _ => None,
-    };
-    items(file).into_iter().find_map(of).unwrap_or_default()
-}
-
-fn variants(file: &str, name: &str) -> Vec<String> {
-    enumeration(file, name).iter().map(|variant| variant.ident.to_string()).collect()
-}
-
-fn variant_fields(file: &str, name: &str) -> Vec<String> {
-    enumeration(file, name).iter().flat_map(|variant| idents(&variant.fields)).collect()
 }
 
 /// The functions of the header, by their names.

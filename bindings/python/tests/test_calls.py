@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def test_request_sms_tells_a_masked_number(phone: Phone) -> None:
     message = phone.messages[-1]
     assert (message.to, message.via) == ("+15550100123", "sms")
     assert phone.code() in message.text and len(phone.code()) == 7
-    assert message.expires_at is not None and message.expires_at > time.time()
+    assert message.via is seconder.Channel.SMS
+    assert message.expires_at > datetime.now(timezone.utc)
 
 
 def test_request_call_speaks_the_code(phone: Phone) -> None:
@@ -143,6 +145,8 @@ def test_approvals(phone: Phone) -> None:
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
     (shown,) = phone.service.open_approvals(**proof)
     assert (shown.uuid, shown.message, shown.details) == (asked.uuid, "Log in?", {"city": "Oslo"})
+    assert shown.expires_at is not None
+    assert 0 < (shown.expires_at - datetime.now(timezone.utc)).total_seconds() <= 60
     answer = phone.service.answer_approval(asked.uuid, **proof, answer="approve")
     assert phone.service.open_approvals(**proof) == ()
     assert answer.status is seconder.ApprovalStatus.APPROVED
