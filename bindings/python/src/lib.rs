@@ -5,6 +5,7 @@ mod callback;
 mod calls;
 mod failure;
 mod service;
+mod testing;
 mod values;
 mod waiting;
 
@@ -18,6 +19,9 @@ mod _seconder {
 
     #[pymodule_export]
     use super::callback::verify_callback;
+
+    #[pymodule_export]
+    use super::testing::{Clock, answer_request, call_of, open_sandbox, share, sign_callback};
 
     #[pymodule_export]
     use super::totp_code;

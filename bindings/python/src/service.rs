@@ -50,7 +50,11 @@ impl Service {
 }
 
 impl Service {
-    fn get(&self) -> Result<seconder::Service, Failure> {
+    pub(crate) fn new(service: seconder::Service) -> Service {
+        Service { open: Mutex::new(Some(service)) }
+    }
+
+    pub(crate) fn get(&self) -> Result<seconder::Service, Failure> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| {
             let (parameter, reason) = ("service".into(), "is closed".into());
@@ -94,7 +98,7 @@ pub(crate) fn open(
         settings = settings.deliver(move |message: &Message| deliver_by(&function, message));
     }
     let service = detached(py, move || Ok(settings.open()?))?;
-    Ok(Service { open: Mutex::new(Some(service)) })
+    Ok(Service::new(service))
 }
 
 pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
@@ -108,7 +112,7 @@ pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
 }
 
 /// Calls the function that the program gave. Its exception is told, but never one with the code.
-fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
+pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
     let delivered = Python::try_attach(|py| {
         let channel = message.via.name();
         let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
