@@ -77,7 +77,8 @@ test-c: c-library
 .PHONY: test-python
 test-python: python-module
 	$(call say,The Python module)
-	$(PY) -m pytest bindings/python
+	$(CARGO) build -q -p seconder-server
+	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest bindings/python
 
 .PHONY: test-readme
 test-readme: c-library python-module
