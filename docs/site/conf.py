@@ -1,0 +1,43 @@
+"""How Sphinx builds the site: `make docs`."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# The native module lies beside the package, where `make python-module` puts it.
+sys.path.insert(0, str(ROOT / "bindings" / "python"))
+
+project = "Seconder"
+author = "the authors of Seconder"
+copyright = author
+release = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.M).group(1)
+version = release
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+root_doc = "index"
+exclude_patterns = ["requirements.txt"]
+suppress_warnings = ["myst.header"]
+nitpicky = False
+
+myst_heading_anchors = 3
+# The documents are read in the repository too, where a link to the code leads to a file.
+myst_enable_extensions = ["deflist"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+# A test framework and web frameworks are not needed to describe what is made for them.
+autodoc_mock_imports = ["pytest", "flask", "django", "starlette", "fastapi", "quart"]
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80
+
+html_theme = "furo"
+html_title = f"Seconder {release}"
+html_static_path = []
+html_show_copyright = False
+html_show_sphinx = False
+html_copy_source = False
+pygments_style = "friendly"
+pygments_dark_style = "native"
