@@ -35,9 +35,31 @@ python_maximum_signature_line_length = 80
 
 html_theme = "furo"
 html_title = f"Seconder {release}"
-html_static_path = []
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
 pygments_style = "friendly"
 pygments_dark_style = "native"
+
+
+def setup(app):
+    """Lets a name that the package offers lead to where it is described."""
+    app.connect("missing-reference", described)
+
+
+def described(app, env, node, contnode):
+    import seconder
+
+    package, _, name = node["reftarget"].partition(".")
+    first, _, rest = name.partition(".")
+    offered = getattr(seconder, first, None)
+    if package != "seconder" or not hasattr(offered, "__qualname__"):
+        return None
+    target = ".".join(filter(None, [offered.__module__, first, rest]))
+    if target == node["reftarget"]:
+        return None
+    return env.domains.python_domain.resolve_xref(
+        env, node["refdoc"], app.builder, "obj", target, node, contnode
+    )
