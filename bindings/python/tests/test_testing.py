@@ -338,6 +338,9 @@ def test_an_application_that_opens_by_itself(
     with pytest.raises(seconder.InvalidArgument, match="is closed"):
         service.user_status(ada)
     assert sandbox.service.user_status(ada) and sandbox.code(ada)
+    uuid = sandbox.service.create_approval(ada, "Log in?").uuid
+    sandbox.service.close()
+    assert believed(sandbox, sandbox.approve(ada)).uuid == uuid
 
 
 def test_what_it_accepts() -> None:

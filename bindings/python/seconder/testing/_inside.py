@@ -10,7 +10,7 @@ from typing import Any
 
 from seconder import _seconder
 from seconder.results import DeviceRegistered, Message
-from seconder.service import Service
+from seconder.service import Service, _carrier
 from seconder.service import open as open_elsewhere
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._faults import Faults
@@ -35,7 +35,7 @@ class Inside:
         self.faults = Faults()
         self.lock = threading.RLock()
         self.engine = _seconder.open_sandbox(
-            url, clock=clock, deliver=self._deliver, post=self._post, **settings
+            url, clock=clock, deliver=_carrier(self._deliver), post=self._post, **settings
         )
         self._making_now = threading.local()
         self._server: Server | None = None
@@ -120,11 +120,10 @@ class Inside:
             if name == "register_device":
                 self.devices[int(params["svc_id"])] = DeviceRegistered._read(reply)
 
-    def _deliver(self, to: str, via: str, text: str, code: str, expires_at: int) -> None:
+    def _deliver(self, message: Message) -> None:
         name, user = self._making_now.name, self._making_now.user
         if self.faults.take(name, delivering=True) is not None:
             raise ConnectionError("the gateway did not take the message")
-        message = Message(to=to, via=via, text=text, code=code, expires_at=expires_at)
         with self.lock:
             self.sent.append((message, None if user is None else int(user)))
 

@@ -71,6 +71,8 @@ class Sandbox:
         self._inside = Inside(url, self._clock, settings)
         self._inside.post = post
         self._service = Shared(self._inside)
+        # The application may close the service that it was given.
+        self._own = Shared(self._inside)
 
     # What the application gets.
 
@@ -157,7 +159,8 @@ class Sandbox:
             digits = "".join(filter(str.isdigit, whom))
             found = (message for message, _ in sent if digits and message.to.endswith(digits))
         message = next(found, None)
-        assert message is not None, f"no code was sent to {whom!r}, of {len(sent)} messages"
+        if message is None:
+            raise AssertionError(f"no code was sent to {whom!r}, of {len(sent)} messages")
         return message.code
 
     def authenticator_code(self, user_id: int) -> str:
@@ -168,7 +171,8 @@ class Sandbox:
             AssertionError: The user has no authenticator app.
         """
         uri = self._inside.uris.get(user_id)
-        assert uri is not None, f"user {user_id} has no authenticator app: enrol_authenticator"
+        if uri is None:
+            raise AssertionError(f"user {user_id} has no authenticator app: enrol_authenticator")
         return totp.code(uri, at=self._clock.now())
 
     # The devices.
@@ -180,13 +184,13 @@ class Sandbox:
         Raises:
             seconder.Refused: There is no such user.
         """
-        return self._service.register_device(user_id, device_type)
+        return self._own.register_device(user_id, device_type)
 
     def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
         """What the user's device asks, the oldest first. A user without a device gets one: see
         :meth:`add_device`."""
         device = self._device(user_id)
-        return self._service.open_approvals(
+        return self._own.open_approvals(
             device_id=device.device_id, device_secret=device.secret
         )
 
@@ -307,6 +311,7 @@ class Sandbox:
     def close(self) -> None:
         """Forgets everything. Calls after it raise :class:`seconder.InvalidArgument`."""
         self._service.close()
+        self._own.close()
         self._inside.close()
 
     def __enter__(self) -> Sandbox:
@@ -329,17 +334,17 @@ class Sandbox:
     def _say(
         self, answer: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
     ) -> Callback:
-        if (user_id is None) is (uuid is None):
-            raise TypeError("name the user or the request, and not both")
-        if uuid is None:
-            assert user_id is not None
+        if uuid is None and user_id is not None:
             pending = self.pending(user_id)
-            assert pending, f"user {user_id} has no pending approval request"
+            if not pending:
+                raise AssertionError(f"user {user_id} has no pending approval request")
             uuid = pending[-1].uuid
+        elif uuid is None or user_id is not None:
+            raise TypeError("name the user or the request, and not both")
         else:
             user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["svc_id"])
         device = self._device(user_id)
-        self._service.answer_approval(
+        self._own.answer_approval(
             uuid, device_id=device.device_id, device_secret=device.secret, answer=answer
         )
         named = uuid.encode()
