@@ -1,44 +1,95 @@
+"""The part of the package that is written in Rust."""
+
 from collections.abc import Callable
-from os import PathLike
 from typing import Any, final
 
 __all__ = [
     "CALLS",
     "Clock",
     "Service",
+    "Totp",
+    "Wait",
     "__version__",
     "answer_request",
     "call_of",
+    "headers",
     "open",
     "open_sandbox",
+    "query",
     "share",
-    "sign_callback",
-    "totp_code",
+    "sign",
+    "signed_parameters",
+    "spellings",
     "verify_callback",
 ]
+
+_Names = tuple[str, str | None, str | None, str | None, str | None]
 
 __version__: str
 CALLS: list[str]
 
 @final
+class Clock:
+    def __new__(cls, now: float) -> Clock: ...
+    def now(self) -> float: ...
+    def set(self, now: float) -> None: ...
+
+@final
 class Service:
     @property
     def closed(self) -> bool: ...
+    def ask_approval(self, wait: Wait) -> Any: ...
     def call(self, name: str, params: dict[str, Any]) -> Any: ...
     def close(self) -> None: ...
+    def with_repeats(self, repeats: str) -> Service: ...
+    def with_timeout(self, timeout: float) -> Service: ...
 
-def open(
+@final
+class Totp:
+    def __new__(cls, secret: bytes, algorithm: str, digits: int, period: int) -> Totp: ...
+    @staticmethod
+    def from_uri(uri: str) -> Totp: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def digits(self) -> int: ...
+    @property
+    def period(self) -> int: ...
+    @property
+    def secret(self) -> bytes: ...
+    def check(self, token: str, at: int, last_step: int | None) -> int: ...
+    def code(self, at: int) -> str: ...
+    def uri(self, issuer: str, label: str) -> str: ...
+
+@final
+class Wait:
+    def __new__(cls, params: dict[str, Any]) -> Wait: ...
+
+def answer_request(
+    service: Service, *, api_key: str, method: str, path: str, query: str, body: bytes
+) -> tuple[int, float | None, str, bytes, Any]: ...
+def call_of(names: _Names, method: str, path: str) -> tuple[str, dict[str, Any]] | None: ...
+def headers(names: _Names) -> tuple[str, str, str]: ...
+def open(url: str, settings: dict[str, Any]) -> Service: ...
+def open_sandbox(
     url: str,
     *,
-    api_key: str | None,
-    timeout: float,
-    ca_file: str | PathLike[str] | None,
-    allow_loopback_http: bool,
-    application_name: str | None,
-    callback_url: str | None,
-    deliver: Callable[[str, str, str, str, int], None] | None,
+    clock: Clock,
+    names: _Names,
+    api_key: str,
+    application_name: str,
+    callback_url: str,
+    token_length: int,
+    deliver: Callable[[str, str, str, str, int], None],
+    post: Callable[[str, bytes, list[tuple[str, str]]], None],
 ) -> Service: ...
-def totp_code(uri: str, at: int) -> str: ...
+def query(body: bytes) -> str: ...
+def share(service: Service) -> Service: ...
+def sign(api_key: str, nonce: str, url: str, body: bytes | None, query: str) -> str: ...
+def signed_parameters(
+    api_key: str, url: str, method: str, sent: bytes, signature: str, nonce: str
+) -> Any: ...
+def spellings() -> dict[str, list[str]]: ...
 def verify_callback(
     *,
     api_key: str,
@@ -48,30 +99,8 @@ def verify_callback(
     query: str,
     signature: str,
     nonce: str,
+    names: _Names,
     fresh: float | None,
     now: float,
     replay: object | None,
 ) -> Any: ...
-@final
-class Clock:
-    def __new__(cls, now: float) -> Clock: ...
-    def now(self) -> float: ...
-    def set(self, now: float) -> None: ...
-
-def open_sandbox(
-    url: str,
-    *,
-    clock: Clock,
-    api_key: str,
-    application_name: str,
-    callback_url: str,
-    token_length: int,
-    deliver: Callable[[str, str, str, str, int], None],
-    post: Callable[[str, bytes, list[tuple[str, str]]], None],
-) -> Service: ...
-def share(service: Service) -> Service: ...
-def sign_callback(*, api_key: str, nonce: str, url: str, body: bytes) -> str: ...
-def call_of(method: str, path: str) -> tuple[str, dict[str, Any]] | None: ...
-def answer_request(
-    service: Service, *, api_key: str, method: str, path: str, query: str, body: bytes
-) -> tuple[int, float | None, str, bytes, Any]: ...

@@ -1,17 +1,18 @@
 //! What `seconder.testing` asks of the library: an engine whose time, messages and callbacks are the
 //! test's, and its answers to requests as they stand on the wire.
 
-use crate::failure::{detached, ending, interrupted};
-use crate::service::{Service, deliver_by};
-use crate::values;
-use pyo3::exceptions::{PyException, PyValueError};
+use crate::failure::{detached, ending};
+use crate::service::Service;
+use crate::settings::{Poster, deliver_by};
+use crate::{names, values};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seconder::calls::{ROUTES, dispatch, failure};
-use seconder::engine::{self, Message, Post, SignedCallback};
+use seconder::engine::{self, Message};
 use seconder::model::Secret;
 use seconder::wire::{Format, Generation, Reply, Request, form, json};
-use seconder::{Error, Refusal, Settings, callback};
+use seconder::{Error, Refusal, Settings};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -55,14 +56,15 @@ fn since_the_epoch(now: f64) -> PyResult<Duration> {
 
 /// Opens an engine in memory. The package documents the settings.
 #[pyfunction]
-#[pyo3(signature = (url, *, clock, api_key, application_name, callback_url, token_length, deliver,
-                    post))]
+#[pyo3(signature = (url, *, clock, names, api_key, application_name, callback_url, token_length,
+                    deliver, post))]
 // Every setting is named, so that no two of them can be mixed up.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn open_sandbox(
     py: Python<'_>,
     url: &str,
     clock: &Clock,
+    names: names::Given,
     api_key: &str,
     application_name: &str,
     callback_url: &str,
@@ -70,14 +72,16 @@ pub(crate) fn open_sandbox(
     deliver: Py<PyAny>,
     post: Py<PyAny>,
 ) -> PyResult<Service> {
+    let names = names::read(names).map_err(|failure| failure.raise(py))?;
     let settings = Settings::new(url)
         .clock(clock.0.clone())
+        .names(names)
         .api_key(api_key)
         .application_name(application_name)
         .callback_url(callback_url)
         .token_length(token_length)
         .deliver(move |message: &Message| deliver_by(&deliver, message))
-        .post(PostBy(post));
+        .post(Poster(post));
     let service = detached(py, move || {
         let service = settings.open()?;
         service.require_engine()?;
@@ -93,48 +97,18 @@ pub(crate) fn share(py: Python<'_>, service: &Service) -> PyResult<Service> {
     Ok(Service::new(shared))
 }
 
-/// The function that takes the callbacks of an engine.
-struct PostBy(Py<PyAny>);
-
-impl Post for PostBy {
-    fn post(&self, callback: &SignedCallback) -> Result<(), String> {
-        let posted = Python::try_attach(|py| {
-            let body = PyBytes::new(py, &callback.body);
-            let parts = (&callback.url, body, callback.headers.to_vec());
-            self.0.call1(py, parts).map(drop).map_err(|error| {
-                let told = error.to_string();
-                if !error.is_instance_of::<PyException>(py) {
-                    interrupted(error);
-                }
-                told
-            })
-        });
-        posted.unwrap_or_else(|| Err("Python is shutting down".to_owned()))
-    }
-}
-
-/// The signature of a callback that is posted.
-#[pyfunction]
-#[pyo3(signature = (*, api_key, nonce, url, body))]
-pub(crate) fn sign_callback(
-    py: Python<'_>,
-    api_key: &str,
-    nonce: &str,
-    url: &str,
-    body: &[u8],
-) -> PyResult<String> {
-    detached(py, || Ok(callback::sign(&Secret::new(api_key), nonce, url, body)?))
-}
-
 /// The name of the call that a method and a path make, and what the path says.
 #[pyfunction]
 pub(crate) fn call_of<'py>(
     py: Python<'py>,
+    names: names::Given,
     method: &str,
     path: &str,
 ) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
+    let names = names::read(names).map_err(|failure| failure.raise(py))?;
+    let Some(path) = names.path_from_wire(path) else { return Ok(None) };
     let named = |route: &&seconder::calls::Route| {
-        route.matches(method, path).map(|found| (route.name, Value::Object(found.fields)))
+        route.matches(method, &path).map(|found| (route.name, Value::Object(found.fields)))
     };
     let found = ROUTES.iter().find_map(named);
     found.map(|(name, fields)| Ok((name, values::to_python(py, &fields)?))).transpose()
@@ -158,13 +132,17 @@ pub(crate) fn answer_request<'py>(
     let service = service.get().map_err(|failure| failure.raise(py))?;
     let answered = detached(py, || {
         let engine = service.require_engine()?;
-        Ok(match request(method, path, query, body) {
+        let names = engine.names();
+        let Some(path) = names.path_from_wire(path) else { return Ok(no_such_call()) };
+        let (format, mut reply) = match request(method, path, query, body) {
             Ok(request) => match engine.authenticate(&Secret::new(api_key)) {
                 Ok(engine) => dispatch(&engine, &request).unwrap_or_else(no_such_call),
                 Err(error) => (Format::Json, failure(&error)),
             },
             Err(error) => (Format::Json, failure(&error)),
-        })
+        };
+        names.body_to_wire(&mut reply.body);
+        Ok((format, reply))
     });
     if let Some(ending) = ending() {
         return Err(ending);
@@ -176,14 +154,14 @@ pub(crate) fn answer_request<'py>(
     Ok((reply.status, wait, format.media_type(), text, told))
 }
 
-fn request(method: &str, path: &str, query: &str, body: &[u8]) -> seconder::Result<Request> {
+fn request(method: &str, path: String, query: &str, body: &[u8]) -> seconder::Result<Request> {
     let mut params = form::read(query)?;
     match json::read(body) {
         Ok(Value::Object(fields)) => params.extend(fields),
         _ => params.extend(form::read(&String::from_utf8_lossy(body))?),
     }
     let method = if method == "POST" { "POST" } else { "GET" };
-    Ok(Request { method, path: path.to_owned(), params, generation: Generation::Current })
+    Ok(Request { method, path, params, generation: Generation::Current })
 }
 
 fn no_such_call() -> (Format, Reply) {

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-SIGNATURE = "X-Svc-Signature"
-NONCE = "X-Svc-Signature-Nonce"
-
 
 @dataclass(frozen=True)
 class Callback:
@@ -31,9 +28,10 @@ class Callback:
         >>> callback.forged().headers["X-Svc-Signature"] == callback.headers["X-Svc-Signature"]
         False
         """
-        signature = self.headers[SIGNATURE]
+        header = next(name for name in self.headers if name.endswith("-Signature"))
+        signature = self.headers[header]
         other = ("B" if signature.startswith("A") else "A") + signature[1:]
-        return replace(self, headers={**self.headers, SIGNATURE: other})
+        return replace(self, headers={**self.headers, header: other})
 
 
 def made(url: str, body: bytes, headers: Iterable[tuple[str, str]]) -> Callback:

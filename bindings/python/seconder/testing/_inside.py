@@ -6,12 +6,15 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from seconder import _seconder
+from seconder.enums import Repeats
+from seconder.names import Names, _given
+from seconder.opening import _carrier
+from seconder.opening import open as open_elsewhere
 from seconder.results import DeviceRegistered, Message
-from seconder.service import Service, _carrier
-from seconder.service import open as open_elsewhere
+from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._faults import Faults
 from seconder.testing._server import Answer, Asked, Server
@@ -25,8 +28,11 @@ PAGE = b"<!DOCTYPE html><title>Not the service</title><p>A page that somebody el
 class Inside:
     """An engine in memory; every call of it goes through here."""
 
-    def __init__(self, url: str, clock: _seconder.Clock, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, url: str, clock: _seconder.Clock, names: Names, settings: dict[str, Any]
+    ) -> None:
         self.api_key: str = settings["api_key"]
+        self.names = names
         self.post: Callable[[Callback], object] | None = None
         self.sent: list[tuple[Message, int | None]] = []
         self.callbacks: list[Callback] = []
@@ -35,7 +41,12 @@ class Inside:
         self.faults = Faults()
         self.lock = threading.RLock()
         self.engine = _seconder.open_sandbox(
-            url, clock=clock, deliver=_carrier(self._deliver), post=self._post, **settings
+            url,
+            clock=clock,
+            names=_given(names),
+            deliver=_carrier(self._deliver),
+            post=self._post,
+            **settings,
         )
         self._making_now = threading.local()
         self._server: Server | None = None
@@ -44,7 +55,7 @@ class Inside:
     def url(self) -> str:
         with self.lock:
             if self._server is None:
-                self._server = Server(self._answer)
+                self._server = Server(self._answer, self.names.api_key_header)
             return self._server.url
 
     def close(self) -> None:
@@ -61,7 +72,11 @@ class Inside:
         if fault is not None and not native.closed and name in _ELSEWHERE:
             timeout = PATIENCE if fault.kind == "timeout" else 10.0
             with open_elsewhere(
-                self.url, api_key=self.api_key, allow_loopback_http=True, timeout=timeout
+                self.url,
+                api_key=self.api_key,
+                names=self.names,
+                allow_loopback_http=True,
+                timeout=timeout,
             ) as client:
                 return client._call(name, **params)
         with self._making(name, params) as posted:
@@ -74,7 +89,7 @@ class Inside:
 
     def _answer(self, asked: Asked) -> Answer | None:
         """A call from a client elsewhere."""
-        name, params = _seconder.call_of(asked.method, asked.path) or ("", {})
+        name, params = self._call_of(asked)
         fault = self.faults.take(name)
         key = asked.api_key
         if fault is not None:
@@ -102,6 +117,10 @@ class Inside:
         if fault is not None and fault.kind == "lost":
             return None
         return Answer(status, media_type, body, wait)
+
+    def _call_of(self, asked: Asked) -> tuple[str, dict[str, Any]]:
+        names = _given(self.names)
+        return _seconder.call_of(names, asked.method, asked.path) or ("", {})
 
     @contextmanager
     def _making(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:
@@ -142,9 +161,15 @@ class Shared(Service):
 
     __slots__ = ("_inside",)
 
-    def __init__(self, inside: Inside) -> None:
-        super().__init__(_seconder.share(inside.engine), "sandbox")
+    def __init__(self, inside: Inside, native: _seconder.Service | None = None) -> None:
+        super().__init__(native or _seconder.share(inside.engine), "sandbox")
         self._inside = inside
+
+    def with_timeout(self, timeout: float) -> Shared:
+        return Shared(self._inside, self._native.with_timeout(timeout))
+
+    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Shared:
+        return Shared(self._inside, self._native.with_repeats(repeats))
 
     def _call(self, name: str, **params: Any) -> Any:
         return self._inside.call(self._native, name, params)

@@ -11,9 +11,11 @@ from types import TracebackType
 from typing import Literal
 
 from seconder import _seconder, totp
+from seconder.callback import sign
+from seconder.names import Names
 from seconder.results import ApprovalRequest, DeviceRegistered, Message
 from seconder.service import Service
-from seconder.testing._callbacks import NONCE, SIGNATURE, Callback, made
+from seconder.testing._callbacks import Callback, made
 from seconder.testing._faults import KINDS, Fault, Planned
 from seconder.testing._inside import Inside, Shared
 
@@ -40,6 +42,8 @@ class Sandbox:
         callback_url: Where the application takes callbacks; it is signed, and nothing is sent
             there.
         token_length: How many digits the codes by SMS and voice have, 6 to 10.
+        names: What the service uses where the interface document says ``svc``; callbacks have
+            these names. Default: the document's own.
         now: The time it is at first, aware of its time zone. Default: the present second.
         post: Takes each callback as it is made, in the thread that answers; an application's test
             client, say. It can also be set later, as :attr:`post`.
@@ -56,6 +60,7 @@ class Sandbox:
         application_name: str = "Sandbox",
         callback_url: str = "https://app.example/callback",
         token_length: int = 7,
+        names: Names | None = None,
         now: datetime | None = None,
         post: Callable[[Callback], object] | None = None,
     ) -> None:
@@ -68,7 +73,7 @@ class Sandbox:
             "token_length": token_length,
         }
         url = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
-        self._inside = Inside(url, self._clock, settings)
+        self._inside = Inside(url, self._clock, names or Names(), settings)
         self._inside.post = post
         self._service = Shared(self._inside)
         # The application may close the service that it was given.
@@ -242,10 +247,10 @@ class Sandbox:
             nonce: Default: the sandbox's time, in Unix seconds. An older one makes it stale.
         """
         nonce = nonce if nonce is not None else f"{math.floor(self._clock.now())}"
-        signature = _seconder.sign_callback(
-            api_key=self.api_key, nonce=nonce, url=self._callback_url, body=body
-        )
-        return made(self._callback_url, body, [(SIGNATURE, signature), (NONCE, nonce)])
+        url, names = self._callback_url, self._inside.names
+        signature = sign(api_key=self.api_key, nonce=nonce, url=url, body=body)
+        headers = [(names.signature_header, signature), (names.nonce_header, nonce)]
+        return made(url, body, headers)
 
     # The network.
 

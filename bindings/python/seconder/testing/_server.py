@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-KEY = "X-Svc-API-Key"
-
 
 class Asked(NamedTuple):
     """A request as it was received."""
@@ -37,9 +35,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, answer: Callable[[Asked], Answer | None]) -> None:
+    def __init__(self, answer: Callable[[Asked], Answer | None], key_header: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
+        self.key_header = key_header
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -56,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path, _, query = self.path.partition("?")
-        asked = Asked(self.command, path, query, body, self.headers.get(KEY, ""))
+        asked = Asked(self.command, path, query, body, self._key())
         answer = self.server.answer(asked)
         if answer is None:
             self.close_connection = True
@@ -70,6 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
 
     do_POST = do_GET
+
+    def _key(self) -> str:
+        return self.headers.get(self.server.key_header, "")
 
     def log_message(self, format: str, *args: Any) -> None:
         """Says nothing: what is asked holds codes."""
