@@ -21,7 +21,7 @@ from seconder.testing._server import Answer, Asked, Server
 
 PATIENCE = 0.2
 """How long a call in this process waits for an answer that never comes, in seconds."""
-LIMITED = {"success": False, "message": "API usage limit reached.", "error_code": "60003"}
+LIMITED = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
 PAGE = b"<!DOCTYPE html><title>Not the service</title><p>A page that somebody else made."
 
 
