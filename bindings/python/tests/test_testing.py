@@ -202,7 +202,7 @@ def test_callbacks_go_to_the_application_by_themselves(sandbox: Sandbox, ada: in
 
 
 FAULTS: list[tuple[Fault, type[seconder.SecondFactorError], dict[str, Any]]] = [
-    ("timeout", seconder.Unavailable, {"retry_safe": False}),
+    ("timeout", seconder.Timeout, {"retry_safe": False}),
     ("lost", seconder.Unavailable, {"retry_safe": False}),
     ("limited", seconder.Limited, {"retry_after": 30.0, "retry_safe": True}),
     ("unauthorized", seconder.Unauthorized, {"http_status": 401}),

@@ -269,7 +269,7 @@ class Sandbox:
         ==================  =============================================  =====================
         fault               what happens                                   the call raises
         ==================  =============================================  =====================
-        ``timeout``         nothing is done, and no answer comes           ``Unavailable``
+        ``timeout``         nothing is done, and no answer comes           ``Timeout``
         ``lost``            the call is done, but its answer is lost       ``Unavailable``
         ``limited``         status 503: wait (section 7)                   ``Limited``
         ``unauthorized``    the service does not know the API key          ``Unauthorized``
