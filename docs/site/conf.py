@@ -4,6 +4,9 @@ import re
 import sys
 from pathlib import Path
 
+from sphinx.util import logging
+
+log = logging.getLogger(__name__)
 ROOT = Path(__file__).parents[2]
 # The native module lies beside the package, where `make python-module` puts it.
 sys.path.insert(0, str(ROOT / "bindings" / "python"))
@@ -45,8 +48,9 @@ pygments_dark_style = "native"
 
 
 def setup(app):
-    """Lets a name that the package offers lead to where it is described."""
+    """Lets a name that the package offers lead to where it is described, which each must be."""
     app.connect("missing-reference", described)
+    app.connect("env-check-consistency", all_is_described)
 
 
 def described(app, env, node, contnode):
@@ -63,3 +67,22 @@ def described(app, env, node, contnode):
     return env.domains.python_domain.resolve_xref(
         env, node["refdoc"], app.builder, "obj", target, node, contnode
     )
+
+
+def all_is_described(app, env):
+    import inspect
+
+    import seconder
+
+    there = set(env.domains.python_domain.objects)
+    for name in seconder.__all__:
+        offered = getattr(seconder, name)
+        if not inspect.isclass(offered) and not inspect.isfunction(offered):
+            continue
+        places = [f"seconder.{name}", f"{offered.__module__}.{name}"]
+        place = next((place for place in places if place in there), places[0])
+        # What all results have in common is described once.
+        members = inspect.getmembers(offered, inspect.isfunction)
+        own = [member for member, _ in members if not member.startswith("_") and member != "to_dict"]
+        for missing in {place, *(f"{place}.{member}" for member in own)} - there:
+            log.warning("%s is not described in site/python.md", missing)

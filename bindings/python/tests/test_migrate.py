@@ -239,6 +239,40 @@ def test_a_wrong_key(old: Old) -> None:
     assert not stranger.apps.fetch().ok()
 
 
+def test_both_libraries_on_one_server(old: Old) -> None:
+    """An application can move call by call."""
+    with seconder.open(
+        old.client.api_uri,
+        api_key=old.key,
+        ca_file=old.folder / "seconder-certificate.pem",
+        names=seconder.Names("authy", push_path="onetouch"),
+    ) as new:
+        user = old.user()
+        assert new.user_status(user).svc_id == user
+        assert old.client.users.request_sms(user).ok()
+        assert new.verify(old.code(), user, force=True)
+        enrolled = new.enrol_authenticator(user)
+        assert old.client.tokens.verify(user, seconder.totp.code(enrolled.uri)).ok()
+        uuid = old.client.one_touch.send_request(user, "Log in?").get_uuid()
+        old.answer(user, uuid, "approve")
+        assert new.check_approval(uuid).approved_by(user)
+        headers, body = old.callbacks.get(timeout=10)
+        names = seconder.Names("authy", push_path="onetouch")
+        event = seconder.callback.verify(
+            api_key=old.key,
+            url=old.callback_url,
+            method="POST",
+            body=body,
+            signature=headers[names.signature_header],
+            nonce=headers[names.nonce_header],
+            names=names,
+            fresh=300,
+        )
+        assert event.approved_by(user) and event.uuid == uuid
+        assert new.delete_user(user)
+        refused(old.client.users.status(user), 404, "60026")
+
+
 # The document itself.
 
 
