@@ -198,7 +198,7 @@ impl Remote {
 impl Client {
     fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
         let target = self.target(request)?;
-        let mut letter = Letter::to(request.method, self.address.origin(), &target)?;
+        let mut letter = Letter::new(request.method, self.address.origin(), &target)?;
         letter = letter.header("accept", self.format.media_type())?;
         if request.generation == Generation::Current {
             letter = letter.secret(&self.names.api_key(), &self.api_key)?;

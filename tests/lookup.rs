@@ -14,6 +14,7 @@ use stub::{KEY, RIGHT, Stub, TOKEN, response};
 use tempfile::TempDir;
 use tls::Identity;
 
+const SERVER: &str = "SECONDER_TEST_SERVER";
 const DEADLINE: Duration = Duration::from_millis(500);
 const LATE: Duration = Duration::from_millis(100);
 
@@ -183,4 +184,30 @@ fn a_name_server_is_an_address() {
         let error = settings.open().unwrap_err();
         assert!(matches!(&error, Error::Invalid { parameter, .. } if parameter == "name_server"));
     }
+}
+
+#[test]
+fn the_environment_decides_nothing() {
+    let real = NameServer::start(&[]);
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "looked_up_in_that_environment"])
+        .env("LOCALDOMAIN", "environment.test")
+        .env("RES_OPTIONS", "ndots:9")
+        .env(SERVER, real.address())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    assert_eq!((real.asked("a.test"), real.asked("a.test.environment.test")), (1, 0));
+}
+
+/// The other half of the test above, in a process of its own; alone it does nothing.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test above tells it the address so")]
+fn looked_up_in_that_environment() {
+    let Ok(server) = std::env::var(SERVER) else { return };
+    let service = settings("a.test", 443, &identity(&[]), &server);
+    let error = verify(&service.open().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("the name is not known"), "{error}");
 }

@@ -9,7 +9,6 @@ use crate::{Error, Result};
 use std::cell::Cell;
 use std::fmt;
 use std::time::Instant;
-use ureq::http::uri::PathAndQuery;
 use ureq::http::{HeaderName, Request, Uri};
 use ureq::unversioned::transport::time::Duration;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
@@ -34,12 +33,8 @@ pub(super) struct Letter {
 pub(super) struct Ready;
 
 impl Letter {
-    pub(super) fn new(method: &str, uri: &Uri) -> Result<Letter> {
-        Letter::to(method, uri, uri.path_and_query().map_or("/", PathAndQuery::as_str))
-    }
-
     /// A letter to the host of a URL, which asks for this path and query.
-    pub(super) fn to(method: &str, origin: &Uri, target: &str) -> Result<Letter> {
+    pub(super) fn new(method: &str, origin: &Uri, target: &str) -> Result<Letter> {
         let (Some(scheme), Some(host)) = (origin.scheme(), origin.authority()) else {
             return Err(unsendable());
         };
@@ -192,7 +187,7 @@ mod tests {
     use super::*;
 
     fn letter() -> Letter {
-        Letter::new("POST", &"https://a:8443/b?c=d".parse().unwrap()).unwrap()
+        Letter::new("POST", &"https://a:8443".parse().unwrap(), "/b?c=d").unwrap()
     }
 
     #[test]
@@ -228,7 +223,7 @@ mod tests {
     fn a_target_cannot_end_before_its_line_does() {
         let origin = "https://a".parse().unwrap();
         for target in ["", "a", "/a b", "/a\r\nb", "/\u{e9}", "https://b/"] {
-            assert!(Letter::to("GET", &origin, target).is_err(), "{target}");
+            assert!(Letter::new("GET", &origin, target).is_err(), "{target}");
         }
     }
 

@@ -52,24 +52,25 @@ if TYPE_CHECKING:
 class _Threads:
     """A bounded number of threads that make calls. A forked child starts its own."""
 
-    __slots__ = ("_most", "_pool", "_process")
+    __slots__ = ("_most", "_pools")
 
     def __init__(self, most: int) -> None:
         if not isinstance(most, int) or not 1 <= most <= 1024:
             raise InvalidArgument("threads must be 1 to 1024", parameter="threads")
         self._most = most
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = 0
+        self._pools: dict[int, ThreadPoolExecutor] = {}
 
     def pool(self) -> ThreadPoolExecutor:
-        if self._pool is None or self._process != os.getpid():
-            self._pool = ThreadPoolExecutor(self._most, thread_name_prefix="seconder")
-            self._process = os.getpid()
-        return self._pool
+        pool = self._pools.get(os.getpid())
+        if pool is None:
+            # One that another thread has just put there wins; this one has no threads yet.
+            made = ThreadPoolExecutor(self._most, thread_name_prefix="seconder")
+            pool = self._pools.setdefault(os.getpid(), made)
+        return pool
 
     def stop(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None and self._process == os.getpid():
+        pool = self._pools.pop(os.getpid(), None)
+        if pool is not None:
             pool.shutdown(wait=False)
 
 

@@ -1,11 +1,18 @@
 //! What a service said beyond the fields that the interface knows.
 
-use seconder::Call;
+use seconder::calls::{Call, CheckApproval, RequestCall, RequestSms, Verify};
 use serde_json::{Map, Value};
 
-/// Fields that say how the call went, which the reply's being there says already; and those that
-/// a reply leaves out where they say no.
-const TOLD: [&str; 4] = ["success", "token", "ignored", "_svc_id"];
+/// What a body says that the reply holds in another way, or leaves out where it says no.
+fn told<C: Call>() -> &'static [&'static str] {
+    match C::ROUTE.name {
+        name if name == Verify::ROUTE.name => &["success", "token"],
+        name if name == RequestSms::ROUTE.name => &["success", "ignored"],
+        name if name == RequestCall::ROUTE.name => &["success", "ignored"],
+        name if name == CheckApproval::ROUTE.name => &["success", "_svc_id"],
+        _ => &["success"],
+    }
+}
 
 /// Keeps what `body` has beyond the reply's own fields, as `extra` of the reply.
 pub(crate) fn keep<C: Call>(reply: &mut Value, mut body: Map<String, Value>) {
@@ -13,7 +20,7 @@ pub(crate) fn keep<C: Call>(reply: &mut Value, mut body: Map<String, Value>) {
     if let Some(Value::Object(inner)) = C::ENVELOPE.and_then(|name| body.shift_remove(name)) {
         body.extend(inner);
     }
-    body.retain(|name, _| !TOLD.contains(&name.as_str()));
+    body.retain(|name, _| !told::<C>().contains(&name.as_str()));
     fields(reply, body);
 }
 

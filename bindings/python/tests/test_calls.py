@@ -145,6 +145,8 @@ def test_approvals(phone: Phone) -> None:
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
     (shown,) = phone.service.open_approvals(**proof)
     assert (shown.uuid, shown.message, shown.details) == (asked.uuid, "Log in?", {"city": "Oslo"})
+    assert shown.expires_at is not None
+    assert 0 < (shown.expires_at - datetime.now(timezone.utc)).total_seconds() <= 60
     answer = phone.service.answer_approval(asked.uuid, **proof, answer="approve")
     assert phone.service.open_approvals(**proof) == ()
     assert answer.status is seconder.ApprovalStatus.APPROVED

@@ -7,6 +7,8 @@ import doctest
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +39,29 @@ def test_it_does_what_it_says(example: doctest.DocTest) -> None:
         told: list[str] = []
         result = doctest.DocTestRunner().run(example, out=told.append, clear_globs=False)
     assert result.attempted and not result.failed, "".join(told)
+
+
+def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks one after the other, with Ada at the keyboard."""
+    monkeypatch.chdir(tmp_path)
+
+    def read_the_code(question: str) -> str:
+        message = max((tmp_path / "seconder.spool").iterdir()).read_text()
+        return next(line[6:] for line in message.splitlines() if line.startswith("Code: "))
+
+    printed: list[str] = []
+    names: dict[str, Any] = {
+        "input": read_the_code,
+        "print": lambda *told: printed.append(" ".join(map(str, told))),
+    }
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert len(blocks) == 6
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert printed == [
+        "Welcome, Ada.",
+        "7 ['ios']",
+        "Nobody comes in: pending",
+        "otpauth://totp/",
+    ]

@@ -65,8 +65,7 @@ fn ports() -> (UdpSocket, TcpListener) {
 /// machine that is busy with other things may be late once or twice, so there are three tries.
 fn look_up_in(time: Duration, name: &str, servers: &[&Server]) -> Result<Vec<IpAddr>, Failure> {
     let servers: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
-    let mut lookup = Lookup::new(&servers).unwrap();
-    (lookup.hosts, lookup.resolv_conf) = ("/nowhere".into(), "/nowhere".into());
+    let lookup = Lookup::new(&servers).unwrap().with_files("/nowhere".into(), "/nowhere".into());
     let mut took = Vec::new();
     for _ in 0..3 {
         let started = Instant::now();
@@ -377,4 +376,9 @@ fn the_files_of_the_system_count() {
     assert_eq!(searched.asked.load(Ordering::SeqCst), 0);
     assert_eq!(found("host").unwrap().len(), 2);
     assert_eq!(found("host."), Err(Failure::Unknown));
+    // With a domain behind it, it is too long, and then not asked for.
+    let long = ["x"; 125].join(".");
+    let asked = searched.asked.load(Ordering::SeqCst);
+    assert_eq!(found(&long), Err(Failure::Unknown));
+    assert_eq!(searched.asked.load(Ordering::SeqCst), asked + 2);
 }
