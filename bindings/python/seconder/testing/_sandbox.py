@@ -14,10 +14,8 @@ from seconder import _seconder, totp
 from seconder.results import ApprovalRequest, DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import NONCE, SIGNATURE, Callback, made
-from seconder.testing._faults import KINDS, Fault, Planned
+from seconder.testing._faults import Fault, Planned
 from seconder.testing._inside import Inside, Shared
-
-DeviceType = Literal["android", "android_tablet", "ios", "svc_chrome"]
 
 
 class Sandbox:
@@ -177,7 +175,11 @@ class Sandbox:
 
     # The devices.
 
-    def add_device(self, user_id: int, device_type: DeviceType = "android") -> DeviceRegistered:
+    def add_device(
+        self,
+        user_id: int,
+        device_type: Literal["android", "android_tablet", "ios", "svc_chrome"] = "android",
+    ) -> DeviceRegistered:
         """Gives a user a device that answers approval requests. From now on the user has an app,
         and needs no SMS: a request for one is ignored unless it is forced (section 4.2).
 
@@ -252,7 +254,8 @@ class Sandbox:
     @contextmanager
     def failing(
         self,
-        fault: Fault,
+        fault: Fault
+        | Literal["timeout", "lost", "limited", "unauthorized", "garbled", "undelivered"],
         *,
         calls: Collection[str] = (),
         times: int | None = None,
@@ -292,14 +295,12 @@ class Sandbox:
         ...         print(error.http_status)
         401
         """
-        if fault not in KINDS:
-            raise ValueError(f"fault must be one of {', '.join(KINDS)}")
         calls = (calls,) if isinstance(calls, str) else tuple(calls)
         unknown = set(calls) - set(_seconder.CALLS)
         if unknown:
             raise ValueError(f"there is no call {', '.join(sorted(unknown))} of the interface")
         left = math.inf if times is None else times
-        planned = Planned(fault, calls, left, retry_after)
+        planned = Planned(Fault(fault), calls, left, retry_after)
         self._inside.faults.plan(planned)
         try:
             yield
