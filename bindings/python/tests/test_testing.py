@@ -202,11 +202,11 @@ def test_callbacks_go_to_the_application_by_themselves(sandbox: Sandbox, ada: in
 
 
 FAULTS: list[tuple[Fault, type[seconder.SecondFactorError], dict[str, Any]]] = [
-    ("timeout", seconder.Timeout, {"retry_safe": False}),
-    ("lost", seconder.Unavailable, {"retry_safe": False}),
-    ("limited", seconder.Limited, {"retry_after": 30.0, "retry_safe": True}),
-    ("unauthorized", seconder.Unauthorized, {"http_status": 401}),
-    ("garbled", seconder.Garbled, {"retry_safe": False}),
+    (Fault.TIMEOUT, seconder.Timeout, {"retry_safe": False}),
+    (Fault.LOST, seconder.Unavailable, {"retry_safe": False}),
+    (Fault.LIMITED, seconder.Limited, {"retry_after": 30.0, "retry_safe": True}),
+    (Fault.UNAUTHORIZED, seconder.Unauthorized, {"http_status": 401}),
+    (Fault.GARBLED, seconder.Garbled, {"retry_safe": False}),
 ]
 
 
@@ -222,7 +222,7 @@ def test_faults_in_this_process(
         sandbox.service.request_sms(ada)
     for name, value in attributes.items():
         assert getattr(raised.value, name) == value, name
-    assert len(sandbox.messages) == (fault == "lost"), "a lost answer is that of a call well done"
+    assert len(sandbox.messages) == (fault is Fault.LOST), "a lost answer is that of a call well done"
     sandbox.advance(30)
     assert sandbox.service.request_sms(ada).message
 
@@ -282,7 +282,7 @@ def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None
         "lost", calls={"login"}
     ):
         pass
-    with pytest.raises(ValueError, match="must be one of"), sandbox.failing(
+    with pytest.raises(ValueError, match="broken"), sandbox.failing(
         "broken"  # type: ignore[arg-type]
     ):
         pass

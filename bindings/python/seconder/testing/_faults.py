@@ -5,12 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Literal
+from enum import Enum
 
-Fault = Literal["timeout", "lost", "limited", "unauthorized", "garbled", "undelivered"]
-"""The kinds of fault: see :meth:`seconder.testing.Sandbox.failing`."""
+class Fault(str, Enum):
+    """What goes wrong: see :meth:`seconder.testing.Sandbox.failing`, which takes the text as well."""
 
-KINDS = ("timeout", "lost", "limited", "unauthorized", "garbled", "undelivered")
+    TIMEOUT = "timeout"
+    """Nothing is done, and no answer comes."""
+    LOST = "lost"
+    """The call is done, but its answer is lost."""
+    LIMITED = "limited"
+    """The service is busy: status 503."""
+    UNAUTHORIZED = "unauthorized"
+    """The service does not know the API key."""
+    GARBLED = "garbled"
+    """A web page comes in place of an answer."""
+    UNDELIVERED = "undelivered"
+    """The SMS or the voice call cannot be sent."""
+
+    __str__ = str.__str__
 
 
 @dataclass(eq=False)
@@ -28,7 +41,7 @@ class Planned:
 
     def meets(self, call: str, *, delivering: bool) -> bool:
         concerned = not self.calls or call in self.calls
-        return concerned and self.left > 0 and (self.kind == "undelivered") is delivering
+        return concerned and self.left > 0 and (self.kind is Fault.UNDELIVERED) is delivering
 
 
 class Faults:

@@ -16,7 +16,7 @@ from seconder.opening import open as open_elsewhere
 from seconder.results import DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
-from seconder.testing._faults import Faults
+from seconder.testing._faults import Fault, Faults
 from seconder.testing._server import Answer, Asked, Server
 
 PATIENCE = 0.2
@@ -70,7 +70,7 @@ class Inside:
         """A call in this process. One that is to fail takes the way of a client elsewhere."""
         fault = self.faults.find("check_approval" if name == "wait_for_approval" else name)
         if fault is not None and not native.closed and name in _ELSEWHERE:
-            timeout = PATIENCE if fault.kind == "timeout" else 10.0
+            timeout = PATIENCE if fault.kind is Fault.TIMEOUT else 10.0
             with open_elsewhere(
                 self.url,
                 api_key=self.api_key,
@@ -93,15 +93,15 @@ class Inside:
         fault = self.faults.take(name)
         key = asked.api_key
         if fault is not None:
-            if fault.kind == "timeout":
+            if fault.kind is Fault.TIMEOUT:
                 fault.ended.wait()
                 return None
-            if fault.kind == "limited":
+            if fault.kind is Fault.LIMITED:
                 body = json.dumps(LIMITED).encode()
                 return Answer(503, "application/json", body, fault.retry_after)
-            if fault.kind == "garbled":
+            if fault.kind is Fault.GARBLED:
                 return Answer(200, "text/html", PAGE)
-            if fault.kind == "unauthorized":
+            if fault.kind is Fault.UNAUTHORIZED:
                 key = f"not {key}"
         with self._making(name, params):
             status, wait, media_type, body, reply = _seconder.answer_request(
@@ -114,7 +114,7 @@ class Inside:
             )
         if status == 200:
             self._note(name, params, reply)
-        if fault is not None and fault.kind == "lost":
+        if fault is not None and fault.kind is Fault.LOST:
             return None
         return Answer(status, media_type, body, wait)
 

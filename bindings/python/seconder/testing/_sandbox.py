@@ -12,14 +12,13 @@ from typing import Literal
 
 from seconder import _seconder, totp
 from seconder.callback import sign
+from seconder.enums import DeviceType
 from seconder.names import Names
 from seconder.results import ApprovalRequest, DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
-from seconder.testing._faults import KINDS, Fault, Planned
+from seconder.testing._faults import Fault, Planned
 from seconder.testing._inside import Inside, Shared
-
-DeviceType = Literal["android", "android_tablet", "ios", "svc_chrome"]
 
 
 class Sandbox:
@@ -182,7 +181,12 @@ class Sandbox:
 
     # The devices.
 
-    def add_device(self, user_id: int, device_type: DeviceType = "android") -> DeviceRegistered:
+    def add_device(
+        self,
+        user_id: int,
+        device_type: DeviceType
+        | Literal["android", "android_tablet", "ios", "svc_chrome"] = DeviceType.ANDROID,
+    ) -> DeviceRegistered:
         """Gives a user a device that answers approval requests. From now on the user has an app,
         and needs no SMS: a request for one is ignored unless it is forced (section 4.2).
 
@@ -257,7 +261,8 @@ class Sandbox:
     @contextmanager
     def failing(
         self,
-        fault: Fault,
+        fault: Fault
+        | Literal["timeout", "lost", "limited", "unauthorized", "garbled", "undelivered"],
         *,
         calls: Collection[str] = (),
         times: int | None = None,
@@ -297,14 +302,12 @@ class Sandbox:
         ...         print(error.http_status)
         401
         """
-        if fault not in KINDS:
-            raise ValueError(f"fault must be one of {', '.join(KINDS)}")
         calls = (calls,) if isinstance(calls, str) else tuple(calls)
         unknown = set(calls) - set(_seconder.CALLS)
         if unknown:
             raise ValueError(f"there is no call {', '.join(sorted(unknown))} of the interface")
         left = math.inf if times is None else times
-        planned = Planned(fault, calls, left, retry_after)
+        planned = Planned(Fault(fault), calls, left, retry_after)
         self._inside.faults.plan(planned)
         try:
             yield
