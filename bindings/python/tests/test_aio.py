@@ -6,7 +6,9 @@ import asyncio
 import contextvars
 import os
 import pickle
+import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +123,21 @@ def test_a_push_is_waited_for_without_a_thread(phone: Phone) -> None:
     assert asyncio.run(wait()).approved_by(phone.user_id)
 
 
+def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
+    uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
+    service = seconder.AsyncService(phone.service)
+    here, began = threading.get_ident(), time.monotonic()
+    thread = threading.Timer(0.2, signal.pthread_kill, [here, signal.SIGINT])
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(service.wait_for_approval(uuid, phone.user_id, timeout=60))
+    thread.join()
+    assert time.monotonic() - began < 20
+
+
 def test_it_asks_as_seldom_as_the_plain_wait(
     elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import time
-
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:

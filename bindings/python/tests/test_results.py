@@ -151,7 +151,8 @@ def test_what_the_interface_does_not_know_is_kept(
 ) -> None:
     elsewhere.body = body
     with elsewhere.open() as service:
-        given = {"request_sms": [7], "request_call": [7], "check_approval": ["3f05a350"]}
+        given: dict[str, list[Any]] = {"request_sms": [7], "request_call": [7]}
+        given["check_approval"] = ["3f05a350"]
         assert getattr(service, name)(*given.get(name, [])).extra == extra
 
 

@@ -1,0 +1,73 @@
+"""What type checkers know of the package. The checks are those of `mypy --strict` and pyright, which
+also complain of an `ignore` that nothing needs; running it shows that the types tell the truth."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import seconder
+from conftest import Phone
+
+if TYPE_CHECKING:
+    from typing_extensions import assert_type
+else:
+
+    def assert_type(value: object, kind: object) -> object:
+        """The kind is as good as its first word says: `datetime | None` is one of two."""
+        kinds = [typing.get_origin(each) or each for each in typing.get_args(kind) or (kind,)]
+        if typing.get_origin(kind) not in (None, typing.Union, type(int | str)):
+            kinds = [typing.get_origin(kind)]
+        assert isinstance(value, tuple(kinds)), (value, kind)
+        return value
+
+
+def test_results_have_types(phone: Phone) -> None:
+    service = phone.service
+    assert_type(service, seconder.Service)
+    assert_type(service.with_timeout(1).with_repeats("none"), seconder.Service)
+    user = assert_type(service.user_status(phone.user_id), seconder.UserStatus)
+    assert_type(user.country_code, int | None)
+    assert_type(user.devices, tuple[str, ...])
+    assert_type(user.extra, Mapping[str, Any])
+    asked = assert_type(service.create_approval(user.svc_id, "Log in?"), seconder.ApprovalCreated)
+    approval = assert_type(service.check_approval(asked.uuid), seconder.Approval)
+    assert_type(approval.status, seconder.ApprovalStatus)
+    assert_type(approval.created_at, datetime | None)
+    assert_type(approval.approved_by(user.svc_id), bool)
+    assert_type(user.to_dict(), dict[str, Any])
+
+
+def test_mistakes_are_seen_before_they_are_made(phone: Phone) -> None:
+    user = phone.service.user_status(phone.user_id)
+    wrong: list[tuple[Callable[[], object], type[Exception]]] = [
+        (lambda: seconder.UserStatus(), TypeError),  # type: ignore[call-arg]
+        (lambda: seconder.UserStatus(7, none=1), TypeError),  # type: ignore[call-arg]
+        (lambda: phone.service.verify("1234567"), TypeError),  # type: ignore[call-arg]
+        (lambda: phone.service.verify("1234567", 7, True), TypeError),  # type: ignore[call-arg]
+        (lambda: user.svc_ids, AttributeError),  # type: ignore[attr-defined]
+        (
+            lambda: phone.service.register_activity(7, "dancing"),  # type: ignore[arg-type]
+            seconder.InvalidArgument,
+        ),
+        (lambda: seconder.open("sandbox:", format="yaml"), ValueError),  # type: ignore[arg-type]
+    ]
+    for mistake, kind in wrong:
+        with pytest.raises(kind):
+            mistake()
+    with pytest.raises(AttributeError):
+        user.svc_id = 8  # type: ignore[misc]
+
+
+def test_every_status_can_be_told_apart(phone: Phone) -> None:
+    asked = phone.service.create_approval(phone.user_id, "Log in?")
+    found = phone.service.check_approval(asked.uuid)
+    match found:
+        case seconder.Approval(status=seconder.ApprovalStatus.PENDING, uuid=uuid):
+            assert_type(uuid, str | None)
+        case _:
+            pytest.fail("nobody has answered")
