@@ -17,8 +17,27 @@ pub mod checks;
 pub mod codes;
 pub mod deliver;
 pub mod devices;
+pub mod engine;
 pub mod error;
+pub mod names;
 pub mod open;
+#[cfg(feature = "panic-test")]
+mod panic;
 pub mod phones;
+pub mod post;
+mod settings;
 pub mod status;
+pub mod text;
+pub mod totp;
+pub mod userdata;
 pub mod users;
+pub mod verifier;
+pub mod waiting;
+
+/// What the header lets many threads use at once.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<open::seconder_service>();
+    shared::<verifier::seconder_verifier>();
+    shared::<totp::seconder_totp>();
+};

@@ -4,6 +4,8 @@
 mod elsewhere;
 mod waiting;
 
+#[cfg(feature = "capi")]
+pub(crate) use waiting::Sleep;
 pub use waiting::{Asked, Pace, Wait};
 
 use crate::calls::*;

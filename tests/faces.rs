@@ -1,6 +1,10 @@
 //! Every face shows every call, with every parameter. What a call takes is asked of serde, so no
 //! face and no document can forget a field.
 
+#[path = "faces/c.rs"]
+mod c;
+#[path = "faces/header.rs"]
+mod header;
 #[path = "faces/python.rs"]
 mod python;
 
