@@ -45,7 +45,7 @@ demo: tools c-library python-module ## Shows the second factor at work, in Rust,
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python test-readme test-install ## Tests everything; sets up what is missing
+test: tools lint test-rust test-features test-c test-python docs test-readme test-install ## Tests everything; sets up what is missing
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -79,7 +79,8 @@ test-c: c-library
 .PHONY: test-python
 test-python: python-module
 	$(call say,The Python module)
-	$(PY) -m pytest bindings/python
+	$(CARGO) build -q -p seconder-server
+	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest bindings/python
 	$(call say,The types of the Python module)
 	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
 	$(PY) -m mypy.stubtest seconder --concise --mypy-config-file bindings/python/pyproject.toml \
@@ -110,6 +111,18 @@ test-install: c-library
 	$(CARGO) build -q -p seconder-server
 	tests/install.sh
 	tests/deb.sh
+
+.PHONY: docs
+docs: tools python-module build/venv-docs/requirements.txt ## Builds the site of the documents in build/docs
+	$(call say,The documents)
+	rm -rf build/docs
+	build/venv-docs/bin/sphinx-build -q -W --keep-going -c docs/site -d build/doctrees docs build/docs
+
+build/venv-docs/requirements.txt: docs/requirements.txt
+	rm -rf build/venv-docs
+	python3 -m venv build/venv-docs
+	build/venv-docs/bin/python -m pip install -q --disable-pip-version-check -r $<
+	cp $< $@
 
 .PHONY: fuzz
 fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60

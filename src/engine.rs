@@ -74,21 +74,21 @@ impl Engine {
         Engine::open(store, deliver, None, settings)
     }
 
-    /// An engine in memory, in the interface's sandbox mode.
+    /// An engine in memory, in the interface's sandbox mode, or one that accepts right codes alone.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
-        let sandbox = match options {
-            "" => Sandbox::Every,
-            _ => match options.strip_prefix("?accept=") {
-                Some(token) => Sandbox::Only(token.parse()?),
-                None => {
-                    return Err(Error::invalid("url", "must be sandbox: or sandbox:?accept=TOKEN"));
-                }
-            },
+        let sandbox = match (options, options.strip_prefix("?accept=")) {
+            ("", _) => Some(Sandbox::Every),
+            (_, Some("right")) => None,
+            (_, Some(token)) => Some(Sandbox::Only(token.parse()?)),
+            _ => {
+                let reason = "must be sandbox:, sandbox:?accept=TOKEN or sandbox:?accept=right";
+                return Err(Error::invalid("url", reason));
+            }
         };
         let store = Box::new(store::Sqlite::in_memory()?);
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::nowhere));
-        Engine::open(store, deliver, Some(sandbox), settings)
+        Engine::open(store, deliver, sandbox, settings)
     }
 
     fn open(

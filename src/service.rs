@@ -63,7 +63,8 @@ pub struct Settings {
 impl Settings {
     /// The defaults for a URL: `https://…` for a service elsewhere, `sqlite:/path/file.db` for an
     /// engine in this process, `sandbox:` for one that forgets and accepts every token, for the
-    /// tests of applications (`sandbox:?accept=0000000` accepts that one alone).
+    /// tests of applications (`sandbox:?accept=0000000` accepts that one alone, and
+    /// `sandbox:?accept=right` checks codes as `sqlite:` does).
     pub fn new(url: &str) -> Settings {
         Settings {
             url: url.to_owned(),

@@ -380,6 +380,27 @@ fn the_sandbox_accepts_what_it_says() {
     }
 }
 
+/// For the tests of applications that must see wrong codes, used codes and limits too.
+#[test]
+fn a_sandbox_that_accepts_right_codes_checks_them_as_a_file_does() {
+    let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
+    let keep = Arc::clone(&sent);
+    let settings = Settings::new("sandbox:?accept=right").deliver(move |message: &Message| {
+        keep.lock().unwrap().push(message.clone());
+        Ok(())
+    });
+    let service = settings.open().unwrap();
+    let user = ada(&service);
+    service.request_sms(user).unwrap();
+    let right: Token = sent.lock().unwrap()[0].code.parse().unwrap();
+    assert_eq!(service.verify(&right, user).unwrap(), Verdict::NotChecked);
+    let check = forced(right, user);
+    assert_eq!(service.answer(&check).unwrap().verdict, Verdict::Right);
+    assert!(service.answer(&check).unwrap().reused);
+    let wrong = forced("000000".parse().unwrap(), user);
+    assert_eq!(service.answer(&wrong).unwrap().verdict, Verdict::Wrong);
+}
+
 #[test]
 fn a_key_opens_its_own_application_alone() {
     let folder = tempfile::tempdir().unwrap();

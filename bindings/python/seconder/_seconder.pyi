@@ -1,16 +1,22 @@
 """The part of the package that is written in Rust."""
 
+from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
     "CALLS",
+    "Clock",
     "Service",
     "Totp",
     "Wait",
     "__version__",
+    "answer_request",
+    "call_of",
     "headers",
     "open",
+    "open_sandbox",
     "query",
+    "share",
     "sign",
     "signed_parameters",
     "spellings",
@@ -21,6 +27,12 @@ _Names = tuple[str, str | None, str | None, str | None, str | None]
 
 __version__: str
 CALLS: list[str]
+
+@final
+class Clock:
+    def __new__(cls, now: float) -> Clock: ...
+    def now(self) -> float: ...
+    def set(self, now: float) -> None: ...
 
 @final
 class Service:
@@ -53,9 +65,26 @@ class Totp:
 class Wait:
     def __new__(cls, params: dict[str, Any]) -> Wait: ...
 
+def answer_request(
+    service: Service, *, api_key: str, method: str, path: str, query: str, body: bytes
+) -> tuple[int, float | None, str, bytes, Any]: ...
+def call_of(names: _Names, method: str, path: str) -> tuple[str, dict[str, Any]] | None: ...
 def headers(names: _Names) -> tuple[str, str, str]: ...
 def open(url: str, settings: dict[str, Any]) -> Service: ...
+def open_sandbox(
+    url: str,
+    *,
+    clock: Clock,
+    names: _Names,
+    api_key: str,
+    application_name: str,
+    callback_url: str,
+    token_length: int,
+    deliver: Callable[[str, str, str, str, int], None],
+    post: Callable[[str, bytes, list[tuple[str, str]]], None],
+) -> Service: ...
 def query(body: bytes) -> str: ...
+def share(service: Service) -> Service: ...
 def sign(api_key: str, nonce: str, url: str, body: bytes | None, query: str) -> str: ...
 def signed_parameters(
     api_key: str, url: str, method: str, sent: bytes, signature: str, nonce: str

@@ -9,6 +9,7 @@ mod names;
 mod service;
 mod settings;
 mod spellings;
+mod testing;
 mod totp;
 mod values;
 mod waiting;
@@ -29,6 +30,9 @@ mod _seconder {
 
     #[pymodule_export]
     use super::spellings::spellings;
+
+    #[pymodule_export]
+    use super::testing::{Clock, answer_request, call_of, open_sandbox, share};
 
     #[pymodule_export]
     use super::totp::Totp;

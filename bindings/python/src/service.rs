@@ -73,7 +73,11 @@ impl Service {
 }
 
 impl Service {
-    fn get(&self) -> Result<seconder::Service, Failure> {
+    pub(crate) fn new(service: seconder::Service) -> Service {
+        Service { open: Arc::new(Mutex::new(Some(service))), timeout: None, repeats: None }
+    }
+
+    pub(crate) fn get(&self) -> Result<seconder::Service, Failure> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut service = open.clone().ok_or_else(|| {
             let (parameter, reason) = ("service".into(), "is closed".into());
@@ -94,8 +98,7 @@ impl Service {
 pub(crate) fn open(py: Python<'_>, url: &str, settings: &Bound<'_, PyDict>) -> PyResult<Service> {
     let (settings, repeats) = settings::read(url, settings)?;
     let service = detached(py, move || Ok(settings.open()?.with_repeats(repeats)))?;
-    let open = Arc::new(Mutex::new(Some(service)));
-    Ok(Service { open, timeout: None, repeats: None })
+    Ok(Service::new(service))
 }
 
 pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {

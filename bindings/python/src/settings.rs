@@ -127,7 +127,7 @@ pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
 }
 
 /// Calls the function that the program gave. Its exception is told, but never one with the code.
-fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
+pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
     let channel = message.via.name();
     in_python(Some(&message.code), |py| {
         let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
@@ -136,7 +136,7 @@ fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
 }
 
 /// What posts callbacks: a function that the program gave.
-struct Poster(Py<PyAny>);
+pub(crate) struct Poster(pub(crate) Py<PyAny>);
 
 impl seconder::engine::Post for Poster {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {

@@ -56,7 +56,7 @@ def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     }
     text = (Path(__file__).parents[1] / "README.md").read_text()
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
     assert printed == [

@@ -1,0 +1,175 @@
+"""What is behind a sandbox: the engine, what left it, and the ways in."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from seconder import _seconder
+from seconder.enums import Repeats
+from seconder.names import Names, _given
+from seconder.opening import _carrier
+from seconder.opening import open as open_elsewhere
+from seconder.results import DeviceRegistered, Message
+from seconder.service import Service
+from seconder.testing._callbacks import Callback, made
+from seconder.testing._faults import Fault, Faults
+from seconder.testing._server import Answer, Asked, Server
+
+PATIENCE = 0.2
+"""How long a call in this process waits for an answer that never comes, in seconds."""
+LIMITED = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
+PAGE = b"<!DOCTYPE html><title>Not the service</title><p>A page that somebody else made."
+
+
+class Inside:
+    """An engine in memory; every call of it goes through here."""
+
+    def __init__(
+        self, url: str, clock: _seconder.Clock, names: Names, settings: dict[str, Any]
+    ) -> None:
+        self.api_key: str = settings["api_key"]
+        self.names = names
+        self.post: Callable[[Callback], object] | None = None
+        self.sent: list[tuple[Message, int | None]] = []
+        self.callbacks: list[Callback] = []
+        self.uris: dict[int, str] = {}
+        self.devices: dict[int, DeviceRegistered] = {}
+        self.faults = Faults()
+        self.lock = threading.RLock()
+        self.engine = _seconder.open_sandbox(
+            url,
+            clock=clock,
+            names=_given(names),
+            deliver=_carrier(self._deliver),
+            post=self._post,
+            **settings,
+        )
+        self._making_now = threading.local()
+        self._server: Server | None = None
+
+    @property
+    def url(self) -> str:
+        with self.lock:
+            if self._server is None:
+                self._server = Server(self._answer, self.names.api_key_header)
+            return self._server.url
+
+    def close(self) -> None:
+        self.faults.end_all()
+        with self.lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+        self.engine.close()
+
+    def call(self, native: _seconder.Service, name: str, params: dict[str, Any]) -> Any:
+        """A call in this process. One that is to fail takes the way of a client elsewhere."""
+        fault = self.faults.find("check_approval" if name == "wait_for_approval" else name)
+        if fault is not None and not native.closed and name in _ELSEWHERE:
+            timeout = PATIENCE if fault.kind is Fault.TIMEOUT else 10.0
+            with open_elsewhere(
+                self.url,
+                api_key=self.api_key,
+                names=self.names,
+                allow_loopback_http=True,
+                timeout=timeout,
+            ) as client:
+                return client._call(name, **params)
+        with self._making(name, params) as posted:
+            reply = native.call(name, params)
+        self._note(name, params, reply)
+        for callback in posted:
+            if self.post is not None:
+                self.post(callback)
+        return reply
+
+    def _answer(self, asked: Asked) -> Answer | None:
+        """A call from a client elsewhere."""
+        name, params = self._call_of(asked)
+        fault = self.faults.take(name)
+        key = asked.api_key
+        if fault is not None:
+            if fault.kind is Fault.TIMEOUT:
+                fault.ended.wait()
+                return None
+            if fault.kind is Fault.LIMITED:
+                body = json.dumps(LIMITED).encode()
+                return Answer(503, "application/json", body, fault.retry_after)
+            if fault.kind is Fault.GARBLED:
+                return Answer(200, "text/html", PAGE)
+            if fault.kind is Fault.UNAUTHORIZED:
+                key = f"not {key}"
+        with self._making(name, params):
+            status, wait, media_type, body, reply = _seconder.answer_request(
+                self.engine,
+                api_key=key,
+                method=asked.method,
+                path=asked.path,
+                query=asked.query,
+                body=asked.body,
+            )
+        if status == 200:
+            self._note(name, params, reply)
+        if fault is not None and fault.kind is Fault.LOST:
+            return None
+        return Answer(status, media_type, body, wait)
+
+    def _call_of(self, asked: Asked) -> tuple[str, dict[str, Any]]:
+        names = _given(self.names)
+        return _seconder.call_of(names, asked.method, asked.path) or ("", {})
+
+    @contextmanager
+    def _making(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:
+        """Tells what the engine does within a call which call that is; gives the callbacks that it
+        makes there."""
+        self._making_now.name, self._making_now.user = name, params.get("svc_id")
+        posted: list[Callback] = []
+        self._making_now.posted = posted
+        yield posted
+
+    def _note(self, name: str, params: dict[str, Any], reply: Any) -> None:
+        """Keeps what the user's phone would keep."""
+        with self.lock:
+            if name == "enrol_authenticator":
+                self.uris[int(params["user_id"])] = reply["uri"]
+            if name == "register_device":
+                self.devices[int(params["svc_id"])] = DeviceRegistered._read(reply)
+
+    def _deliver(self, message: Message) -> None:
+        name, user = self._making_now.name, self._making_now.user
+        if self.faults.take(name, delivering=True) is not None:
+            raise ConnectionError("the gateway did not take the message")
+        with self.lock:
+            self.sent.append((message, None if user is None else int(user)))
+
+    def _post(self, url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
+        callback = made(url, body, headers)
+        with self.lock:
+            self.callbacks.append(callback)
+        self._making_now.posted.append(callback)
+
+
+_ELSEWHERE = frozenset({*_seconder.CALLS, "wait_for_approval"})
+
+
+class Shared(Service):
+    """A service of a sandbox, which is closed by itself."""
+
+    __slots__ = ("_inside",)
+
+    def __init__(self, inside: Inside, native: _seconder.Service | None = None) -> None:
+        super().__init__(native or _seconder.share(inside.engine), "sandbox")
+        self._inside = inside
+
+    def with_timeout(self, timeout: float) -> Shared:
+        return Shared(self._inside, self._native.with_timeout(timeout))
+
+    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Shared:
+        return Shared(self._inside, self._native.with_repeats(repeats))
+
+    def _call(self, name: str, **params: Any) -> Any:
+        return self._inside.call(self._native, name, params)

@@ -1,0 +1,365 @@
+"""The sandbox itself."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from types import TracebackType
+from typing import Literal
+
+from seconder import _seconder, totp
+from seconder.callback import sign
+from seconder.enums import DeviceType
+from seconder.names import Names
+from seconder.results import ApprovalRequest, DeviceRegistered, Message
+from seconder.service import Service
+from seconder.testing._callbacks import Callback, made
+from seconder.testing._faults import Fault, Planned
+from seconder.testing._inside import Inside, Shared
+
+
+class Sandbox:
+    """A second factor in memory, for the tests of an application.
+
+    Codes are checked, used up and limited as in production. What a test holds is the time, which
+    stands still until :meth:`advance`; the phones, whose messages are kept; the devices, which
+    answer when they are told to; and the network, which fails when it is told to. The application
+    under test takes :attr:`service`, or opens :attr:`url`. Threads can share a sandbox.
+
+    It is a context manager that closes itself. Nothing is left behind, and nothing leaves this
+    machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
+
+    Args:
+        accept: ``right`` accepts right codes alone; ``every`` accepts whatever is presented, as
+            the interface's own sandbox does (section 8); anything else is the one token that is
+            accepted.
+        api_key: The application's API key, which callbacks are signed with.
+        application_name: The name in messages and authenticator apps.
+        callback_url: Where the application takes callbacks; it is signed, and nothing is sent
+            there.
+        token_length: How many digits the codes by SMS and voice have, 6 to 10.
+        names: What the service uses where the interface document says ``svc``; callbacks have
+            these names. Default: the document's own.
+        now: The time it is at first, aware of its time zone. Default: the present second.
+        post: Takes each callback as it is made, in the thread that answers; an application's test
+            client, say. It can also be set later, as :attr:`post`.
+
+    Raises:
+        seconder.InvalidArgument: An argument cannot be right.
+    """
+
+    def __init__(
+        self,
+        *,
+        accept: str = "right",
+        api_key: str = "the-key-of-the-sandbox",
+        application_name: str = "Sandbox",
+        callback_url: str = "https://app.example/callback",
+        token_length: int = 7,
+        names: Names | None = None,
+        now: datetime | None = None,
+        post: Callable[[Callback], object] | None = None,
+    ) -> None:
+        self._clock = _seconder.Clock(math.floor(time.time()) if now is None else _unix(now))
+        self._callback_url = callback_url
+        settings = {
+            "api_key": api_key,
+            "application_name": application_name,
+            "callback_url": callback_url,
+            "token_length": token_length,
+        }
+        url = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
+        self._inside = Inside(url, self._clock, names or Names(), settings)
+        self._inside.post = post
+        self._service = Shared(self._inside)
+        # The application may close the service that it was given.
+        self._own = Shared(self._inside)
+
+    # What the application gets.
+
+    @property
+    def service(self) -> Service:
+        """The service, in this process."""
+        return self._service
+
+    def open(self, url: str = "", **settings: object) -> Service:
+        """Stands in for :func:`seconder.open`: the sandbox answers, whatever the URL and the
+        settings. The service is closed by itself.
+
+        With pytest: ``monkeypatch.setattr("seconder.open", seconder_sandbox.open)``.
+        """
+        return Shared(self._inside)
+
+    @property
+    def url(self) -> str:
+        """The sandbox as a service elsewhere, for an application that opens a URL of its settings,
+        with ``allow_loopback_http=True`` and the :attr:`api_key`. The calls then cross a real
+        connection.
+
+        >>> import seconder
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox:
+        ...     settings = {"api_key": sandbox.api_key, "allow_loopback_http": True}
+        ...     with seconder.open(sandbox.url, **settings) as service:
+        ...         service.app_details().name
+        'Sandbox'
+        """
+        return self._inside.url
+
+    @property
+    def api_key(self) -> str:
+        """The application's API key."""
+        return self._inside.api_key
+
+    @property
+    def callback_url(self) -> str:
+        """The URL that callbacks are signed for."""
+        return self._callback_url
+
+    # The time.
+
+    @property
+    def now(self) -> datetime:
+        """The sandbox's time, in UTC."""
+        return datetime.fromtimestamp(self._clock.now(), timezone.utc)
+
+    def advance(self, by: float | timedelta) -> None:
+        """Lets time pass: seconds, or a timedelta, of 0 or more.
+
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox:
+        ...     before = sandbox.now
+        ...     sandbox.advance(30)
+        ...     str(sandbox.now - before)
+        '0:00:30'
+        """
+        seconds = by.total_seconds() if isinstance(by, timedelta) else by
+        if not seconds >= 0:
+            raise ValueError("time passes forwards")
+        self._clock.set(self._clock.now() + seconds)
+
+    # The phones.
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Every SMS and voice call, the oldest first."""
+        with self._inside.lock:
+            return tuple(message for message, _ in self._inside.sent)
+
+    def code(self, whom: int | str) -> str:
+        """The code that was sent last to a user, by id, or to a number, by its last digits.
+
+        Raises:
+            AssertionError: None was sent.
+        """
+        with self._inside.lock:
+            sent = self._inside.sent[::-1]
+        if isinstance(whom, int):
+            found = (message for message, user_id in sent if user_id == whom)
+        else:
+            digits = "".join(filter(str.isdigit, whom))
+            found = (message for message, _ in sent if digits and message.to.endswith(digits))
+        message = next(found, None)
+        if message is None:
+            raise AssertionError(f"no code was sent to {whom!r}, of {len(sent)} messages")
+        return message.code
+
+    def authenticator_code(self, user_id: int) -> str:
+        """The code that the user's authenticator app shows now. Each is right once: 30 s later,
+        by :meth:`advance`, it shows another.
+
+        Raises:
+            AssertionError: The user has no authenticator app.
+        """
+        uri = self._inside.uris.get(user_id)
+        if uri is None:
+            raise AssertionError(f"user {user_id} has no authenticator app: enrol_authenticator")
+        return totp.code(uri, at=self._clock.now())
+
+    # The devices.
+
+    def add_device(
+        self,
+        user_id: int,
+        device_type: DeviceType
+        | Literal["android", "android_tablet", "ios", "svc_chrome"] = DeviceType.ANDROID,
+    ) -> DeviceRegistered:
+        """Gives a user a device that answers approval requests. From now on the user has an app,
+        and needs no SMS: a request for one is ignored unless it is forced (section 4.2).
+
+        Raises:
+            seconder.Refused: There is no such user.
+        """
+        return self._own.register_device(user_id, device_type)
+
+    def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
+        """What the user's device asks, the oldest first. A user without a device gets one: see
+        :meth:`add_device`."""
+        device = self._device(user_id)
+        return self._own.open_approvals(
+            device_id=device.device_id, device_secret=device.secret
+        )
+
+    def approve(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
+        """The user says yes on their device.
+
+        Args:
+            user_id: Whose latest pending request is answered.
+            uuid: The request that is answered, in place of the user.
+
+        Returns:
+            The callback that the application is told with. Give it to the application's endpoint.
+
+        Raises:
+            AssertionError: The user has no pending request.
+            seconder.Refused: The request is not there, or is no longer pending.
+        """
+        return self._say("approve", user_id, uuid)
+
+    def deny(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
+        """The user says no. All is as for :meth:`approve`."""
+        return self._say("deny", user_id, uuid)
+
+    def report(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
+        """The user says no, and that it was not them who asked. All is as for :meth:`approve`."""
+        return self._say("report", user_id, uuid)
+
+    @property
+    def callbacks(self) -> tuple[Callback, ...]:
+        """Every callback that was made of an answer, the oldest first."""
+        with self._inside.lock:
+            return tuple(self._inside.callbacks)
+
+    @property
+    def post(self) -> Callable[[Callback], object] | None:
+        """What takes each callback once its answer is kept. What it raises comes out of the call
+        that answered, such as :meth:`approve`."""
+        return self._inside.post
+
+    @post.setter
+    def post(self, post: Callable[[Callback], object] | None) -> None:
+        self._inside.post = post
+
+    def signed(self, body: bytes, *, nonce: str | None = None) -> Callback:
+        """A callback with a body of the test's own, signed with the API key.
+
+        Args:
+            body: What it says: a JSON object.
+            nonce: Default: the sandbox's time, in Unix seconds. An older one makes it stale.
+        """
+        nonce = nonce if nonce is not None else f"{math.floor(self._clock.now())}"
+        url, names = self._callback_url, self._inside.names
+        signature = sign(api_key=self.api_key, nonce=nonce, url=url, body=body)
+        headers = [(names.signature_header, signature), (names.nonce_header, nonce)]
+        return made(url, body, headers)
+
+    # The network.
+
+    @contextmanager
+    def failing(
+        self,
+        fault: Fault
+        | Literal["timeout", "lost", "limited", "unauthorized", "garbled", "undelivered"],
+        *,
+        calls: Collection[str] = (),
+        times: int | None = None,
+        retry_after: float = 30,
+    ) -> Iterator[None]:
+        """Lets calls fail within a ``with`` block. Each fault is a real exchange over a loopback
+        connection, read by the client that production has, so the errors are the real ones.
+
+        ==================  =============================================  =====================
+        fault               what happens                                   the call raises
+        ==================  =============================================  =====================
+        ``timeout``         nothing is done, and no answer comes           ``Timeout``
+        ``lost``            the call is done, but its answer is lost       ``Unavailable``
+        ``limited``         status 503: wait (section 7)                   ``Limited``
+        ``unauthorized``    the service does not know the API key          ``Unauthorized``
+        ``garbled``         a web page comes in place of an answer         ``Garbled``
+        ``undelivered``     the SMS or the voice call cannot be sent       ``Unavailable``
+        ==================  =============================================  =====================
+
+        ``timeout`` takes 0.2 s for :attr:`service`, and as long as the client waits for
+        :attr:`url`.
+
+        Args:
+            fault: What goes wrong.
+            calls: The names of the calls that meet it, such as ``"verify"``. Default: all. Those
+                of the engine alone, such as ``register_device``, never do.
+            times: How many calls meet it. Default: all.
+            retry_after: How long ``limited`` asks to wait, in seconds. A client that has the time
+                waits by itself, where repeating is safe.
+
+        >>> import seconder
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox, sandbox.failing("unauthorized", calls={"app_details"}):
+        ...     try:
+        ...         sandbox.service.app_details()
+        ...     except seconder.Unauthorized as error:
+        ...         print(error.http_status)
+        401
+        """
+        calls = (calls,) if isinstance(calls, str) else tuple(calls)
+        unknown = set(calls) - set(_seconder.CALLS)
+        if unknown:
+            raise ValueError(f"there is no call {', '.join(sorted(unknown))} of the interface")
+        left = math.inf if times is None else times
+        planned = Planned(Fault(fault), calls, left, retry_after)
+        self._inside.faults.plan(planned)
+        try:
+            yield
+        finally:
+            self._inside.faults.end(planned)
+
+    # The end.
+
+    def close(self) -> None:
+        """Forgets everything. Calls after it raise :class:`seconder.InvalidArgument`."""
+        self._service.close()
+        self._own.close()
+        self._inside.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<seconder.testing.Sandbox at {self.now:%Y-%m-%d %H:%M:%S} UTC>"
+
+    def _device(self, user_id: int) -> DeviceRegistered:
+        return self._inside.devices.get(user_id) or self.add_device(user_id)
+
+    def _say(
+        self, answer: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
+    ) -> Callback:
+        if uuid is None and user_id is not None:
+            pending = self.pending(user_id)
+            if not pending:
+                raise AssertionError(f"user {user_id} has no pending approval request")
+            uuid = pending[-1].uuid
+        elif uuid is None or user_id is not None:
+            raise TypeError("name the user or the request, and not both")
+        else:
+            user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["svc_id"])
+        device = self._device(user_id)
+        self._own.answer_approval(
+            uuid, device_id=device.device_id, device_secret=device.secret, answer=answer
+        )
+        named = uuid.encode()
+        return next(each for each in reversed(self.callbacks) if named in each.body)
+
+
+def _unix(time: datetime) -> float:
+    if time.tzinfo is None:
+        raise ValueError("now must be aware of its time zone")
+    return time.timestamp()

@@ -1,0 +1,417 @@
+"""What `seconder.testing` promises the tests of applications."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import seconder
+from seconder.testing import Callback, Fault, Sandbox
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def ada(sandbox: Sandbox) -> int:
+    return sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+
+
+@pytest.fixture
+def elsewhere(sandbox: Sandbox) -> Iterator[seconder.Service]:
+    with seconder.open(
+        sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, timeout=5
+    ) as service:
+        yield service
+
+
+@pytest.mark.parametrize(
+    "module", ["seconder.testing", "seconder.testing._sandbox", "seconder.testing._callbacks"]
+)
+def test_the_examples_of_the_docstrings(module: str) -> None:
+    done = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert done.attempted and not done.failed
+
+
+def test_codes_are_those_that_were_sent(sandbox: Sandbox, ada: int) -> None:
+    bob = sandbox.service.create_user("bob@example.com", "555-010-0199", 1).id
+    sandbox.service.request_sms(ada)
+    sandbox.service.request_call(bob)
+    first, second = sandbox.messages
+    assert (first.to, first.via, second.to, second.via) == (
+        "+15550100123",
+        "sms",
+        "+15550100199",
+        "call",
+    )
+    assert sandbox.code(ada) == first.code == sandbox.code("555-010-0123")
+    assert sandbox.code(bob) == second.code == sandbox.code("+1 555 010 0199")
+    assert "Sandbox" in first.text and first.code in first.text
+    with pytest.raises(AssertionError, match="no code was sent to 4711, of 2 messages"):
+        sandbox.code(4711)
+
+
+def test_codes_are_checked_used_up_and_limited(sandbox: Sandbox, ada: int) -> None:
+    sandbox.service.request_sms(ada)
+    code = sandbox.code(ada)
+    with pytest.raises(seconder.NotChecked):
+        sandbox.service.verify(code, ada)
+    assert sandbox.service.verify(code, ada, force=True)
+    with pytest.raises(seconder.TokenInvalid) as used:
+        sandbox.service.verify(code, ada)
+    assert used.value.reused
+    with pytest.raises(seconder.TokenInvalid):
+        sandbox.service.verify("000000", ada)
+
+
+def test_time_is_the_tests(sandbox: Sandbox, ada: int) -> None:
+    before = sandbox.now
+    sandbox.service.request_sms(ada)
+    code = sandbox.code(ada)
+    with pytest.raises(seconder.Limited) as soon:
+        sandbox.service.request_sms(ada)
+    assert soon.value.retry_after == 30
+    sandbox.advance(30)
+    sandbox.service.request_sms(ada)
+    assert sandbox.code(ada) == code, "a repeat sends the same code"
+    sandbox.advance(timedelta(minutes=10))
+    assert sandbox.now - before == timedelta(minutes=10, seconds=30)
+    with pytest.raises(seconder.TokenInvalid):
+        sandbox.service.verify(code, ada, force=True)
+    never: list[float | timedelta] = [-1, float("nan"), timedelta(seconds=-1)]
+    for backwards in never:
+        with pytest.raises(ValueError):
+            sandbox.advance(backwards)
+
+
+def test_time_can_begin_anywhere() -> None:
+    start = datetime(2030, 2, 28, 23, 59, 59, tzinfo=timezone.utc)
+    with Sandbox(now=start) as sandbox:
+        assert sandbox.now == start
+        statistics = sandbox.service.app_stats()
+        assert (statistics.stats[-1].month, statistics.stats[-1].year) == ("February", 2030)
+        sandbox.advance(1)
+        assert sandbox.service.app_stats().stats[-1].month == "March"
+    with pytest.raises(ValueError, match="time zone"):
+        Sandbox(now=datetime(2030, 1, 1))
+
+
+def test_an_authenticator_app(sandbox: Sandbox, ada: int) -> None:
+    with pytest.raises(AssertionError, match="has no authenticator app"):
+        sandbox.authenticator_code(ada)
+    sandbox.service.enrol_authenticator(ada)
+    code = sandbox.authenticator_code(ada)
+    assert sandbox.service.verify(code, ada, force=True)
+    with pytest.raises(seconder.TokenInvalid):
+        sandbox.service.verify(code, ada)
+    sandbox.advance(30)
+    assert sandbox.service.verify(sandbox.authenticator_code(ada), ada)
+
+
+def test_a_number_of_nobody(sandbox: Sandbox) -> None:
+    sandbox.service.start_phone_verification("sms", "555-010-0177", 1)
+    code = sandbox.code("555-010-0177")
+    assert sandbox.service.check_phone_verification("555-010-0177", 1, code)
+
+
+@pytest.mark.parametrize(
+    ("say", "status"), [("approve", "approved"), ("deny", "denied"), ("report", "denied")]
+)
+def test_a_user_answers(sandbox: Sandbox, ada: int, say: str, status: str) -> None:
+    uuid = sandbox.service.create_approval(ada, "Log in?", details={"city": "Oslo"}).uuid
+    (asked,) = sandbox.pending(ada)
+    assert (asked.uuid, asked.message, asked.details) == (uuid, "Log in?", {"city": "Oslo"})
+    callback = getattr(sandbox, say)(ada)
+    assert sandbox.service.check_approval(uuid).status == status
+    event = believed(sandbox, callback)
+    assert (event.uuid, event.status, event.svc_id) == (uuid, status, ada)
+    assert callback in sandbox.callbacks
+    with pytest.raises(AssertionError, match="no pending approval request"):
+        sandbox.approve(ada)
+    with pytest.raises(seconder.Refused):
+        sandbox.approve(uuid=uuid)
+
+
+def test_one_of_several_requests(sandbox: Sandbox, ada: int) -> None:
+    phone = sandbox.add_device(ada, "ios")
+    assert sandbox.service.user_status(ada).devices == ("ios",)
+    first = sandbox.service.create_approval(ada, "First?").uuid
+    second = sandbox.service.create_approval(ada, "Second?").uuid
+    sandbox.approve(uuid=first)
+    assert [asked.uuid for asked in sandbox.pending(ada)] == [second]
+    assert sandbox.service.open_approvals(
+        device_id=phone.device_id, device_secret=phone.secret
+    ) == sandbox.pending(ada)
+    sandbox.advance(timedelta(days=1))
+    assert sandbox.service.check_approval(second).status == "expired"
+    for both_or_none in [{}, {"user_id": ada, "uuid": second}]:
+        with pytest.raises(TypeError):
+            sandbox.approve(**both_or_none)  # type: ignore[arg-type]
+
+
+def believed(sandbox: Sandbox, callback: Callback, fresh: float | None = 300) -> seconder.Event:
+    return seconder.callback.verify(
+        api_key=sandbox.api_key,
+        url=sandbox.callback_url,
+        method=callback.method,
+        body=callback.body,
+        signature=callback.headers["X-Svc-Signature"],
+        nonce=callback.headers["X-Svc-Signature-Nonce"],
+        fresh=fresh,
+    )
+
+
+def test_callbacks_that_are_forged_or_stale(sandbox: Sandbox) -> None:
+    callback = sandbox.signed(b'{"uuid": "3f05", "status": "approved", "svc_id": 7}')
+    assert believed(sandbox, callback).approved_by(7)
+    assert callback.headers["Content-Type"] == "application/json"
+    assert callback.url == sandbox.callback_url
+    with pytest.raises(seconder.Forged):
+        believed(sandbox, callback.forged())
+    stale = sandbox.signed(callback.body, nonce=str(int(sandbox.now.timestamp()) - 301))
+    with pytest.raises(seconder.Forged):
+        believed(sandbox, stale)
+    assert believed(sandbox, stale, fresh=None)
+
+
+def test_callbacks_go_to_the_application_by_themselves(sandbox: Sandbox, ada: int) -> None:
+    taken: list[Callback] = []
+    sandbox.post = taken.append
+    sandbox.service.create_approval(ada, "Log in?")
+    assert sandbox.approve(ada) == taken[0]
+
+    def fails(callback: Callback) -> None:
+        raise AssertionError("the endpoint said 500")
+
+    sandbox.post = fails
+    sandbox.service.create_approval(ada, "Log in?")
+    with pytest.raises(AssertionError, match="the endpoint said 500"):
+        sandbox.deny(ada)
+
+
+FAULTS: list[tuple[Fault, type[seconder.SecondFactorError], dict[str, Any]]] = [
+    (Fault.TIMEOUT, seconder.Timeout, {"retry_safe": False}),
+    (Fault.LOST, seconder.Unavailable, {"retry_safe": False}),
+    (Fault.LIMITED, seconder.Limited, {"retry_after": 30.0, "retry_safe": True}),
+    (Fault.UNAUTHORIZED, seconder.Unauthorized, {"http_status": 401}),
+    (Fault.GARBLED, seconder.Garbled, {"retry_safe": False}),
+]
+
+
+@pytest.mark.parametrize(("fault", "error", "attributes"), FAULTS)
+def test_faults_in_this_process(
+    sandbox: Sandbox,
+    ada: int,
+    fault: Fault,
+    error: type[seconder.SecondFactorError],
+    attributes: dict[str, Any],
+) -> None:
+    with sandbox.failing(fault), pytest.raises(error) as raised:
+        sandbox.service.request_sms(ada)
+    for name, value in attributes.items():
+        assert getattr(raised.value, name) == value, name
+    assert len(sandbox.messages) == (fault is Fault.LOST), "a lost answer is that of a call well done"
+    sandbox.advance(30)
+    assert sandbox.service.request_sms(ada).message
+
+
+@pytest.mark.parametrize(("fault", "error", "attributes"), FAULTS)
+def test_the_same_faults_elsewhere(
+    sandbox: Sandbox,
+    ada: int,
+    fault: Fault,
+    error: type[seconder.SecondFactorError],
+    attributes: dict[str, Any],
+) -> None:
+    here = messages_of(sandbox.service, sandbox, fault, error, ada)
+    with seconder.open(
+        sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, timeout=0.2
+    ) as service:
+        assert messages_of(service, sandbox, fault, error, ada) == here
+
+
+def messages_of(
+    service: seconder.Service,
+    sandbox: Sandbox,
+    fault: Fault,
+    error: type[seconder.SecondFactorError],
+    user: int,
+) -> str:
+    with sandbox.failing(fault), pytest.raises(error) as raised:
+        service.request_sms(user)
+    assert service.app_details().name == "Sandbox", "the fault has ended"
+    return str(raised.value)
+
+
+def test_a_gateway_that_fails(sandbox: Sandbox, ada: int, elsewhere: seconder.Service) -> None:
+    with sandbox.failing("undelivered"):
+        with pytest.raises(seconder.Unavailable, match="the gateway did not take the message"):
+            sandbox.service.request_sms(ada)
+        assert sandbox.service.user_status(ada), "only messages fail"
+        with pytest.raises(seconder.SecondFactorError):
+            elsewhere.request_sms(ada)
+    assert not sandbox.messages
+    assert sandbox.service.request_sms(ada).message, "what was not delivered can be asked for again"
+
+
+def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None:
+    with sandbox.failing("garbled", calls={"user_status"}, times=1):
+        assert sandbox.service.app_details()
+        with pytest.raises(seconder.Garbled):
+            sandbox.service.user_status(ada)
+        assert sandbox.service.user_status(ada)
+    with sandbox.failing("limited"), sandbox.failing("unauthorized", calls="app_details"):
+        with pytest.raises(seconder.Unauthorized):
+            sandbox.service.app_details()
+        with pytest.raises(seconder.Limited):
+            sandbox.service.user_status(ada)
+        assert sandbox.add_device(ada), "what is the engine's alone has no network to fail on"
+    with pytest.raises(ValueError, match="there is no call login"), sandbox.failing(
+        "lost", calls={"login"}
+    ):
+        pass
+    with pytest.raises(ValueError, match="broken"), sandbox.failing(
+        "broken"  # type: ignore[arg-type]
+    ):
+        pass
+
+
+def test_a_wait_that_meets_a_fault_goes_on(sandbox: Sandbox, ada: int) -> None:
+    uuid = sandbox.service.create_approval(ada, "Log in?").uuid
+    sandbox.approve(uuid=uuid)
+    with sandbox.failing("limited", calls={"check_approval"}, times=1, retry_after=0):
+        approval = sandbox.service.wait_for_approval(uuid, ada, timeout=5)
+    assert approval.approved_by(ada)
+
+
+def test_every_call_crosses_the_connection(
+    sandbox: Sandbox, elsewhere: seconder.Service, ada: int
+) -> None:
+    assert elsewhere.create_user("ada@example.org", "555-010-0123", 1).id == ada
+    assert elsewhere.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
+    assert elsewhere.verify(sandbox.code(ada), ada, force=True)
+    elsewhere.enrol_authenticator(ada)
+    assert elsewhere.verify(sandbox.authenticator_code(ada), ada)
+    uuid = elsewhere.create_approval(ada, "Log in?", details={"city": "Zürich"}).uuid
+    assert believed(sandbox, sandbox.approve(ada)).approved_by(ada)
+    assert elsewhere.wait_for_approval(uuid, ada, timeout=5).approved_by(ada)
+    elsewhere.start_phone_verification("sms", "555-010-0177", 1)
+    assert elsewhere.check_phone_verification(
+        "555-010-0177", 1, sandbox.code("555-010-0177")
+    )
+    assert elsewhere.user_status(ada) == sandbox.service.user_status(ada)
+    assert elsewhere.delete_user(ada)
+    with pytest.raises(seconder.Refused) as gone:
+        elsewhere.user_status(ada)
+    assert gone.value.http_status == 404
+
+
+def test_a_wrong_key_is_refused_elsewhere(sandbox: Sandbox) -> None:
+    with (
+        seconder.open(sandbox.url, api_key="another", allow_loopback_http=True) as service,
+        pytest.raises(seconder.Unauthorized),
+    ):
+        service.app_details()
+
+
+def test_an_application_that_opens_by_itself(
+    sandbox: Sandbox, ada: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seconder.open", sandbox.open)
+    with seconder.open("https://2fa.example.com", api_key="key", timeout=3) as service:
+        assert isinstance(service, seconder.Service)
+        service.request_sms(ada)
+        with sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized):
+            service.user_status(ada)
+    with pytest.raises(seconder.InvalidArgument, match="is closed"):
+        service.user_status(ada)
+    assert sandbox.service.user_status(ada) and sandbox.code(ada)
+    uuid = sandbox.service.create_approval(ada, "Log in?").uuid
+    sandbox.service.close()
+    assert believed(sandbox, sandbox.approve(ada)).uuid == uuid
+
+
+def test_what_it_accepts() -> None:
+    with Sandbox(accept="every") as sandbox:
+        assert sandbox.service.verify("1234567", 4711)
+    with Sandbox(accept="0000000", token_length=6) as sandbox:
+        assert sandbox.service.verify("0000000", 4711)
+        with pytest.raises(seconder.TokenInvalid):
+            sandbox.service.verify("1234567", 4711)
+        user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+        sandbox.service.request_sms(user)
+        assert len(sandbox.code(user)) == 6
+    for wrong in [{"accept": "12"}, {"token_length": 11}, {"api_key": ""}, {"callback_url": "x"}]:
+        with pytest.raises(seconder.InvalidArgument):
+            Sandbox(**wrong)  # type: ignore[arg-type]
+
+
+def test_threads_share_it(sandbox: Sandbox) -> None:
+    def enrol(number: int) -> None:
+        user = sandbox.service.create_user(f"u{number}@example.com", f"555-010-01{number}", 1).id
+        sandbox.service.request_sms(user)
+        sandbox.service.verify(sandbox.code(user), user, force=True)
+        done.append(user)
+
+    done: list[int] = []
+    threads = [threading.Thread(target=enrol, args=(number,)) for number in range(10, 18)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(done)) == 8 == len(sandbox.messages)
+
+
+def test_closing_ends_what_waits(sandbox: Sandbox, ada: int) -> None:
+    service = seconder.open(
+        sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, timeout=20
+    )
+    ended: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            service.user_status(ada)
+        except seconder.Unavailable as error:
+            ended.append(error)
+
+    with sandbox.failing("timeout"):
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.1)
+        sandbox.close()
+        thread.join(10)
+    assert ended
+    service.close()
+    sandbox.close()
+    with pytest.raises(seconder.InvalidArgument, match="is closed"):
+        sandbox.service.app_details()
+
+
+def test_it_shows_no_secret(sandbox: Sandbox, ada: int) -> None:
+    sandbox.service.request_sms(ada)
+    sandbox.service.create_approval(ada, "Log in?")
+    callback = sandbox.approve(ada)
+    shown = f"{sandbox!r} {sandbox.service!r} {callback!r} {sandbox.messages!r}"
+    assert sandbox.api_key not in shown and sandbox.code(ada) not in shown
+    assert callback.headers["X-Svc-Signature"] not in shown
+
+
+def test_neither_importing_the_package_nor_a_sandbox_imports_pytest() -> None:
+    program = (
+        "import sys, seconder; assert 'seconder.testing' not in sys.modules;"
+        "from seconder.testing import Sandbox; Sandbox().close();"
+        "assert 'pytest' not in sys.modules and '_pytest' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -1,0 +1,73 @@
+"""The ways in which an application can use a sandbox: other names, other limits, and await."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+import pytest
+
+import seconder
+from seconder.testing import Callback, Sandbox
+
+
+@pytest.fixture
+def ada(seconder_sandbox: Sandbox) -> int:
+    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+
+
+@pytest.mark.parametrize("format", ["json", "xml"])
+def test_other_names(format: Literal["json", "xml"]) -> None:
+    names = seconder.Names("acme", push_path="onetouch")
+    settings: dict[str, Any] = {"allow_loopback_http": True, "names": names, "format": format}
+    with (
+        Sandbox(names=names) as sandbox,
+        seconder.open(sandbox.url, api_key=sandbox.api_key, **settings) as elsewhere,
+    ):
+        user = elsewhere.create_user("ada@example.com", "555-010-0123", 1).id
+        elsewhere.enrol_authenticator(user)
+        assert elsewhere.verify(sandbox.authenticator_code(user), user, force=True)
+        elsewhere.create_approval(user, "Log in?")
+        made = sandbox.approve(user)
+        for callback in [made, sandbox.signed(made.body)]:
+            assert b'"acme_id"' in callback.body
+
+            def believed(callback: Callback) -> seconder.Event:
+                return seconder.callback.verify(
+                    api_key=sandbox.api_key,
+                    url=sandbox.callback_url,
+                    method="POST",
+                    body=callback.body,
+                    signature=callback.headers[names.signature_header],
+                    nonce=callback.headers[names.nonce_header],
+                    names=names,
+                )
+
+            assert believed(callback).approved_by(user)
+            with pytest.raises(seconder.Forged):
+                believed(callback.forged())
+        with sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized):
+            sandbox.service.user_status(user)
+
+
+def test_services_with_other_limits_are_still_the_sandboxs(seconder_sandbox: Sandbox, ada: int) -> None:
+    service = seconder_sandbox.service.with_timeout(3).with_repeats("none")
+    service.request_sms(ada)
+    assert service.verify(seconder_sandbox.code(ada), ada, force=True)
+    with seconder_sandbox.failing("garbled"), pytest.raises(seconder.Garbled):
+        service.user_status(ada)
+
+
+def test_an_application_that_awaits(seconder_sandbox: Sandbox, ada: int) -> None:
+    async def log_in() -> None:
+        async with seconder.AsyncService(seconder_sandbox.service) as service:
+            await service.request_sms(ada)
+            await service.verify(seconder_sandbox.code(ada), ada, force=True)
+            uuid = (await service.create_approval(ada, "Log in?")).uuid
+            seconder_sandbox.approve(ada)
+            approval = await service.wait_for_approval(uuid, ada, timeout=5)
+            assert approval.approved_by(ada)
+            with seconder_sandbox.failing("lost"), pytest.raises(seconder.Unavailable):
+                await service.user_status(ada)
+
+    asyncio.run(log_in())
