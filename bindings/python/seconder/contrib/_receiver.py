@@ -99,7 +99,7 @@ class Receiver:
         try:
             return self._verify(method, raw, text, signature, nonce)
         except Forged as error:
-            _log.warning("a callback was refused: %s", error)
+            _log.warning("%s", error)
             raise Rejected(401, "The callback is not believed.\n") from error
         except InvalidArgument:
             raise
