@@ -77,6 +77,9 @@ test-c: c-library
 .PHONY: test-python
 test-python: python-module
 	$(call say,The Python module)
+	MYPYPATH=bindings/python:examples/web:bindings/python/tests/contrib $(PY) -m mypy --strict \
+		--explicit-package-bases --cache-dir build/mypy \
+		bindings/python/seconder examples/web bindings/python/tests/contrib
 	$(PY) -m pytest bindings/python
 
 .PHONY: test-readme

@@ -1,0 +1,74 @@
+"""The example applications, the databases and the servers that the tests of `seconder.contrib` use."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import redis
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "web"
+
+
+def load(name: str, folder: Path) -> ModuleType:
+    """An example application whose databases are in this folder."""
+    before = os.getcwd()
+    os.chdir(folder)
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        sys.modules.pop("common", None)
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(EXAMPLES))
+        os.chdir(before)
+
+
+@pytest.fixture(scope="session")
+def flask_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return load("flask_app", tmp_path_factory.mktemp("flask"))
+
+
+@pytest.fixture(scope="session")
+def fastapi_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return load("fastapi_app", tmp_path_factory.mktemp("fastapi"))
+
+
+@pytest.fixture(scope="session")
+def django_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The settings of Django are those of the process, so its other tests use this site too."""
+    site = load("django_app", tmp_path_factory.mktemp("django"))
+    site.call_command("migrate", verbosity=0)
+    return site
+
+
+@pytest.fixture(scope="session")
+def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The socket of a real Redis server."""
+    folder = tmp_path_factory.mktemp("redis")
+    socket = folder / "redis.sock"
+    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while not socket.exists():
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        yield socket
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture
+def redis_client(redis_socket: Path) -> Iterator[redis.Redis]:
+    with redis.Redis(unix_socket_path=str(redis_socket)) as client:
+        yield client
+        client.config_set("maxmemory", 0)
+        client.flushall()
