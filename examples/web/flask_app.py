@@ -217,7 +217,7 @@ def no_forged_forms() -> None:
 
 @app.after_request
 def headers(response: Response) -> Response:
-    response.headers.extend(HEADERS)
+    response.headers.update(HEADERS)
     return response
 
 

@@ -21,11 +21,14 @@ def load(name: str, folder: Path) -> ModuleType:
     """An example application whose databases are in this folder."""
     before = os.getcwd()
     os.chdir(folder)
+    # Nobody listens there: the tests send the callbacks themselves.
+    os.environ["EXAMPLE_URL"] = "http://127.0.0.1:9"
     sys.path.insert(0, str(EXAMPLES))
     try:
         sys.modules.pop("common", None)
         return importlib.import_module(name)
     finally:
+        del os.environ["EXAMPLE_URL"]
         sys.path.remove(str(EXAMPLES))
         os.chdir(before)
 

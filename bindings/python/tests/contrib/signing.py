@@ -34,11 +34,12 @@ def headers(
     at: float | None = None,
     url: str = URL,
     prefix: str = "X-Svc-",
+    key: str = KEY,
 ) -> dict[str, str]:
     """The headers of a callback that tells so much."""
     nonce = f"{int(time.time() if at is None else at)}.{next(_count)}"
     signed = "|".join([nonce, method, url, pairs(told)])
-    digest = hmac.new(KEY.encode(), signed.encode(), hashlib.sha256).digest()
+    digest = hmac.new(key.encode(), signed.encode(), hashlib.sha256).digest()
     signature = base64.b64encode(digest).decode()
     return {f"{prefix}Signature": signature, f"{prefix}Signature-Nonce": nonce}
 
