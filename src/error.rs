@@ -104,6 +104,10 @@ pub enum Stage {
     Delivering,
 }
 
+/// What an error says when the time for a call was over.
+#[cfg(feature = "remote")]
+pub(crate) const TIME_IS_OVER: &str = "the time for the call is over";
+
 impl Error {
     pub(crate) fn invalid(
         parameter: impl Into<Cow<'static, str>>,
@@ -119,6 +123,12 @@ impl Error {
     #[cfg(feature = "engine")]
     pub(crate) fn storage(message: impl Into<String>) -> Error {
         Error::Storage { message: message.into() }
+    }
+
+    /// Whether there was no answer because the time for the call was over.
+    #[cfg(feature = "remote")]
+    pub fn timed_out(&self) -> bool {
+        matches!(self, Error::Unavailable { message, .. } if message.ends_with(TIME_IS_OVER))
     }
 
     /// Whether the same call can be made again without the risk that it happens twice.

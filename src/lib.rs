@@ -18,7 +18,7 @@ pub mod wire;
 pub use calls::{Answer, Call, Verdict, Verify};
 pub use error::{Error, Refusal, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
-pub use service::{Pace, Service, Settings, open};
+pub use service::{Asked, Pace, Service, Settings, Wait, open};
 
 /// The README's examples, as doc tests.
 #[cfg(all(doctest, feature = "engine"))]

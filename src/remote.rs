@@ -5,9 +5,11 @@ mod address;
 mod callback;
 mod connect;
 mod deadline;
+mod dial;
 mod explain;
 mod hide;
 mod letter;
+mod lookup;
 #[cfg(test)]
 mod loopback;
 mod pin;
@@ -19,6 +21,8 @@ mod trust;
 #[cfg(feature = "engine")]
 pub(crate) use callback::Callbacks;
 
+#[doc(hidden)]
+pub use lookup::addresses_in;
 pub use reply::retry_after;
 
 use crate::calls::{self, Answer, Call};
@@ -28,14 +32,17 @@ use crate::{Error, Result};
 use address::Address;
 use connect::{Connections, Way};
 use deadline::Deadline;
+use hide::Wiped;
 use letter::Letter;
+use lookup::Lookup;
 use proxy::Proxy;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trust::Trust;
+use zeroize::Zeroizing;
 
 /// What is waited at least before a call is repeated, even if the service asks for less; doubled
 /// each time, so that a service that always asks for less is not asked for ever.
@@ -47,18 +54,22 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// byte of the reply, waits and repeats included. What is repeated, [`Repeats`] says. No redirect
 /// is followed, and no variable of the environment is read.
 ///
-/// The deadline cannot interrupt the system's look-up of a name, which has limits of its own
-/// (`timeout` and `attempts` in `resolv.conf`): a look-up that outlasts the deadline fails the
-/// call when it returns. A URL with an IP address looks nothing up.
+/// The name is looked up in `/etc/hosts`, then by DNS at the name servers of `/etc/resolv.conf` (or
+/// of [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
+/// `timeout`, `attempts` and `rotate` count. `localhost` is this machine, and `.invalid` nobody.
+/// Other sources that `nsswitch.conf` may list are not asked, such as LDAP and multicast DNS
+/// (`.local`): for a host that only these know, give the URL with its IP address, or name it in
+/// `/etc/hosts`. Only a new connection looks a name up.
 ///
-/// The API key is sent to the service and to nobody else, is in no error, log or `Debug` text, and
-/// is wiped from memory when the client is dropped and after each request. What is not wiped: the
-/// URL of a call, which holds its code, and in the older generation the key; and what TLS and the
-/// system copy.
+/// The API key is sent to the service and to nobody else, and is in no error, log or `Debug` text.
+/// Every copy of it that is made for a request is wiped after the request, and the key itself when
+/// the client is dropped. The code of a call is wiped where this client keeps it: in the request, its
+/// path and its body; pieces that were put together to make these are freed as they are. Not wiped
+/// either: replies, and what the system copies.
 ///
 /// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
-/// that level shows the replies, and the reply to `enrol_authenticator` holds a secret. What is
-/// sent is logged at no level.
+/// at that level, and at no other, it logs the bytes of replies, heads and bodies alike, and the
+/// reply to `enrol_authenticator` holds a secret. What is sent is logged at no level.
 #[derive(Clone)]
 pub struct Remote {
     client: Arc<Client>,
@@ -112,6 +123,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) pins: Vec<String>,
     pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) proxy: Option<Secret>,
+    pub(crate) name_servers: Vec<String>,
     pub(crate) allow_loopback_http: bool,
     pub(crate) format: Format,
     pub(crate) generation: Generation,
@@ -127,6 +139,7 @@ impl Default for RemoteSettings {
             pins: Vec::new(),
             client_certificate: None,
             proxy: None,
+            name_servers: Vec::new(),
             allow_loopback_http: false,
             format: Format::default(),
             generation: Generation::default(),
@@ -148,7 +161,8 @@ impl Remote {
             }
             false => Trust::ThisMachine,
         };
-        let connections = Connections::new(Way::new(trust, proxy));
+        let lookup = Lookup::new(&settings.name_servers)?;
+        let connections = Connections::new(Way::new(trust, proxy, lookup));
         let RemoteSettings { timeout, format, generation, names, .. } = settings;
         let client = Client { address, api_key, connections, format, generation, names };
         Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })
@@ -157,11 +171,19 @@ impl Remote {
 
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
+        self.ask(call, C::read)
+    }
+}
+
+impl Remote {
+    /// Makes the call; the caller says how its reply is read.
+    pub(crate) fn ask<C: Call, T>(&self, call: &C, read: impl Fn(Reply) -> Result<T>) -> Result<T> {
         let request = calls::request(call, self.client.format, self.client.generation);
+        let request = Wiped(request);
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
-            match self.client.exchange(&request, deadline).and_then(C::read) {
+            match self.client.exchange(&request.0, deadline).and_then(&read) {
                 Err(Error::Limited { retry_after: Some(wait), .. })
                     if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
                 {
@@ -175,19 +197,10 @@ impl<C: Call> Answer<C> for Remote {
 
 impl Client {
     fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
-        let mut query = Map::new();
-        if request.method == "GET" {
-            query.clone_from(&request.params);
-        }
-        let older = request.generation == Generation::Older;
-        if older {
-            query.insert("api_key".into(), self.api_key.expose().into());
-        }
-        let path = self.names.path_to_wire(&request.path);
-        let uri = self.address.uri(&path, &form::write(&query))?;
-        let mut letter = Letter::new(request.method, &uri)?;
+        let target = self.target(request)?;
+        let mut letter = Letter::to(request.method, self.address.origin(), &target)?;
         letter = letter.header("accept", self.format.media_type())?;
-        if !older {
+        if request.generation == Generation::Current {
             letter = letter.secret(&self.names.api_key(), &self.api_key)?;
         }
         let body = body(request);
@@ -203,6 +216,21 @@ impl Client {
         reply.generation = request.generation;
         Ok(reply)
     }
+
+    /// What is asked for: the path, and the parameters of a GET, with the key among them in the
+    /// older generation.
+    fn target(&self, request: &Request) -> Result<Zeroizing<String>> {
+        let path = Zeroizing::new(self.names.path_to_wire(&request.path));
+        let (mut params, mut key) = (Zeroizing::default(), Zeroizing::default());
+        if request.method == "GET" {
+            params = Zeroizing::new(form::write(&request.params));
+        }
+        if request.generation == Generation::Older {
+            let escaped = Zeroizing::new(form::escape(self.api_key.expose()));
+            key = Zeroizing::new(["api_key=", &escaped].concat());
+        }
+        self.address.target(&path, &[&params, &key])
+    }
 }
 
 /// The parameters that hold whatever the application likes.
@@ -211,17 +239,16 @@ const FREE: [&str; 3] = ["data", "details", "hidden_details"];
 /// The body of a POST and its media type. Free objects have values and keys of every kind, which a
 /// form would make other values and other keys, so these go as JSON, and so do calls below `/push/`
 /// (interface 4.12); all others go as the form that every service of the interface reads.
-fn body(request: &Request) -> Option<(&'static str, Vec<u8>)> {
+fn body(request: &Request) -> Option<(&'static str, Zeroizing<Vec<u8>>)> {
     let free = FREE.iter().any(|name| request.params.contains_key(*name));
-    match (request.method, free || request.path.starts_with("/push/")) {
-        ("POST", true) => {
-            Some(("application/json", json::write(&Value::Object(request.params.clone()))))
-        }
+    let (kind, body) = match (request.method, free || request.path.starts_with("/push/")) {
+        ("POST", true) => ("application/json", json::write(&Value::Object(request.params.clone()))),
         ("POST", false) => {
-            Some(("application/x-www-form-urlencoded", form::write(&request.params).into_bytes()))
+            ("application/x-www-form-urlencoded", form::write(&request.params).into_bytes())
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((kind, Zeroizing::new(body)))
 }
 
 fn checked(key: Option<&Secret>) -> Result<Secret> {

@@ -4,7 +4,7 @@
 mod elsewhere;
 mod waiting;
 
-pub use waiting::Pace;
+pub use waiting::{Asked, Pace, Wait};
 
 use crate::calls::*;
 #[cfg(feature = "engine")]
@@ -16,6 +16,8 @@ use crate::model::{
 use crate::remote::{Remote, RemoteSettings};
 use crate::wire::Names;
 use crate::{Error, Result};
+#[cfg(feature = "engine")]
+use serde_json::{Map, Value};
 use std::fmt;
 #[cfg(feature = "engine")]
 use std::sync::Arc;
@@ -368,6 +370,32 @@ where
             Answerer::Engine(engine) => engine.answer(call),
             #[cfg(feature = "remote")]
             Answerer::Remote(remote) => remote.answer(call),
+        }
+    }
+}
+
+#[cfg(feature = "engine")]
+impl Service {
+    /// Answers a call as [`Answer::answer`] does, and gives beside the reply the fields of the body
+    /// that a service elsewhere sent, for whoever wants more of it than the interface knows. They
+    /// decide nothing.
+    ///
+    /// # Errors
+    /// As [`Answer::answer`].
+    pub fn answer_with_body<C: Call>(&self, call: &C) -> Result<(C::Reply, Map<String, Value>)>
+    where
+        Engine: Answer<C>,
+    {
+        match &self.0 {
+            Answerer::Engine(_) => Ok((self.answer(call)?, Map::new())),
+            #[cfg(feature = "remote")]
+            Answerer::Remote(remote) => {
+                call.check()?;
+                remote.ask(call, |reply| {
+                    let body = reply.body.as_object().cloned().unwrap_or_default();
+                    Ok((C::read(reply)?, body))
+                })
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 //! with it a token, so none of them is passed on.
 
 use super::connect::Early;
+use super::lookup::Failure;
 use super::pin::NotPinned;
+use crate::error::TIME_IS_OVER;
 use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
 use std::io;
@@ -29,8 +31,11 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
         E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
             return Error::Internal { message: "a request could not be put together".into() };
         }
-        E::Timeout(_) => "the time for the call is over".to_owned(),
-        E::HostNotFound => "the name is not known here".to_owned(),
+        E::Timeout(_) => TIME_IS_OVER.to_owned(),
+        E::Other(inner) => match inner.downcast_ref::<Failure>() {
+            Some(failure) => failure.to_string(),
+            None => "the connection failed".to_owned(),
+        },
         E::Io(error) => from_io(error),
         E::ConnectProxyFailed(reason) => reason.clone(),
         _ => "the connection failed".to_owned(),
@@ -50,7 +55,7 @@ fn from_io(error: &io::Error) -> String {
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
             "the network cannot reach it".to_owned()
         }
-        Kind::TimedOut | Kind::WouldBlock => "the time for the call is over".to_owned(),
+        Kind::TimedOut | Kind::WouldBlock => TIME_IS_OVER.to_owned(),
         Kind::ConnectionReset
         | Kind::ConnectionAborted
         | Kind::BrokenPipe

@@ -25,6 +25,59 @@ pub trait Pace {
     fn pause(&mut self, time: Duration) -> Result<()>;
 }
 
+/// A wait for the answer to an approval request, question by question: [`Service::ask_approval`].
+/// It is for programs that pass the time between two questions in a way of their own, such as an
+/// event loop; the others call [`Service::wait_for_approval`].
+#[derive(Clone, Debug)]
+pub struct Wait {
+    uuid: ApprovalId,
+    svc_id: UserId,
+    deadline: Duration,
+    pause: Duration,
+}
+
+/// What came of a question.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The wait is over.
+    Ended(Result<Approval>),
+    /// Ask again after so long.
+    Pause(Duration),
+}
+
+impl Wait {
+    /// The wait for this user's answer, for so long as `deadline` says.
+    pub fn new(uuid: ApprovalId, svc_id: UserId, deadline: Duration) -> Wait {
+        Wait { uuid, svc_id, deadline, pause: FIRST }
+    }
+
+    /// Asks once, with the time that is left, and says what comes next.
+    fn question(
+        &mut self,
+        ask: impl FnOnce(Duration) -> Result<Approval>,
+        elapsed: &mut dyn FnMut() -> Duration,
+    ) -> Asked {
+        let left = self.deadline.saturating_sub(elapsed());
+        let found = ask(left).and_then(|approval| own(approval, &self.uuid, self.svc_id));
+        let least = match &found {
+            Ok(approval) if is_open(approval) => Duration::ZERO,
+            Err(Error::Limited { retry_after, .. }) => retry_after.unwrap_or_default(),
+            // Whom this client does not trust now, it will not trust in a while.
+            Err(Error::Unavailable { stage: Stage::Securing, .. }) => return Asked::Ended(found),
+            Err(Error::Unavailable { .. }) => Duration::ZERO,
+            _ => return Asked::Ended(found),
+        };
+        let left = self.deadline.saturating_sub(elapsed());
+        if left.is_zero() {
+            return Asked::Ended(found);
+        }
+        let pause = self.pause.max(least).min(left);
+        self.pause = (self.pause * 3 / 2).min(LONGEST);
+        Asked::Pause(pause)
+    }
+}
+
 /// Sleeps, in the caller's thread.
 struct Sleep(Instant);
 
@@ -77,36 +130,30 @@ impl Service {
         deadline: Duration,
         pace: &mut dyn Pace,
     ) -> Result<Approval> {
-        let call = CheckApproval::new(uuid.clone());
-        wait(|left| self.within(left.max(BRIEF)).answer(&call), uuid, svc_id, deadline, pace)
+        let mut wait = Wait::new(uuid.clone(), svc_id, deadline);
+        pass(|wait, elapsed| self.ask_approval(wait, elapsed), &mut wait, pace)
+    }
+
+    /// Asks once for the answer that `wait` waits for, and says whether and when to ask again.
+    /// `elapsed` tells how long it has been since the wait began, by a clock that is never set
+    /// back. What ends the wait is what [`Service::wait_for_approval`] gives.
+    pub fn ask_approval(&self, wait: &mut Wait, elapsed: &mut dyn FnMut() -> Duration) -> Asked {
+        let call = CheckApproval::new(wait.uuid.clone());
+        wait.question(|left| self.within(left.max(BRIEF)).answer(&call), elapsed)
     }
 }
 
-fn wait(
-    mut ask: impl FnMut(Duration) -> Result<Approval>,
-    uuid: &ApprovalId,
-    svc_id: UserId,
-    deadline: Duration,
+/// Asks until the wait is over, and passes the time in between.
+fn pass(
+    mut ask: impl FnMut(&mut Wait, &mut dyn FnMut() -> Duration) -> Asked,
+    wait: &mut Wait,
     pace: &mut dyn Pace,
 ) -> Result<Approval> {
-    let mut pause = FIRST;
     loop {
-        let left = deadline.saturating_sub(pace.elapsed());
-        let found = ask(left).and_then(|approval| own(approval, uuid, svc_id));
-        let least = match &found {
-            Ok(approval) if is_open(approval) => Duration::ZERO,
-            Err(Error::Limited { retry_after, .. }) => retry_after.unwrap_or_default(),
-            // Whom this client does not trust now, it will not trust in a while.
-            Err(Error::Unavailable { stage: Stage::Securing, .. }) => return found,
-            Err(Error::Unavailable { .. }) => Duration::ZERO,
-            _ => return found,
-        };
-        let left = deadline.saturating_sub(pace.elapsed());
-        if left.is_zero() {
-            return found;
+        match ask(wait, &mut || pace.elapsed()) {
+            Asked::Ended(found) => return found,
+            Asked::Pause(time) => pace.pause(time)?,
         }
-        pace.pause(pause.max(least).min(left))?;
-        pause = (pause * 3 / 2).min(LONGEST);
     }
 }
 
@@ -168,7 +215,7 @@ mod tests {
     /// What comes of these answers, the last of which is given for ever, and the pauses.
     fn waited(deadline: u64, answers: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
         let (mut told, mut answers) = (Told::default(), answers.into_iter().peekable());
-        let ask = |_: Duration| {
+        let mut ask = |_: Duration| {
             let next = answers.next().unwrap();
             if answers.peek().is_none() {
                 answers = vec![next.clone()].into_iter().peekable();
@@ -176,7 +223,11 @@ mod tests {
             next
         };
         let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
-        let found = wait(ask, &uuid, user, Duration::from_secs(deadline), &mut told);
+        let mut wait = Wait::new(uuid, user, Duration::from_secs(deadline));
+        let question = |wait: &mut Wait, elapsed: &mut dyn FnMut() -> Duration| {
+            wait.question(&mut ask, elapsed)
+        };
+        let found = pass(question, &mut wait, &mut told);
         (found, told.0)
     }
 

@@ -1,16 +1,32 @@
 """The second factor of a login: one set of calls, and a URL that says who answers them.
 
 >>> import seconder
->>> with seconder.open("sqlite:seconder.db") as service:
+>>> with seconder.open("sandbox:") as service:
 ...     user = service.create_user("ada@example.com", "555-010-0123", "1")
-...     service.request_sms(user.id)
-...     service.verify(typed, user.id)  # raises unless the code is right
+...     sent = service.request_sms(user.id)
+...     typed = "1234567"
+...     verification = service.verify(typed, user.id, force=True)  # raises unless it is right
 
 Section numbers such as 4.4 are those of the interface document.
 """
 
-from seconder import callback, errors, results, totp
+from __future__ import annotations
+
+from seconder import callback, enums, errors, results, totp
 from seconder._seconder import __version__
+from seconder.enums import (
+    ActivityType,
+    Algorithm,
+    ApprovalStatus,
+    Channel,
+    DeviceType,
+    Format,
+    Generation,
+    PhoneType,
+    Repeats,
+    Stage,
+    UserAnswer,
+)
 from seconder.errors import (
     Forged,
     Garbled,
@@ -21,16 +37,18 @@ from seconder.errors import (
     Refused,
     SecondFactorError,
     StorageError,
+    Timeout,
     TokenInvalid,
     Unauthorized,
     Unavailable,
 )
+from seconder.names import Names
+from seconder.opening import open
 from seconder.results import (
     Application,
     Approval,
     ApprovalCreated,
     ApprovalRequest,
-    ApprovalStatus,
     AuthenticatorEnrolled,
     CodeRequested,
     Device,
@@ -40,54 +58,90 @@ from seconder.results import (
     Message,
     MonthlyStatistic,
     PhoneInformation,
-    PhoneType,
     PhoneVerificationStarted,
+    SignedCallback,
     Statistics,
     UserCreated,
     UserStatus,
     Verification,
 )
-from seconder.service import Logo, Service, open
+from seconder.service import Service
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seconder.aio import AsyncService, open_async
+    from seconder.typed import Logo
+else:
+    # What these need takes longer to load than all the rest.
+    _LATER = {"AsyncService": "aio", "Logo": "typed", "open_async": "aio"}
+
+    def __getattr__(name):
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__():
+        return sorted({*globals(), *_LATER})
+
 
 __all__ = [
+    "ActivityType",
+    "Algorithm",
     "Application",
     "Approval",
     "ApprovalCreated",
     "ApprovalRequest",
     "ApprovalStatus",
+    "AsyncService",
     "AuthenticatorEnrolled",
+    "Channel",
     "CodeRequested",
     "Device",
     "DeviceRegistered",
+    "DeviceType",
     "Done",
     "Event",
     "Forged",
+    "Format",
     "Garbled",
+    "Generation",
     "InternalError",
     "InvalidArgument",
     "Limited",
     "Logo",
     "Message",
     "MonthlyStatistic",
+    "Names",
     "NotChecked",
     "PhoneInformation",
     "PhoneType",
     "PhoneVerificationStarted",
     "Refused",
+    "Repeats",
     "SecondFactorError",
     "Service",
+    "SignedCallback",
+    "Stage",
     "Statistics",
     "StorageError",
+    "Timeout",
     "TokenInvalid",
     "Unauthorized",
     "Unavailable",
+    "UserAnswer",
     "UserCreated",
     "UserStatus",
     "Verification",
     "__version__",
     "callback",
+    "enums",
     "errors",
     "open",
+    "open_async",
     "results",
     "totp",
 ]

@@ -1,8 +1,23 @@
-from collections.abc import Callable
-from os import PathLike
+"""The part of the package that is written in Rust."""
+
 from typing import Any, final
 
-__all__ = ["CALLS", "Service", "__version__", "open", "totp_code", "verify_callback"]
+__all__ = [
+    "CALLS",
+    "Service",
+    "Totp",
+    "Wait",
+    "__version__",
+    "headers",
+    "open",
+    "query",
+    "sign",
+    "signed_parameters",
+    "spellings",
+    "verify_callback",
+]
+
+_Names = tuple[str, str | None, str | None, str | None, str | None]
 
 __version__: str
 CALLS: list[str]
@@ -11,21 +26,41 @@ CALLS: list[str]
 class Service:
     @property
     def closed(self) -> bool: ...
+    def ask_approval(self, wait: Wait) -> Any: ...
     def call(self, name: str, params: dict[str, Any]) -> Any: ...
     def close(self) -> None: ...
+    def with_repeats(self, repeats: str) -> Service: ...
+    def with_timeout(self, timeout: float) -> Service: ...
 
-def open(
-    url: str,
-    *,
-    api_key: str | None,
-    timeout: float,
-    ca_file: str | PathLike[str] | None,
-    allow_loopback_http: bool,
-    application_name: str | None,
-    callback_url: str | None,
-    deliver: Callable[[str, str, str, str, int], None] | None,
-) -> Service: ...
-def totp_code(uri: str, at: int) -> str: ...
+@final
+class Totp:
+    def __new__(cls, secret: bytes, algorithm: str, digits: int, period: int) -> Totp: ...
+    @staticmethod
+    def from_uri(uri: str) -> Totp: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def digits(self) -> int: ...
+    @property
+    def period(self) -> int: ...
+    @property
+    def secret(self) -> bytes: ...
+    def check(self, token: str, at: int, last_step: int | None) -> int: ...
+    def code(self, at: int) -> str: ...
+    def uri(self, issuer: str, label: str) -> str: ...
+
+@final
+class Wait:
+    def __new__(cls, params: dict[str, Any]) -> Wait: ...
+
+def headers(names: _Names) -> tuple[str, str, str]: ...
+def open(url: str, settings: dict[str, Any]) -> Service: ...
+def query(body: bytes) -> str: ...
+def sign(api_key: str, nonce: str, url: str, body: bytes | None, query: str) -> str: ...
+def signed_parameters(
+    api_key: str, url: str, method: str, sent: bytes, signature: str, nonce: str
+) -> Any: ...
+def spellings() -> dict[str, list[str]]: ...
 def verify_callback(
     *,
     api_key: str,
@@ -35,6 +70,7 @@ def verify_callback(
     query: str,
     signature: str,
     nonce: str,
+    names: _Names,
     fresh: float | None,
     now: float,
     replay: object | None,

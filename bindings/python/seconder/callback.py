@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import heapq
-import threading
 import time
-from collections.abc import Iterable
-from typing import Protocol
+from _thread import allocate_lock
 
 from seconder import _seconder
 from seconder.errors import InvalidArgument, Limited
+from seconder.names import Names, _given
 from seconder.results import Event
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Literal
 
-class Replay(Protocol):
-    """Remembers callbacks, so that each is believed once. An application of several processes gives
-    one that they share, such as a table with a unique key; :class:`Memory` serves one process."""
+    from seconder.typed import Replay as Replay
+else:
 
-    def first_time(self, key: str, until: float) -> bool:
-        """Whether the callback is here for the first time; it is remembered then. Looking and
-        remembering must be one step.
+    def __getattr__(name):
+        if name == "Replay":
+            from seconder.typed import Replay
 
-        Args:
-            key: The callback's signature, which covers all of it.
-            until: When it can be forgotten, in Unix seconds; infinite without ``fresh``.
-        """
+            return Replay
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["Memory", "Replay", "query", "sign", "verify", "verify_parameters"]
 
 
 class Memory:
@@ -33,6 +36,14 @@ class Memory:
     It forgets a callback when that is no longer fresh. When it is full of fresh ones it raises
     :class:`Limited` and forgets none: what it forgot could be replayed. Nobody without the API key
     can fill it, so a full memory says that ``capacity`` is too small for the window.
+
+    Args:
+        capacity: How many callbacks it holds.
+
+    Example:
+        >>> memory = seconder.callback.Memory(10_000)
+        >>> memory.first_time("a-signature", 4e9), memory.first_time("a-signature", 4e9)
+        (True, False)
     """
 
     __slots__ = ("_capacity", "_keys", "_lock", "_order")
@@ -41,10 +52,22 @@ class Memory:
         self._capacity = capacity
         self._keys: set[str] = set()
         self._order: list[tuple[float, str]] = []
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def first_time(self, key: str, until: float) -> bool:
-        """See :meth:`Replay.first_time`."""
+        """See :meth:`Replay.first_time`.
+
+        Args:
+            key: The callback's signature, which covers all of it.
+            until: When it can be forgotten, in Unix seconds.
+
+        Returns:
+            Whether the callback is here for the first time.
+
+        Raises:
+            Limited: The memory is full.
+            InvalidArgument: It would grow for ever, because nothing says when to forget.
+        """
         if until == float("inf"):
             message = "replay needs fresh too: a memory cannot grow for ever"
             raise InvalidArgument(message, parameter="replay")
@@ -72,6 +95,7 @@ def verify(
     query: str = "",
     signature: str | None,
     nonce: str | None,
+    names: Names | None = None,
     fresh: float | None = None,
     replay: Replay | None = None,
 ) -> Event:
@@ -90,14 +114,33 @@ def verify(
             read.
         signature: The header ``X-Svc-Signature``, None when it is missing.
         nonce: The header ``X-Svc-Signature-Nonce``, None when it is missing.
+        names: What the service calls the fields, where it is not as the interface document does.
         fresh: Refuses callbacks whose nonce is not a time within so many seconds of now. A few
             minutes allow for clocks that differ. For a service whose nonces are no times, None.
         replay: Refuses callbacks that it remembers. A service that tries again signs anew, so two
             callbacks can still tell of one answer.
 
+    Returns:
+        What the callback says. Ask :meth:`seconder.Event.approved_by` with the user who logs in.
+
     Raises:
         Forged: The callback is not from the service, or is stale, or was received before; answer it
             with status 401.
+        InvalidArgument: The key or a URL cannot be right.
+
+    Example:
+        >>> url, body = "https://app.example/callback", b'{"uuid":"a-1","status":"approved","svc_id":7}'
+        >>> signature = seconder.callback.sign(api_key="key", url=url, nonce="1700000000", body=body)
+        >>> event = seconder.callback.verify(
+        ...     api_key="key",
+        ...     url=url,
+        ...     method="POST",
+        ...     body=body,
+        ...     signature=signature,
+        ...     nonce="1700000000",
+        ... )
+        >>> event.approved_by(7), event.approved_by(8)
+        (True, False)
     """
     event = _seconder.verify_callback(
         api_key=api_key,
@@ -107,8 +150,109 @@ def verify(
         query=query,
         signature=signature or "",
         nonce=nonce or "",
+        names=_given(Names() if names is None else names),
         fresh=fresh,
         now=time.time(),
         replay=replay,
     )
     return Event._read(event)
+
+
+def verify_parameters(
+    *,
+    api_key: str,
+    url: str,
+    method: str,
+    body: bytes = b"",
+    query: str = "",
+    signature: str | None,
+    nonce: str | None,
+) -> Mapping[str, Any]:
+    """Checks a callback's signature alone, whatever its parameters mean.
+
+    Args:
+        api_key: As for :func:`verify`.
+        url: As for :func:`verify`.
+        method: As for :func:`verify`.
+        body: As for :func:`verify`.
+        query: As for :func:`verify`.
+        signature: As for :func:`verify`.
+        nonce: As for :func:`verify`.
+
+    Returns:
+        The parameters that the signature covers.
+
+    Raises:
+        Forged: The signature does not hold.
+        InvalidArgument: The key or the URL cannot be right.
+
+    Example:
+        >>> url, given = "https://app.example/callback", {"api_key": "key", "nonce": "1"}
+        >>> signature = seconder.callback.sign(url=url, method="GET", query="a=1&b=2", **given)
+        >>> seconder.callback.verify_parameters(
+        ...     url=url, method="GET", query="a=1&b=2", signature=signature, **given
+        ... )
+        {'a': '1', 'b': '2'}
+    """
+    sent = body if method == "POST" else query.encode()
+    told: dict[str, Any] = _seconder.signed_parameters(
+        api_key, url, method, sent, signature or "", nonce or ""
+    )
+    return told
+
+
+def sign(
+    *,
+    api_key: str,
+    url: str,
+    nonce: str,
+    method: Literal["POST", "GET"] = "POST",
+    body: bytes = b"",
+    query: str = "",
+) -> str:
+    """The signature that a service gives a callback (section 5.5), for the tests of applications.
+
+    Args:
+        api_key: The application's API key.
+        url: The callback URL as it is configured with the service.
+        nonce: What makes the signature differ from others, usually the time in Unix seconds.
+        method: The request's method.
+        body: The JSON body of a POST.
+        query: The query of a GET, without the ``?``: see :func:`query`.
+
+    Returns:
+        What goes into the header ``X-Svc-Signature``.
+
+    Raises:
+        Forged: The body is no JSON object, or the query cannot be read.
+        InvalidArgument: The key, the URL or the nonce cannot be right.
+
+    Example:
+        >>> seconder.callback.sign(
+        ...     api_key="key", url="https://app.example/callback", nonce="1", body=b'{"uuid":"a-1"}'
+        ... )
+        'S568L7WLJdnltBCSpV7TuFUIEFNAcFMsNTocLTOdEHg='
+    """
+    signed = {"POST": body, "GET": None}
+    if method not in signed:
+        raise InvalidArgument("method must be POST or GET", parameter="method")
+    return _seconder.sign(api_key, nonce, url, signed[method], query)
+
+
+def query(body: bytes) -> str:
+    """The parameters of a JSON body as a query, sorted and encoded as they are signed.
+
+    Args:
+        body: A JSON object.
+
+    Returns:
+        The query, without a ``?``.
+
+    Raises:
+        Forged: The body is no JSON object.
+
+    Example:
+        >>> seconder.callback.query(b'{"device":{"city":"New York"},"a":1}')
+        'a=1&device%5Bcity%5D=New+York'
+    """
+    return _seconder.query(body)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from seconder.enums import Stage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class SecondFactorError(Exception):
-    """The base of every error of this package."""
+    """The base of every error of this package.
+
+    >>> try:
+    ...     service.user_status(12345)
+    ... except seconder.SecondFactorError as error:
+    ...     error.http_status, error.code, error.retry_safe
+    (404, '60026', False)
+    """
 
     message: str
     """What happened, in one line; the same as ``str(error)``."""
@@ -64,9 +75,7 @@ class InvalidArgument(SecondFactorError, ValueError):
     parameter: str
     """The parameter, by its name in the interface."""
 
-    def __init__(
-        self, message: str = "", *, parameter: str = "", retry_safe: bool = False
-    ) -> None:
+    def __init__(self, message: str = "", *, parameter: str = "", retry_safe: bool = False) -> None:
         super().__init__(message, retry_safe=retry_safe)
         self.parameter = parameter
 
@@ -87,7 +96,20 @@ class Limited(SecondFactorError):
 
 
 class Unavailable(SecondFactorError, ConnectionError):
-    """The network or the service: there was no answer in time. See ``retry_safe``."""
+    """The network or the service: there was no answer. See ``retry_safe``."""
+
+    stage: Stage
+    """How far the call came."""
+
+    def __init__(
+        self, message: str = "", *, stage: Stage | str = Stage.ASKING, retry_safe: bool = False
+    ) -> None:
+        super().__init__(message, retry_safe=retry_safe)
+        self.stage = Stage(stage)
+
+
+class Timeout(Unavailable, TimeoutError):
+    """The network or the service: the time for the call was over before there was an answer."""
 
 
 class Garbled(SecondFactorError):

@@ -2,82 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from enum import Enum
-from typing import Any, TypeVar
+from seconder._value import Value, field
+from seconder.enums import ApprovalStatus, Channel, PhoneType
 
-R = TypeVar("R", bound="Result")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
 
-
-class ApprovalStatus(str, Enum):
-    """How a user answered (section 3.2). It is true when, and only when, it is ``APPROVED``."""
-
-    UNKNOWN = "unknown"
-    """A status that this library does not know, which lets nobody in."""
-    PENDING = "pending"
-    """Not answered yet."""
-    APPROVED = "approved"
-    """The user said yes."""
-    DENIED = "denied"
-    """The user said no."""
-    EXPIRED = "expired"
-    """Nobody answered in time."""
-
-    __str__ = str.__str__
-
-    def __bool__(self) -> bool:
-        return self is ApprovalStatus.APPROVED
+    from typing_extensions import Self
 
 
-class PhoneType(str, Enum):
-    """The kinds of phone number that the interface knows (section 4.11)."""
+class Result(Value):
+    """What all results have in common.
 
-    VOIP = "voip"
-    """A number reached over the Internet."""
-    LANDLINE = "landline"
-    """A number that receives no SMS."""
-    CELLPHONE = "cellphone"
-    """A mobile number."""
-    UNKNOWN = "unknown"
-    """None of them for sure. In North America the number itself does not tell."""
-
-    __str__ = str.__str__
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What all results have in common."""
+    >>> user = seconder.UserCreated(7)
+    >>> user
+    UserCreated(id=7, message=None)
+    >>> user == seconder.UserCreated(7) and hash(user) == hash(seconder.UserCreated(7))
+    True
+    >>> match user:
+    ...     case seconder.UserCreated(id):
+    ...         print(id)
+    7
+    """
 
     @classmethod
-    def _read(cls: type[R], reply: Mapping[str, Any]) -> R:
+    def _read(cls, reply: dict[str, Any]) -> Self:
         return cls(**reply)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as dicts, lists, text and numbers, ready for JSON. Secrets are shown."""
-        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+
+class Reply(Result):
+    """A result that a service may say more in than the interface knows."""
+
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False, kw_only=True)
+    """What the service said beyond the fields above, by its own names. It decides nothing, and
+    ``repr`` does not show it."""
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Result):
-        return value.to_dict()
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+def _moment(told: str | int) -> datetime | None:
+    """A time of RFC 3339 or in Unix seconds; none for what is no time."""
+    from datetime import datetime, timezone
+
+    try:
+        if isinstance(told, int):
+            return datetime.fromtimestamp(told, timezone.utc)
+        moment = datetime.fromisoformat(told[:-1] + "+00:00" if told.endswith("Z") else told)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True, slots=True)
-class Done(Result):
+def _read_times(reply: dict[str, Any], *names: str) -> None:
+    """Makes times of what these fields tell; what is no time is kept as it was said."""
+    for name in names:
+        told = reply.get(name)
+        if told is not None:
+            reply[name] = _moment(told)
+            if reply[name] is None:
+                reply.setdefault("extra", {})[name] = told
+
+
+class Done(Reply):
     """What was asked for is done."""
 
     message: str | None = None
     """What happened, in the service's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserCreated(Result):
+class UserCreated(Reply):
     """The user is enrolled (section 4.1)."""
 
     id: int
@@ -86,8 +80,7 @@ class UserCreated(Result):
     """What happened, in the service's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeRequested(Result):
+class CodeRequested(Reply):
     """A code is on its way, or was not needed (section 4.2)."""
 
     message: str | None = None
@@ -100,8 +93,7 @@ class CodeRequested(Result):
     """The user's latest device, when the request was ignored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Device(Result):
+class Device(Reply):
     """What a code was made or received with (section 2.5). Services leave out what they do
     not know."""
 
@@ -129,18 +121,22 @@ class Device(Result):
     """The country of that address."""
     registration_method: str | None = None
     """How the user proved the number then."""
-    registration_date: int | None = None
-    """When it was registered, in Unix seconds."""
-    last_account_recovery_at: int | None = None
-    """When the account was last recovered, in Unix seconds."""
+    registration_date: datetime | None = None
+    """When it was registered, in UTC."""
+    last_account_recovery_at: datetime | None = None
+    """When the account was last recovered, in UTC."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_times(reply, "registration_date", "last_account_recovery_at")
+        return cls(**reply)
 
 
-def _device(reply: Mapping[str, Any] | None) -> Device | None:
+def _device(reply: dict[str, Any] | None) -> Device | None:
     return None if reply is None else Device._read(reply)
 
 
-@dataclass(frozen=True, slots=True)
-class Verification(Result):
+class Verification(Reply):
     """The code was right, and was used for the first time (section 4.4)."""
 
     message: str | None = None
@@ -149,12 +145,13 @@ class Verification(Result):
     """What the code was made or received with, where the service tells."""
 
     @classmethod
-    def _read(cls, reply: Mapping[str, Any]) -> Verification:
-        return cls(message=reply["message"], device=_device(reply["device"]))
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        return cls(
+            message=reply["message"], device=_device(reply["device"]), extra=reply.get("extra", {})
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Application(Result):
+class Application(Reply):
     """One application of the service (section 2.3)."""
 
     app_id: int | None = None
@@ -171,8 +168,7 @@ class Application(Result):
     """What happened, in the service's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserStatus(Result):
+class UserStatus(Reply):
     """A user as the service knows them (section 2.2)."""
 
     svc_id: int
@@ -196,12 +192,11 @@ class UserStatus(Result):
     """What happened, in the service's words."""
 
     @classmethod
-    def _read(cls, reply: Mapping[str, Any]) -> UserStatus:
+    def _read(cls, reply: dict[str, Any]) -> Self:
         return cls(**{**reply, "devices": tuple(reply["devices"])})
 
 
-@dataclass(frozen=True, slots=True)
-class MonthlyStatistic(Result):
+class MonthlyStatistic(Reply):
     """What the application used in one month, in UTC (section 2.4)."""
 
     month: str
@@ -220,8 +215,7 @@ class MonthlyStatistic(Result):
     """How many users were enrolled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics(Result):
+class Statistics(Reply):
     """What the application used (section 4.9)."""
 
     app_id: int | None = None
@@ -236,13 +230,12 @@ class Statistics(Result):
     """How many users the application has now."""
 
     @classmethod
-    def _read(cls, reply: Mapping[str, Any]) -> Statistics:
+    def _read(cls, reply: dict[str, Any]) -> Self:
         months = tuple(MonthlyStatistic._read(month) for month in reply["stats"])
         return cls(**{**reply, "stats": months})
 
 
-@dataclass(frozen=True, slots=True)
-class PhoneVerificationStarted(Result):
+class PhoneVerificationStarted(Reply):
     """A code is on its way to the number (section 4.10)."""
 
     carrier: str | None = None
@@ -259,8 +252,7 @@ class PhoneVerificationStarted(Result):
     """The verification's own name."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhoneInformation(Result):
+class PhoneInformation(Reply):
     """What the service knows of a number (section 4.11)."""
 
     message: str | None = None
@@ -273,20 +265,18 @@ class PhoneInformation(Result):
     """Whether the number moved from one carrier to another, where the service knows."""
 
     @classmethod
-    def _read(cls, reply: Mapping[str, Any]) -> PhoneInformation:
+    def _read(cls, reply: dict[str, Any]) -> Self:
         return cls(**{**reply, "type": PhoneType(reply["type"])})
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalCreated(Result):
+class ApprovalCreated(Reply):
     """The user is being asked (section 4.12)."""
 
     uuid: str
     """The request's name, to ask for its answer with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Approval(Result):
+class Approval(Reply):
     """An approval request as the service knows it (section 2.6).
 
     It is true when, and only when, it is approved. An approved request of somebody else proves
@@ -299,31 +289,43 @@ class Approval(Result):
     """The request's name."""
     svc_id: int | None = None
     """The user who was asked, where the service tells."""
-    created_at: str | None = None
-    """When the request was made, in RFC 3339."""
-    updated_at: str | None = None
-    """When the request last changed, in RFC 3339."""
-    processed_at: str | None = None
-    """When the user answered, in RFC 3339; none while the request is pending."""
+    created_at: datetime | None = None
+    """When the request was made."""
+    updated_at: datetime | None = None
+    """When the request last changed."""
+    processed_at: datetime | None = None
+    """When the user answered; none while the request is pending."""
     seconds_to_expire: int | None = None
     """How long the request can be answered, in seconds; 0 is for ever."""
     notified: bool | None = None
     """Whether a device was told of the request."""
 
     @classmethod
-    def _read(cls, reply: Mapping[str, Any]) -> Approval:
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_times(reply, "created_at", "updated_at", "processed_at")
         return cls(**{**reply, "status": ApprovalStatus(reply["status"])})
 
     def __bool__(self) -> bool:
         return bool(self.status)
 
     def approved_by(self, svc_id: int) -> bool:
-        """Whether this user said yes. False also when the service does not tell who did."""
+        """Whether this user said yes. False also when the service does not tell who did.
+
+        Args:
+            svc_id: The user who logs in.
+
+        Returns:
+            True for the user who approved it, and for nobody else.
+
+        Example:
+            >>> told = seconder.Approval(seconder.ApprovalStatus.APPROVED, svc_id=7)
+            >>> told.approved_by(7), told.approved_by(8)
+            (True, False)
+        """
         return bool(self.status) and self.svc_id == svc_id
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticatorEnrolled(Result):
+class AuthenticatorEnrolled(Reply):
     """What the user's app needs. Whoever sees it can make the user's codes, so ``repr`` does not
     show it."""
 
@@ -337,7 +339,6 @@ class AuthenticatorEnrolled(Result):
     """The same as a picture: a ``data:`` or ``https:`` URL for an ``<img>``."""
 
 
-@dataclass(frozen=True, slots=True)
 class DeviceRegistered(Result):
     """A device that was registered for a user: what it needs to answer approval requests."""
 
@@ -347,7 +348,6 @@ class DeviceRegistered(Result):
     """What the device proves itself with. It is told this once."""
 
 
-@dataclass(frozen=True, slots=True)
 class ApprovalRequest(Result):
     """An approval request as a device shows it."""
 
@@ -357,11 +357,15 @@ class ApprovalRequest(Result):
     """What the user is asked."""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What else the user is shown."""
-    expires_at: int | None = None
-    """When the request can be answered no longer, in Unix seconds; none is never."""
+    expires_at: datetime | None = None
+    """When the request can be answered no longer, in UTC; none is never."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        expires_at = reply["expires_at"]
+        return cls(**{**reply, "expires_at": None if expires_at is None else _moment(expires_at)})
 
 
-@dataclass(frozen=True, slots=True)
 class Event(Result):
     """An answer to an approval request, told by the service itself (section 6).
 
@@ -381,7 +385,7 @@ class Event(Result):
     """Everything that was received."""
 
     @classmethod
-    def _read(cls, reply: Mapping[str, Any]) -> Event:
+    def _read(cls, reply: dict[str, Any]) -> Self:
         status, device = ApprovalStatus(reply["status"]), _device(reply["device"])
         return cls(**{**reply, "status": status, "device": device})
 
@@ -389,21 +393,44 @@ class Event(Result):
         return bool(self.status)
 
     def approved_by(self, svc_id: int) -> bool:
-        """Whether this user said yes. False also when the service does not tell who did."""
+        """Whether this user said yes. False also when the service does not tell who did.
+
+        Args:
+            svc_id: The user who logs in.
+
+        Returns:
+            True for the user who approved it, and for nobody else.
+
+        Example:
+            >>> told = seconder.Event("a-1", seconder.ApprovalStatus.APPROVED, svc_id=7)
+            >>> told.approved_by(7), told.approved_by(8)
+            (True, False)
+        """
         return bool(self.status) and self.svc_id == svc_id
 
 
-@dataclass(frozen=True, slots=True)
 class Message(Result):
     """A message to a phone, for the function that ``deliver`` names."""
 
     to: str
     """The number, in E.164: ``+15550100123``."""
-    via: str
-    """How it travels: ``sms`` or ``call``."""
+    via: Channel
+    """How it travels."""
     text: str = field(repr=False)
     """What the person reads or hears. It holds the code."""
     code: str = field(repr=False)
     """The code alone."""
-    expires_at: int
-    """When the code dies, in Unix seconds."""
+    expires_at: datetime
+    """When the code dies, in UTC."""
+
+
+class SignedCallback(Result):
+    """A callback on its way to the application, for the function that ``post`` names
+    (section 6)."""
+
+    url: str
+    """Where it goes."""
+    body: bytes
+    """The JSON body."""
+    headers: Mapping[str, str] = field(hash=False)
+    """The headers that carry the signature and its nonce, by name."""

@@ -1,5 +1,6 @@
 //! The calls by their names, from values to values.
 
+use crate::extra;
 use crate::failure::Failure;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
@@ -56,15 +57,22 @@ where
     Engine: Answer<C>,
 {
     let call: C = read(params)?;
-    write(&service.answer(&call)?)
+    let (reply, body) = service.answer_with_body(&call)?;
+    let mut told = write(&reply)?;
+    extra::keep::<C>(&mut told, body);
+    Ok(told)
 }
 
 /// Only a right code has a value; all else is a failure, so no caller can forget to look.
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
     let call: Verify = read(params)?;
-    let found = service.answer(&call)?;
+    let (found, body) = service.answer_with_body(&call)?;
     match found.verdict {
-        Verdict::Right => write(&found),
+        Verdict::Right => {
+            let mut told = write(&found)?;
+            extra::keep::<Verify>(&mut told, body);
+            Ok(told)
+        }
         Verdict::Wrong => {
             Err(Failure::TokenInvalid { reused: found.reused, message: found.message })
         }

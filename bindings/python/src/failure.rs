@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use seconder::Error;
+use seconder::{Error, Stage};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -49,6 +49,20 @@ pub(crate) fn detached<T: Send>(
     done.map_err(|failure| failure.raise(py))
 }
 
+/// The stages of a call, by the names that Python has for them.
+pub(crate) const STAGES: [(Stage, &str); 5] = [
+    (Stage::Resolving, "resolving"),
+    (Stage::Connecting, "connecting"),
+    (Stage::Securing, "securing"),
+    (Stage::Asking, "asking"),
+    (Stage::Delivering, "delivering"),
+];
+
+/// A stage that has no name here may have sent something.
+fn name_of(stage: Stage) -> &'static str {
+    STAGES.iter().find(|(known, _)| *known == stage).map_or("asking", |(_, name)| name)
+}
+
 impl Failure {
     pub(crate) fn raise(&self, py: Python<'_>) -> PyErr {
         self.exception(py).map_or_else(|error| error, PyErr::from_value)
@@ -68,6 +82,7 @@ impl Failure {
                 Error::Unauthorized { .. } => "Unauthorized",
                 Error::Refused(_) => "Refused",
                 Error::Limited { .. } => "Limited",
+                Error::Unavailable { .. } if error.timed_out() => "Timeout",
                 Error::Unavailable { .. } => "Unavailable",
                 Error::Garbled { .. } => "Garbled",
                 Error::Forged { .. } => "Forged",
@@ -111,6 +126,9 @@ impl Failure {
                         attributes.set_item("http_status", no.status)?;
                         attributes.set_item("code", no.code.as_deref())?;
                         attributes.set_item("fields", (&no.fields).into_py_dict(py)?)?;
+                    }
+                    Error::Unavailable { stage, .. } => {
+                        attributes.set_item("stage", name_of(*stage))?;
                     }
                     Error::Limited { retry_after: Some(time), .. } => {
                         attributes.set_item("retry_after", time.as_secs_f64())?;

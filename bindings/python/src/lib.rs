@@ -3,8 +3,13 @@
 
 mod callback;
 mod calls;
+mod extra;
 mod failure;
+mod names;
 mod service;
+mod settings;
+mod spellings;
+mod totp;
 mod values;
 mod waiting;
 
@@ -17,10 +22,19 @@ mod _seconder {
     use super::service::{Service, open};
 
     #[pymodule_export]
-    use super::callback::verify_callback;
+    use super::callback::{query, sign, signed_parameters, verify_callback};
 
     #[pymodule_export]
-    use super::totp_code;
+    use super::names::headers;
+
+    #[pymodule_export]
+    use super::spellings::spellings;
+
+    #[pymodule_export]
+    use super::totp::Totp;
+
+    #[pymodule_export]
+    use super::waiting::Wait;
 
     use pyo3::prelude::*;
 
@@ -29,13 +43,4 @@ mod _seconder {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("CALLS", super::calls::names())
     }
-}
-
-/// The code that an authenticator app shows at a time, in Unix seconds.
-#[pyfunction]
-fn totp_code(py: Python<'_>, uri: &str, at: u64) -> PyResult<String> {
-    failure::detached(py, || {
-        let totp = seconder::otp::Totp::from_uri(uri)?;
-        Ok(totp.code(at).expose().to_owned())
-    })
 }

@@ -1,21 +1,22 @@
 //! The service behind Python's `Service`.
 
-use crate::calls;
-use crate::failure::{Failure, detached, ending, interrupted};
-use crate::values;
-use pyo3::exceptions::PyException;
+use crate::failure::{Failure, detached, ending};
+use crate::waiting::Wait;
+use crate::{calls, settings, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seconder::engine::Message;
-use seconder::{Error, Settings};
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use seconder::Error;
+use seconder::remote::Repeats;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What answers the calls, until it is closed.
 #[pyclass(frozen, module = "seconder._seconder")]
 pub(crate) struct Service {
-    open: Mutex<Option<seconder::Service>>,
+    /// Those that differ in `timeout` and `repeats` alone share it, and are closed as one.
+    open: Arc<Mutex<Option<seconder::Service>>>,
+    timeout: Option<Duration>,
+    repeats: Option<Repeats>,
 }
 
 #[pymethods]
@@ -36,6 +37,28 @@ impl Service {
         }
     }
 
+    /// Asks once for the answer that is waited for: gives it, or how long to wait, in seconds.
+    fn ask_approval<'py>(&self, py: Python<'py>, wait: &Wait) -> PyResult<Bound<'py, PyAny>> {
+        let service = self.get().map_err(|failure| failure.raise(py))?;
+        let reply = detached(py, || wait.ask(&service));
+        match ending() {
+            Some(ending) => Err(ending),
+            None => values::to_python(py, &reply?),
+        }
+    }
+
+    /// The same service with another time limit for each call, in seconds.
+    fn with_timeout(&self, py: Python<'_>, timeout: f64) -> PyResult<Service> {
+        let timeout = Some(seconds(timeout).map_err(|failure| failure.raise(py))?);
+        Ok(Service { open: Arc::clone(&self.open), timeout, repeats: self.repeats })
+    }
+
+    /// The same service with other calls repeated.
+    fn with_repeats(&self, py: Python<'_>, repeats: &str) -> PyResult<Service> {
+        let repeats = Some(settings::repeats(repeats).map_err(|failure| failure.raise(py))?);
+        Ok(Service { open: Arc::clone(&self.open), timeout: self.timeout, repeats })
+    }
+
     /// Whether calls can be made no longer.
     #[getter]
     fn closed(&self) -> bool {
@@ -52,49 +75,27 @@ impl Service {
 impl Service {
     fn get(&self) -> Result<seconder::Service, Failure> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clone().ok_or_else(|| {
+        let mut service = open.clone().ok_or_else(|| {
             let (parameter, reason) = ("service".into(), "is closed".into());
-            Error::Invalid { parameter, reason }.into()
-        })
+            Failure::from(Error::Invalid { parameter, reason })
+        })?;
+        if let Some(timeout) = self.timeout {
+            service = service.with_timeout(timeout);
+        }
+        if let Some(repeats) = self.repeats {
+            service = service.with_repeats(repeats);
+        }
+        Ok(service)
     }
 }
 
 /// Opens a service. The package documents the settings.
 #[pyfunction]
-#[pyo3(signature = (url, *, api_key, timeout, ca_file, allow_loopback_http, application_name,
-                    callback_url, deliver))]
-// Every setting is named, so that no two of them can be mixed up.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn open(
-    py: Python<'_>,
-    url: &str,
-    api_key: Option<String>,
-    timeout: f64,
-    ca_file: Option<PathBuf>,
-    allow_loopback_http: bool,
-    application_name: Option<String>,
-    callback_url: Option<String>,
-    deliver: Option<Py<PyAny>>,
-) -> PyResult<Service> {
-    let timeout = seconds(timeout).map_err(|failure| failure.raise(py))?;
-    let mut settings = Settings::new(url).timeout(timeout).allow_loopback_http(allow_loopback_http);
-    if let Some(key) = api_key {
-        settings = settings.api_key(key);
-    }
-    if let Some(file) = ca_file {
-        settings = settings.ca_file(file);
-    }
-    if let Some(name) = application_name {
-        settings = settings.application_name(name);
-    }
-    if let Some(url) = callback_url {
-        settings = settings.callback_url(url);
-    }
-    if let Some(function) = deliver {
-        settings = settings.deliver(move |message: &Message| deliver_by(&function, message));
-    }
-    let service = detached(py, move || Ok(settings.open()?))?;
-    Ok(Service { open: Mutex::new(Some(service)) })
+pub(crate) fn open(py: Python<'_>, url: &str, settings: &Bound<'_, PyDict>) -> PyResult<Service> {
+    let (settings, repeats) = settings::read(url, settings)?;
+    let service = detached(py, move || Ok(settings.open()?.with_repeats(repeats)))?;
+    let open = Arc::new(Mutex::new(Some(service)));
+    Ok(Service { open, timeout: None, repeats: None })
 }
 
 pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
@@ -105,23 +106,4 @@ pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
             Err(Error::Invalid { parameter: "timeout".into(), reason }.into())
         }
     }
-}
-
-/// Calls the function that the program gave. Its exception is told, but never one with the code.
-fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
-    let delivered = Python::try_attach(|py| {
-        let channel = message.via.name();
-        let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
-        function.call1(py, parts).map(drop).map_err(|error| {
-            let told = error.to_string();
-            if !error.is_instance_of::<PyException>(py) {
-                interrupted(error);
-            }
-            match told.contains(&message.code) {
-                true => "deliver raised an exception that holds the code".to_owned(),
-                false => told,
-            }
-        })
-    });
-    delivered.unwrap_or_else(|| Err("Python is shutting down".to_owned()))
 }

@@ -4,11 +4,14 @@
 use crate::calls::{Params, read, write};
 use crate::failure::{Failure, interrupted};
 use crate::service::seconds;
+use crate::values;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use seconder::model::{ApprovalId, UserId};
-use seconder::{Error, Pace, Service};
+use seconder::{Asked, Error, Pace, Service};
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 #[derive(Deserialize)]
@@ -25,6 +28,38 @@ pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Val
     write(&service.wait_for_approval_with(&uuid, svc_id, deadline, &mut pace)?)
 }
 
+/// A wait that asks once at a time, for an event loop.
+#[pyclass(frozen, module = "seconder._seconder")]
+pub(crate) struct Wait(Mutex<(seconder::Wait, PythonTime)>);
+
+#[pymethods]
+impl Wait {
+    #[new]
+    fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<Wait> {
+        let params = values::params(params)?;
+        let made = read(params).and_then(|WaitForApproval { uuid, svc_id, timeout }| {
+            let wait = seconder::Wait::new(uuid, svc_id, seconds(timeout)?);
+            Ok((wait, PythonTime { began: monotonic()? }))
+        });
+        made.map(|wait| Wait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
+    }
+}
+
+impl Wait {
+    pub(crate) fn ask(&self, service: &Service) -> Result<Value, Failure> {
+        let (mut wait, mut time) = {
+            let wait = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            (wait.0.clone(), PythonTime { began: wait.1.began })
+        };
+        let asked = service.ask_approval(&mut wait, &mut || time.elapsed());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = wait;
+        match asked {
+            Asked::Ended(found) => write(&found?),
+            Asked::Pause(time) => Ok(time.as_secs_f64().into()),
+        }
+    }
+}
+
 struct PythonTime {
     began: f64,
 }
@@ -37,7 +72,12 @@ impl Pace for PythonTime {
     }
 
     fn pause(&mut self, time: Duration) -> Result<(), Error> {
-        in_python(|py| py.import("time")?.call_method1("sleep", (time.as_secs_f64(),)).map(drop))
+        in_python(|py| {
+            // A signal that came while the service was asked would not end the sleep.
+            py.check_signals()?;
+            py.import("time")?.call_method1("sleep", (time.as_secs_f64(),))?;
+            py.check_signals()
+        })
     }
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,6 +49,8 @@ class Elsewhere:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     seen: list[tuple[str, str, bytes]] = field(default_factory=list)
+    before: Callable[[], object] = lambda: None
+    """Done before each answer."""
 
     def open(self, **settings: Any) -> seconder.Service:
         return seconder.open(
@@ -62,6 +64,7 @@ def elsewhere() -> Iterator[Elsewhere]:
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             answers.seen.append((self.command, self.path, self.rfile.read(length)))
+            answers.before()
             text = answers.body if isinstance(answers.body, str) else json.dumps(answers.body)
             self.send_response(answers.status)
             for name, value in answers.headers.items():

@@ -162,3 +162,35 @@ def test_a_memory_of_the_program_is_asked_last_and_its_exceptions_come_back() ->
         with pytest.raises(kind):
             seconder.callback.verify(**given, replay=table)
     assert seconder.callback.verify(**given)
+
+
+def test_what_is_signed_here_holds_and_is_what_others_sign() -> None:
+    body = json.dumps(PARAMETERS).encode()
+    given: Any = {"api_key": KEY, "url": URL + "?x=1#y", "nonce": "1700000000"}
+    assert seconder.callback.sign(body=body, **given) == received()["signature"]
+    query = seconder.callback.query(body)
+    signature = seconder.callback.sign(method="GET", query=query, **given)
+    asked: Any = {**given, "method": "GET", "query": query, "signature": signature}
+    assert seconder.callback.verify(**asked).approved_by(7)
+    told = seconder.callback.verify_parameters(**asked)
+    assert told == {name: str(value) for name, value in PARAMETERS.items()}
+    assert seconder.callback.verify_parameters(**received()) == PARAMETERS
+    for wrong in ({"query": query + "&a=1"}, {"signature": None}, {"method": "PUT"}):
+        with pytest.raises(seconder.Forged):
+            seconder.callback.verify_parameters(**{**asked, **wrong})
+    for parameter, bad in [("nonce", ""), ("api_key", ""), ("url", "a|b"), ("method", "PUT")]:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.callback.sign(body=body, **{**given, parameter: bad})
+        assert caught.value.parameter == parameter
+    for nothing in (b"", b"[]", b"\xff"):
+        with pytest.raises(seconder.Forged):
+            seconder.callback.query(nothing)
+
+
+def test_a_user_by_another_name() -> None:
+    body = b'{"uuid":"a-1","status":"approved","acme_id":7}'
+    given: Any = {"api_key": KEY, "url": URL, "nonce": "1"}
+    signature = seconder.callback.sign(body=body, **given)
+    given.update(method="POST", body=body, signature=signature)
+    assert not seconder.callback.verify(**given).approved_by(7)
+    assert seconder.callback.verify(**given, names=seconder.Names("acme")).approved_by(7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def test_request_sms_tells_a_masked_number(phone: Phone) -> None:
     message = phone.messages[-1]
     assert (message.to, message.via) == ("+15550100123", "sms")
     assert phone.code() in message.text and len(phone.code()) == 7
-    assert message.expires_at is not None and message.expires_at > time.time()
+    assert message.via is seconder.Channel.SMS
+    assert message.expires_at > datetime.now(timezone.utc)
 
 
 def test_request_call_speaks_the_code(phone: Phone) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 import json
 import pickle
+from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
@@ -13,46 +15,68 @@ from conftest import Elsewhere
 from seconder import results
 
 APPROVED = seconder.ApprovalStatus.APPROVED
+SOON = datetime(2026, 5, 1, 12, 30, tzinfo=timezone.utc)
 SAMPLES: list[results.Result] = [
     seconder.Application(name="Example", app_id=1, sms_enabled=True),
-    seconder.Approval(APPROVED, uuid="u", svc_id=7),
+    seconder.Approval(APPROVED, uuid="u", svc_id=7, created_at=SOON),
     seconder.ApprovalCreated("u"),
-    seconder.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, 1),
+    seconder.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, SOON),
     seconder.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
     seconder.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23"),
-    seconder.Device(id=1, city="Oslo"),
+    seconder.Device(id=1, city="Oslo", registration_date=SOON),
     seconder.DeviceRegistered(1, "hush"),
-    seconder.Done("done"),
+    seconder.Done("done", extra={"secret": "hush"}),
     seconder.Event("u", APPROVED, 7, seconder.Device(id=1), {"uuid": "u", "list": ["hush"]}),
-    seconder.Message("+15550100123", "sms", "Your code is hush", "hush", 1),
+    seconder.Message("+15550100123", seconder.Channel.SMS, "Your code is hush", "hush", SOON),
     seconder.MonthlyStatistic("May", 2026, sms_count=3),
     seconder.PhoneInformation("found", seconder.PhoneType.VOIP),
     seconder.PhoneVerificationStarted(carrier="Post", uuid="u"),
+    seconder.SignedCallback("https://example.com/", b"{}", {"X-Svc-Signature-Nonce": "1"}),
     seconder.Statistics(stats=(seconder.MonthlyStatistic("May", 2026),), count=1),
     seconder.UserCreated(7),
     seconder.UserStatus(7, devices=("ios", "sms")),
-    seconder.Verification("right", seconder.Device(id=1)),
+    seconder.Verification("right", seconder.Device(id=1), extra={"new": [1]}),
 ]
 
 
 def test_no_kind_is_forgotten() -> None:
-    kinds = {kind.__name__ for kind in results.Result.__subclasses__()}
-    assert {type(sample).__name__ for sample in SAMPLES} == kinds
+    kinds = {*results.Result.__subclasses__(), *results.Reply.__subclasses__()} - {results.Reply}
+    assert {type(sample) for sample in SAMPLES} == kinds
+    assert all(getattr(seconder, kind.__name__) is kind for kind in kinds)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
 def test_it_is_a_value(sample: results.Result) -> None:
-    again = pickle.loads(pickle.dumps(sample))
-    assert again == sample and hash(again) == hash(sample) and len({again, sample}) == 1
-    assert type(again) is type(sample)
-    name = dataclasses.fields(sample)[0].name
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(sample, name, None)
-    with pytest.raises((AttributeError, TypeError)):
-        sample.another = 1  # type: ignore[attr-defined]
+    for again in (pickle.loads(pickle.dumps(sample)), copy.copy(sample), copy.deepcopy(sample)):
+        assert again == sample and hash(again) == hash(sample) and len({again, sample}) == 1
+        assert type(again) is type(sample) and again.to_dict() == sample.to_dict()
+    name = next(iter(type(sample)._fields))
+    for other in (name, "another"):
+        with pytest.raises(AttributeError):
+            setattr(sample, other, None)
+    with pytest.raises(AttributeError):
+        delattr(sample, name)
+    with pytest.raises(TypeError):
+        type(sample)(another=1)  # type: ignore[call-arg]
     assert not hasattr(sample, "__dict__")
     assert json.loads(json.dumps(sample.to_dict())) == sample.to_dict()
     assert "hush" not in repr(sample)
+
+
+def test_a_value_can_be_matched_and_shown() -> None:
+    match seconder.Approval(APPROVED, "u", 7):
+        case seconder.Approval(status=seconder.ApprovalStatus.APPROVED, svc_id=8):
+            pytest.fail("it is another user's")
+        case seconder.Approval(status, uuid, 7):
+            assert (status, uuid) == (APPROVED, "u")
+        case _:
+            pytest.fail("it matches nothing")
+    month = seconder.MonthlyStatistic("May", 2026, sms_count=3)
+    assert eval(repr(month), {"MonthlyStatistic": seconder.MonthlyStatistic}) == month
+    assert seconder.Approval(APPROVED, created_at=SOON).to_dict()["created_at"] == (
+        "2026-05-01T12:30:00+00:00"
+    )
+    assert month.__replace__(year=2027) == seconder.MonthlyStatistic("May", 2027, sms_count=3)
 
 
 def test_results_that_differ_are_not_equal() -> None:
@@ -79,11 +103,12 @@ def test_a_status_that_nobody_knows_lets_nobody_in(elsewhere: Elsewhere) -> None
     assert found.status is seconder.ApprovalStatus.UNKNOWN and not found
 
 
-def test_every_field_of_a_reply_is_read(elsewhere: Elsewhere) -> None:
+def test_every_field_of_a_reply_is_read_and_kept(elsewhere: Elsewhere) -> None:
     elsewhere.body = {
         "token": "is valid",
         "success": "true",
         "message": "Token is valid.",
+        "risk": {"score": 3},
         "device": {
             "id": 2**60,
             "city": None,
@@ -94,5 +119,60 @@ def test_every_field_of_a_reply_is_read(elsewhere: Elsewhere) -> None:
         },
     }
     with elsewhere.open() as service:
-        device = service.verify("1234567", 7).device
-    assert device == seconder.Device(id=2**60, os_type="android", registration_date=1700000000)
+        found = service.verify("1234567", 7)
+    registered = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
+    assert found == seconder.Verification(
+        "Token is valid.",
+        seconder.Device(
+            id=2**60,
+            os_type="android",
+            registration_date=registered,
+            extra={"something_new": 1},
+        ),
+        extra={"risk": {"score": 3}},
+    )
+    assert pickle.loads(pickle.dumps(found)) == found and "risk" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "extra"),
+    [
+        ("app_details", {"app": {"name": "x", "a": 1}, "b": 2, "success": True}, {"a": 1, "b": 2}),
+        ("app_stats", {"stats": [], "count": 0, "success": "true", "more": None}, {"more": None}),
+        ("app_details", {"app": {"name": "x", "extra": 1}, "success": True}, {"extra": 1}),
+    ],
+)
+def test_what_the_interface_does_not_know_is_kept(
+    elsewhere: Elsewhere, name: str, body: Any, extra: dict[str, Any]
+) -> None:
+    elsewhere.body = body
+    with elsewhere.open() as service:
+        assert getattr(service, name)().extra == extra
+
+
+def test_the_months_have_their_own(elsewhere: Elsewhere) -> None:
+    month = {"month": "May", "year": 2026, "fax_count": 1}
+    elsewhere.body = {"stats": [month, {**month, "year": 2027}], "success": True}
+    with elsewhere.open() as service:
+        found = service.app_stats()
+    assert [each.extra for each in found.stats] == [{"fax_count": 1}] * 2 and not found.extra
+
+
+def test_times_are_aware_and_what_is_none_is_kept(elsewhere: Elsewhere, phone: Any) -> None:
+    asked = phone.service.create_approval(phone.user_id, "Log in?", seconds_to_expire=60)
+    created = phone.service.check_approval(asked.uuid).created_at
+    assert abs((datetime.now(timezone.utc) - created).total_seconds()) < 60
+    times = {
+        "created_at": "2026-05-01T14:30:00+02:00",
+        "updated_at": "2026-05-01T12:30:00Z",
+        "processed_at": "yesterday",
+    }
+    elsewhere.body = {"approval_request": {"status": "denied", **times}, "success": True}
+    with elsewhere.open() as service:
+        found = service.check_approval("3f05a350")
+    assert found.created_at == found.updated_at == SOON and found.processed_at is None
+    assert (
+        found.created_at
+        and found.created_at.tzinfo
+        and found.extra == {"processed_at": "yesterday"}
+    )

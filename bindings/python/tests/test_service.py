@@ -117,6 +117,9 @@ def test_a_deadline_ends_a_call(elsewhere: Elsewhere) -> None:
         elsewhere.url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with elsewhere.open(timeout=0.5) as service:
             began = time.monotonic()
-            with pytest.raises(seconder.Unavailable) as caught:
+            with pytest.raises(seconder.Timeout) as caught:
                 service.verify("1234567", 7)
+            with pytest.raises(TimeoutError):
+                service.with_timeout(0.1).verify("1234567", 7)
+            assert isinstance(caught.value, ConnectionError) and caught.value.stage == "asking"
     assert time.monotonic() - began < 5 and not caught.value.retry_safe

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import seconder
-from seconder import _seconder
+import seconder.aio
+from seconder import _seconder, enums
+
+CAPTURED: Any = {"capture_output": True, "text": True, "timeout": 60}
+# Without site, so that nothing else is loaded before.
+PATH = f"import sys; sys.path.insert(0, {str(Path(seconder.__file__).parents[1])!r}); "
 
 REQUIRED = {
     "create_user": ["email", "cellphone", "country_code"],
@@ -44,14 +53,83 @@ def test_what_is_required_comes_first_and_the_rest_by_name(name: str) -> None:
         assert by_name is (each.default is not each.empty), each
 
 
+def functions() -> list[tuple[str, Callable[..., Any]]]:
+    """All that programs call: functions, and methods of classes."""
+    places = [seconder, seconder.callback, seconder.totp]
+    names: list[tuple[str, object, str]] = [
+        (place.__name__, place, name) for place in places for name in list(place.__all__)
+    ]
+    for _, place, name in list(names):
+        each = getattr(place, name)
+        if inspect.isclass(each):
+            names += [(name, each, own) for own in dir(each) if not own.startswith("_")]
+    found = ((f"{place}.{name}", getattr(holder, name)) for place, holder, name in names)
+    return [
+        (name, each)
+        for name, each in found
+        if inspect.isroutine(each) and str(getattr(each, "__module__", "")).startswith("seconder")
+    ]
+
+
 def test_everything_public_is_documented() -> None:
     for name in seconder.__all__:
-        each = getattr(seconder, name)
-        assert name == "__version__" or inspect.getdoc(each), name
-        if inspect.isclass(each) and each.__module__.startswith("seconder"):
-            own = inspect.getmembers(each, inspect.isfunction)
-            for method, function in own:
-                assert method.startswith("_") or inspect.getdoc(function), (name, method)
+        assert name == "__version__" or inspect.getdoc(getattr(seconder, name)), name
+    assert len(functions()) > 40
+    for name, function in functions():
+        text = inspect.getdoc(function)
+        assert text, name
+        if text.startswith(("As :meth:", "See :meth:")):
+            continue
+        parameters = set(inspect.signature(function).parameters) - {"self"}
+        if function is seconder.open_async:
+            parameters = {"threads"}
+        for parameter in parameters:
+            assert f"    {parameter}: " in text, (name, parameter)
+        for part in ["Args:"] * bool(parameters) + [">>>"]:
+            assert part in text, f"{name} shows no {part}"
+        returned = inspect.signature(function).return_annotation
+        assert returned == "None" or "Returns:" in text or name.endswith("to_dict"), name
+
+
+def test_async_methods_are_the_same() -> None:
+    def shown(kind: type) -> dict[str, inspect.Signature]:
+        own = {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
+        return {name: inspect.signature(each) for name, each in own.items()}
+
+    assert shown(seconder.AsyncService) == shown(seconder.Service)
+    for name in shown(seconder.AsyncService):
+        awaited = inspect.iscoroutinefunction(getattr(seconder.AsyncService, name))
+        assert awaited is not name.startswith("with_"), name
+    opened = inspect.signature(seconder.open_async)
+    settings = [each for name, each in opened.parameters.items() if name != "threads"]
+    assert settings == list(inspect.signature(seconder.open).parameters.values())
+
+
+def test_options_are_given_by_name() -> None:
+    for name, function in functions():
+        for each in inspect.signature(function).parameters.values():
+            optional = each.default is not each.empty and each.name != "at"
+            assert not optional or each.kind is each.KEYWORD_ONLY, (name, each)
+
+
+def test_words_are_spelled_as_the_interface_does() -> None:
+    kinds = {kind.__name__: [word.value for word in kind] for kind in enums.Word.__subclasses__()}
+    python_alone = {"Generation", "Repeats"}
+    assert {name: kinds[name] for name in kinds.keys() - python_alone} == _seconder.spellings()
+
+
+def test_importing_loads_little() -> None:
+    slow = ["asyncio", "dataclasses", "inspect", "json", "re", "threading", "typing", "datetime"]
+    program = f"import sys, seconder; print([name for name in {slow} if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-S", "-c", PATH + program], **CAPTURED)
+    assert (told.returncode, told.stdout.strip()) == (0, "[]"), told.stderr
+
+
+def test_names_that_are_not_there() -> None:
+    for place in (seconder, seconder.callback):
+        with pytest.raises(AttributeError, match="perhaps"):
+            place.perhaps  # noqa: B018
+    assert "AsyncService" in dir(seconder) and seconder.AsyncService is seconder.aio.AsyncService
 
 
 def test_the_version_is_one() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import time
+from typing import Any
 
 import pytest
 
@@ -33,3 +35,64 @@ def test_what_cannot_be_right_is_refused() -> None:
     for at in [-1, float("nan"), float("inf"), 2**64]:
         with pytest.raises(seconder.InvalidArgument):
             seconder.totp.code(URI, at)
+
+
+SECRET = b"12345678901234567890"
+
+
+def test_a_code_is_right_once_and_time_goes_forward_only() -> None:
+    totp = seconder.totp.Totp(SECRET, digits=6)
+    code = totp.code(3000)
+    assert totp.check(code, 3000) == totp.check(code, 2970) == totp.check(code, 3030) == 100
+    assert totp.check(code, 3000, last_step=99) == 100
+    for last_step, reused in [(100, True), (101, True)]:
+        with pytest.raises(seconder.TokenInvalid) as caught:
+            totp.check(code, 3000, last_step=last_step)
+        assert caught.value.reused is reused
+    for wrong, at in [(code, 3060), ("1234567", 3000)]:
+        with pytest.raises(seconder.TokenInvalid) as caught:
+            totp.check(wrong, at)
+        assert not caught.value.reused and wrong not in str(caught.value)
+    for token in (123456, "12345", "../../1", "１２３４５６"):
+        with pytest.raises(seconder.InvalidArgument) as refused:
+            totp.check(token, 3000)  # type: ignore[arg-type]
+        assert refused.value.parameter == "token"
+    assert totp.check(totp.code()) == pytest.approx(time.time() / 30, abs=2)
+
+
+@pytest.mark.parametrize("algorithm", list(seconder.Algorithm))
+def test_a_uri_carries_everything(algorithm: seconder.Algorithm) -> None:
+    totp = seconder.totp.Totp(SECRET * 2, algorithm=algorithm, digits=8, period=10)
+    again = seconder.totp.Totp.from_uri(totp.uri("Ada & Co", "ada@example.com"))
+    assert again == totp and hash(again) == hash(totp) and again != seconder.totp.Totp(SECRET)
+    assert (again.secret, again.algorithm, again.digits, again.period) == (
+        SECRET * 2,
+        algorithm,
+        8,
+        10,
+    )
+    assert again.code(1) == totp.code(9) != totp.code(10)
+
+
+def test_a_secret_does_not_show() -> None:
+    totp = seconder.totp.Totp(SECRET)
+    assert "1234" not in repr(totp) + str(totp) + repr(totp._native)
+    with pytest.raises(TypeError):
+        pickle.dumps(totp)
+    assert seconder.totp.Totp.generate(digits=7) != seconder.totp.Totp.generate(digits=7)
+
+
+def test_what_is_out_of_its_range_is_named() -> None:
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("secret", {"secret": b"short"}),
+        ("algorithm", {"algorithm": "MD5"}),
+        ("digits", {"digits": 5}),
+        ("digits", {"digits": 300}),
+        ("digits", {"digits": "6"}),
+        ("period", {"period": 0}),
+        ("period", {"period": -1}),
+    ]
+    for parameter, given in wrong:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.totp.Totp(**{"secret": SECRET, **given})
+        assert caught.value.parameter == parameter

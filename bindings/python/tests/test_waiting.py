@@ -55,9 +55,7 @@ def test_is_pending_still_when_nobody_answers(phone: Phone, pauses: list[float])
     assert sum(pauses) == pytest.approx(10) and pauses[:2] == [0.5, 0.75]
 
 
-def test_what_is_not_surely_the_users_is_refused(
-    elsewhere: Elsewhere, pauses: list[float]
-) -> None:
+def test_what_is_not_surely_the_users_is_refused(elsewhere: Elsewhere, pauses: list[float]) -> None:
     with elsewhere.open() as service:
         for body, kind in [
             (told(status="approved", svc_id=8), seconder.InvalidArgument),

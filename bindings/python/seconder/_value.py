@@ -1,0 +1,174 @@
+"""Values that do not change. They are made as dataclasses are, without what that module loads: it
+alone would take longer than the rest of this package."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    from typing_extensions import Self, dataclass_transform
+
+    _V = TypeVar("_V", bound="Value")
+else:
+
+    def dataclass_transform(**_):
+        return lambda kind: kind
+
+
+_MISSING = object()
+
+
+class _Field:
+    """How a field differs from a plain one."""
+
+    __slots__ = ("default", "hashed", "keyword", "made", "shown")
+
+    def __init__(
+        self,
+        default: object,
+        made: Callable[[], object] | None,
+        shown: bool,
+        hashed: bool,
+        keyword: bool,
+    ) -> None:
+        self.default = default
+        self.made = made
+        self.shown = shown
+        self.hashed = hashed
+        self.keyword = keyword
+
+
+def field(
+    *,
+    default: Any = _MISSING,
+    default_factory: Callable[[], object] | None = None,
+    repr: bool = True,
+    hash: bool = True,
+    kw_only: bool = False,
+) -> Any:
+    """A field that ``repr`` does not show, that cannot be hashed, or that is given by name."""
+    return _Field(default, default_factory, repr, hash, kw_only)
+
+
+def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool) -> Any:
+    """The ``__init__`` of a class of these fields."""
+    scope: dict[str, Any] = {"_set": object.__setattr__}
+    plain = ["self"]
+    named: list[str] = []
+    body: list[str] = []
+    for name, each in fields.items():
+        given = value = name
+        if each.made is not None:
+            # Each value gets one of its own; the signature shows what it is like.
+            scope[f"_make_{name}"], scope[f"_default_{name}"] = each.made, each.made()
+            value = f"_make_{name}() if {name} is _default_{name} else {name}"
+        elif each.default is not _MISSING:
+            scope[f"_default_{name}"] = each.default
+        if f"_default_{name}" in scope:
+            given = f"{name}=_default_{name}"
+        (named if each.keyword else plain).append(given)
+        body.append(f" _set(self, {name!r}, {value})")
+    if checked:
+        body.append(" self._check()")
+    parameters = ", ".join(plain + (["*", *named] if named else []))
+    exec(f"def __init__({parameters}):\n" + "\n".join(body), scope)
+    made = scope["__init__"]
+    made.__annotations__ = {**annotations, "return": "None"}
+    return made
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class ValueType(type):
+    """Makes classes whose fields are what is annotated in them."""
+
+    _fields: dict[str, _Field]
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> ValueType:
+        fields: dict[str, _Field] = {}
+        for base in bases:
+            fields.update(getattr(base, "_fields", {}))
+        own = namespace.get("__annotations__", {})
+        for each in own:
+            default = namespace.pop(each, _MISSING)
+            if not isinstance(default, _Field):
+                default = _Field(default, None, True, True, False)
+            fields[each] = default
+        annotations = {key: "Any" for key in fields if key not in own}
+        namespace["_fields"] = fields
+        namespace["__slots__"] = tuple(own)
+        namespace["__match_args__"] = tuple(n for n, f in fields.items() if not f.keyword)
+        if fields:
+            made = _init(fields, {**annotations, **own}, "_check" in namespace)
+            made.__qualname__ = f"{namespace['__qualname__']}.__init__"
+            made.__module__ = namespace["__module__"]
+            namespace["__init__"] = made
+        return super().__new__(mcs, name, bases, namespace)
+
+
+class Value(metaclass=ValueType):
+    """What all of them have in common: frozen, equal by their fields, hashable, picklable."""
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name, value):
+            raise AttributeError(f"cannot assign to {name!r}: a {type(self).__name__} is frozen")
+
+        def __delattr__(self, name):
+            raise AttributeError(f"cannot delete {name!r}: a {type(self).__name__} is frozen")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self)._fields)
+
+    def __hash__(self) -> int:
+        fields = type(self)._fields.items()
+        return hash((type(self), *(getattr(self, name) for name, each in fields if each.hashed)))
+
+    def __repr__(self) -> str:
+        fields = type(self)._fields.items()
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name, each in fields if each.shown)
+        return f"{type(self).__qualname__}({shown})"
+
+    def __reduce__(self) -> tuple[Callable[..., Value], tuple[type[Value], dict[str, Any]]]:
+        return _again, (type(self), {name: getattr(self, name) for name in type(self)._fields})
+
+    def __replace__(self, /, **changes: Any) -> Self:
+        fields = {name: getattr(self, name) for name in type(self)._fields}
+        return type(self)(**{**fields, **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as dicts, lists, text and numbers, ready for JSON: a time is text as RFC 3339
+        has it. Secrets are shown.
+
+        >>> seconder.UserCreated(7, message="Hello").to_dict()
+        {'id': 7, 'message': 'Hello', 'extra': {}}
+        """
+        fields = type(self)._fields.items()
+        own = [(name, _plain(getattr(self, name))) for name, each in fields if not each.keyword]
+        named = [(name, _plain(getattr(self, name))) for name, each in fields if each.keyword]
+        return dict(own + named)
+
+
+def _again(kind: type[_V], fields: Mapping[str, Any]) -> _V:
+    """Makes a value that was pickled."""
+    return kind(**fields)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.to_dict()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, bytes):
+        return value.decode()
+    moment = getattr(value, "isoformat", None)
+    return value if moment is None else moment()

@@ -1,0 +1,419 @@
+"""The calls for programs of :mod:`asyncio`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from seconder import _seconder
+from seconder.enums import Format, Generation, Repeats
+from seconder.errors import InvalidArgument
+from seconder.opening import open
+from seconder.results import Approval
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+    from types import TracebackType
+    from typing import Any, Literal, NoReturn, TypeVar
+
+    from typing_extensions import ParamSpec, Self
+
+    from seconder.enums import ActivityType, Channel, DeviceType, UserAnswer
+    from seconder.names import Names
+    from seconder.results import (
+        Application,
+        ApprovalCreated,
+        ApprovalRequest,
+        AuthenticatorEnrolled,
+        CodeRequested,
+        DeviceRegistered,
+        Done,
+        Message,
+        PhoneInformation,
+        PhoneVerificationStarted,
+        SignedCallback,
+        Statistics,
+        UserCreated,
+        UserStatus,
+        Verification,
+    )
+    from seconder.service import Service
+    from seconder.typed import Logo
+
+    _P = ParamSpec("_P")
+    _T = TypeVar("_T")
+
+
+class _Threads:
+    """A bounded number of threads that make calls. A forked child starts its own."""
+
+    __slots__ = ("_most", "_pool", "_process")
+
+    def __init__(self, most: int) -> None:
+        if not isinstance(most, int) or not 1 <= most <= 1024:
+            raise InvalidArgument("threads must be 1 to 1024", parameter="threads")
+        self._most = most
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
+
+    def pool(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._process != os.getpid():
+            self._pool = ThreadPoolExecutor(self._most, thread_name_prefix="seconder")
+            self._process = os.getpid()
+        return self._pool
+
+    def stop(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None and self._process == os.getpid():
+            pool.shutdown(wait=False)
+
+
+class AsyncService:
+    """A :class:`seconder.Service` for programs of :mod:`asyncio`, with the same calls to be awaited;
+    :func:`seconder.open_async` makes it.
+
+    The calls are made in threads of its own, of which there are no more than ``threads``; a call
+    that finds them all busy waits. :meth:`wait_for_approval` holds none while it waits.
+
+    A task that is cancelled goes on at once. A call that no thread has begun is not made then; one
+    that is under way comes to its end unseen, and may have done what it was to do.
+
+    Example:
+        >>> async def log_in() -> bool:
+        ...     async with await seconder.open_async("sandbox:") as service:
+        ...         user = await service.create_user("ada@example.com", "555-010-0123", 1)
+        ...         await service.verify("1234567", user.id, force=True)
+        ...     return True
+        >>> asyncio.run(log_in())
+        True
+    """
+
+    __slots__ = ("_service", "_threads")
+
+    def __init__(self, service: Service, *, threads: int = 16) -> None:
+        """Makes the calls of a service that is open already.
+
+        Args:
+            service: The service. It is closed with this.
+            threads: How many calls can be under way at the same moment, 1 to 1024.
+
+        Raises:
+            InvalidArgument: ``threads`` is out of its range.
+        """
+        self._service = service
+        self._threads = _Threads(threads)
+
+    async def create_user(
+        self,
+        email: str,
+        cellphone: str,
+        country_code: int | str,
+        *,
+        send_install_link_via_sms: bool = True,
+    ) -> UserCreated:
+        """As :meth:`seconder.Service.create_user`."""
+        return await self._run(
+            self._service.create_user,
+            email,
+            cellphone,
+            country_code,
+            send_install_link_via_sms=send_install_link_via_sms,
+        )
+
+    async def request_sms(
+        self,
+        svc_id: int,
+        *,
+        action: str | None = None,
+        action_message: str | None = None,
+        force: bool = False,
+    ) -> CodeRequested:
+        """As :meth:`seconder.Service.request_sms`."""
+        return await self._run(
+            self._service.request_sms,
+            svc_id,
+            action=action,
+            action_message=action_message,
+            force=force,
+        )
+
+    async def request_call(
+        self,
+        svc_id: int,
+        *,
+        action: str | None = None,
+        action_message: str | None = None,
+        force: bool = False,
+    ) -> CodeRequested:
+        """As :meth:`seconder.Service.request_call`."""
+        return await self._run(
+            self._service.request_call,
+            svc_id,
+            action=action,
+            action_message=action_message,
+            force=force,
+        )
+
+    async def verify(
+        self, token: str, svc_id: int, *, force: bool = False, action: str | None = None
+    ) -> Verification:
+        """As :meth:`seconder.Service.verify`."""
+        return await self._run(self._service.verify, token, svc_id, force=force, action=action)
+
+    async def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
+        """As :meth:`seconder.Service.delete_user`."""
+        return await self._run(self._service.delete_user, user_id, user_ip=user_ip)
+
+    async def register_activity(
+        self,
+        user_id: int,
+        type: ActivityType | Literal["password_reset", "banned", "unbanned", "cookie_login"],
+        *,
+        data: Mapping[str, Any] | None = None,
+        user_ip: str | None = None,
+    ) -> Done:
+        """As :meth:`seconder.Service.register_activity`."""
+        return await self._run(
+            self._service.register_activity, user_id, type, data=data, user_ip=user_ip
+        )
+
+    async def app_details(self, *, user_ip: str | None = None) -> Application:
+        """As :meth:`seconder.Service.app_details`."""
+        return await self._run(self._service.app_details, user_ip=user_ip)
+
+    async def user_status(self, user_id: int, *, user_ip: str | None = None) -> UserStatus:
+        """As :meth:`seconder.Service.user_status`."""
+        return await self._run(self._service.user_status, user_id, user_ip=user_ip)
+
+    async def app_stats(self, *, user_ip: str | None = None) -> Statistics:
+        """As :meth:`seconder.Service.app_stats`."""
+        return await self._run(self._service.app_stats, user_ip=user_ip)
+
+    async def start_phone_verification(
+        self,
+        via: Channel | Literal["sms", "call"],
+        phone_number: str,
+        country_code: int | str,
+        *,
+        locale: str | None = None,
+        code_length: int | None = None,
+    ) -> PhoneVerificationStarted:
+        """As :meth:`seconder.Service.start_phone_verification`."""
+        return await self._run(
+            self._service.start_phone_verification,
+            via,
+            phone_number,
+            country_code,
+            locale=locale,
+            code_length=code_length,
+        )
+
+    async def phone_info(
+        self, phone_number: str, country_code: int | str, *, user_ip: str | None = None
+    ) -> PhoneInformation:
+        """As :meth:`seconder.Service.phone_info`."""
+        return await self._run(
+            self._service.phone_info, phone_number, country_code, user_ip=user_ip
+        )
+
+    async def create_approval(
+        self,
+        user_id: int,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        hidden_details: Mapping[str, Any] | None = None,
+        logos: Sequence[Logo] | None = None,
+        seconds_to_expire: int | None = None,
+    ) -> ApprovalCreated:
+        """As :meth:`seconder.Service.create_approval`."""
+        return await self._run(
+            self._service.create_approval,
+            user_id,
+            message,
+            details=details,
+            hidden_details=hidden_details,
+            logos=logos,
+            seconds_to_expire=seconds_to_expire,
+        )
+
+    async def check_approval(self, uuid: str) -> Approval:
+        """As :meth:`seconder.Service.check_approval`."""
+        return await self._run(self._service.check_approval, uuid)
+
+    async def check_phone_verification(
+        self, phone_number: str, country_code: int | str, verification_code: str
+    ) -> Done:
+        """As :meth:`seconder.Service.check_phone_verification`."""
+        return await self._run(
+            self._service.check_phone_verification, phone_number, country_code, verification_code
+        )
+
+    async def enrol_authenticator(
+        self, user_id: int, *, label: str | None = None, qr_size: int | None = None
+    ) -> AuthenticatorEnrolled:
+        """As :meth:`seconder.Service.enrol_authenticator`."""
+        return await self._run(
+            self._service.enrol_authenticator, user_id, label=label, qr_size=qr_size
+        )
+
+    async def register_device(
+        self,
+        svc_id: int,
+        device_type: DeviceType | Literal["android", "android_tablet", "ios", "svc_chrome"],
+    ) -> DeviceRegistered:
+        """As :meth:`seconder.Service.register_device`."""
+        return await self._run(self._service.register_device, svc_id, device_type)
+
+    async def open_approvals(
+        self, *, device_id: int, device_secret: str
+    ) -> tuple[ApprovalRequest, ...]:
+        """As :meth:`seconder.Service.open_approvals`."""
+        return await self._run(
+            self._service.open_approvals, device_id=device_id, device_secret=device_secret
+        )
+
+    async def answer_approval(
+        self,
+        uuid: str,
+        *,
+        device_id: int,
+        device_secret: str,
+        answer: UserAnswer | Literal["approve", "deny", "report"],
+    ) -> Approval:
+        """As :meth:`seconder.Service.answer_approval`."""
+        return await self._run(
+            self._service.answer_approval,
+            uuid,
+            device_id=device_id,
+            device_secret=device_secret,
+            answer=answer,
+        )
+
+    async def api_key(self) -> str:
+        """As :meth:`seconder.Service.api_key`."""
+        return await self._run(self._service.api_key)
+
+    async def wait_for_approval(self, uuid: str, svc_id: int, *, timeout: float) -> Approval:
+        """As :meth:`seconder.Service.wait_for_approval`. A task that is cancelled ends the wait."""
+        wait = _seconder.Wait({"uuid": uuid, "svc_id": svc_id, "timeout": timeout})
+        while True:
+            told = await self._run(self._service._native.ask_approval, wait)
+            if not isinstance(told, float):
+                return Approval._read(told)
+            await asyncio.sleep(told)
+
+    def with_timeout(self, timeout: float) -> Self:
+        """As :meth:`seconder.Service.with_timeout`, with the same threads."""
+        return self._like(self._service.with_timeout(timeout))
+
+    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Self:
+        """As :meth:`seconder.Service.with_repeats`, with the same threads."""
+        return self._like(self._service.with_repeats(repeats))
+
+    async def close(self) -> None:
+        """As :meth:`seconder.Service.close`. The threads end with the calls that are under way."""
+        await asyncio.to_thread(self._service.close)
+        self._threads.stop()
+
+    def _like(self, service: Service) -> Self:
+        made = type(self)(service)
+        made._threads = self._threads
+        return made
+
+    async def _run(self, call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+        context = contextvars.copy_context()
+        made = functools.partial(context.run, call, *args, **options)
+        return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), made)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._service).replace("seconder.Service", "seconder.AsyncService")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an AsyncService cannot be pickled or copied: open one in each process")
+
+
+async def open_async(
+    url: str,
+    *,
+    api_key: str | None = None,
+    timeout: float = 10.0,
+    repeats: Repeats | Literal["none", "questions", "all"] = Repeats.QUESTIONS,
+    ca_file: str | PathLike[str] | None = None,
+    pins: Sequence[str] = (),
+    client_certificate: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
+    proxy: str | None = None,
+    name_servers: Sequence[str] = (),
+    allow_loopback_http: bool = False,
+    format: Format | Literal["json", "xml"] = Format.JSON,
+    generation: Generation | Literal["current", "older"] = Generation.CURRENT,
+    names: Names | None = None,
+    application_name: str | None = None,
+    callback_url: str | None = None,
+    token_length: int | None = None,
+    authenticator_digits: int = 6,
+    authenticator_period: int = 30,
+    deliver: Callable[[Message], object] | None = None,
+    post: Callable[[SignedCallback], object] | None = None,
+    threads: int = 16,
+) -> AsyncService:
+    """Opens a service for programs of :mod:`asyncio`. The settings are those of
+    :func:`seconder.open`.
+
+    ``deliver`` and ``post`` are plain functions here too, and run in the thread of the call.
+
+    Args:
+        threads: How many calls can be under way at the same moment, 1 to 1024.
+
+    Returns:
+        The service, which closes itself at the end of an ``async with``.
+
+    Raises:
+        InvalidArgument: The URL or a setting cannot be right; ``parameter`` names it.
+        StorageError: The database cannot be opened; it is left as it was.
+        Unauthorized: The database has no application of that API key.
+
+    Example:
+        >>> asyncio.run(seconder.open_async("sandbox:"))
+        <seconder.AsyncService on sandbox:>
+    """
+    opening = functools.partial(
+        open,
+        url,
+        api_key=api_key,
+        timeout=timeout,
+        repeats=repeats,
+        ca_file=ca_file,
+        pins=pins,
+        client_certificate=client_certificate,
+        proxy=proxy,
+        name_servers=name_servers,
+        allow_loopback_http=allow_loopback_http,
+        format=format,
+        generation=generation,
+        names=names,
+        application_name=application_name,
+        callback_url=callback_url,
+        token_length=token_length,
+        authenticator_digits=authenticator_digits,
+        authenticator_period=authenticator_period,
+        deliver=deliver,
+        post=post,
+    )
+    return AsyncService(await asyncio.to_thread(opening), threads=threads)

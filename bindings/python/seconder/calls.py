@@ -1,0 +1,479 @@
+"""The calls of the interface."""
+
+from __future__ import annotations
+
+from seconder.errors import InvalidArgument
+from seconder.results import (
+    Application,
+    Approval,
+    ApprovalCreated,
+    AuthenticatorEnrolled,
+    CodeRequested,
+    Done,
+    PhoneInformation,
+    PhoneVerificationStarted,
+    Statistics,
+    UserCreated,
+    UserStatus,
+    Verification,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Literal
+
+    from seconder import _seconder
+    from seconder.enums import ActivityType, Channel
+    from seconder.typed import Logo
+
+
+class Calls:
+    """The calls of the interface; :class:`seconder.Service` makes them."""
+
+    __slots__ = ("_native",)
+
+    _native: _seconder.Service
+
+    def _call(self, name: str, **params: Any) -> Any:
+        return self._native.call(name, params)
+
+    def create_user(
+        self,
+        email: str,
+        cellphone: str,
+        country_code: int | str,
+        *,
+        send_install_link_via_sms: bool = True,
+    ) -> UserCreated:
+        """Enrols a user, or adds an e-mail to the one who has this cellphone (section 4.1).
+
+        Args:
+            email: One of the user's e-mail addresses.
+            cellphone: The key that matches users: 4 to 15 digits without the calling code, in
+                groups separated by dashes, periods, spaces or nothing.
+            country_code: The calling code of the number, 1 to 999.
+            send_install_link_via_sms: Whether the user gets a first message that tells where the
+                app is, where the service has such a message.
+
+        Returns:
+            The user's id, to keep.
+
+        Raises:
+            InvalidArgument: An argument cannot be right; ``parameter`` names it.
+
+        Example:
+            >>> user = service.create_user("eve@example.com", "555-010-0177", 1)
+            >>> service.create_user("eve@example.org", "555.010.0177", "1").id == user.id
+            True
+        """
+        user = {"email": email, "cellphone": cellphone, "country_code": country_code}
+        reply = self._call(
+            "create_user", user=user, send_install_link_via_sms=send_install_link_via_sms
+        )
+        return UserCreated._read(reply)
+
+    def request_sms(
+        self,
+        svc_id: int,
+        *,
+        action: str | None = None,
+        action_message: str | None = None,
+        force: bool = False,
+    ) -> CodeRequested:
+        """Sends a code by SMS (section 4.2).
+
+        Args:
+            svc_id: The user who gets the code.
+            action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
+                be given to :meth:`verify`.
+            action_message: What the message says of the action.
+            force: Sends the code even to a user who has an app.
+
+        Returns:
+            Where the code went, or that it was ``ignored``, because the user has an app.
+
+        Raises:
+            Limited: The user was sent a code just now.
+            Refused: There is no such user, or codes cannot be sent by SMS.
+
+        Example:
+            >>> service.request_sms(user.id, action="transfer").cellphone
+            '+1-XXX-XXX-XX23'
+        """
+        reply = self._call(
+            "request_sms", svc_id=svc_id, action=action, action_message=action_message, force=force
+        )
+        return CodeRequested._read(reply)
+
+    def request_call(
+        self,
+        svc_id: int,
+        *,
+        action: str | None = None,
+        action_message: str | None = None,
+        force: bool = False,
+    ) -> CodeRequested:
+        """Speaks a code in a voice call (section 4.3).
+
+        Args:
+            svc_id: The user who gets the code.
+            action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
+                be given to :meth:`verify`.
+            action_message: What the call says of the action.
+            force: Calls even a user who has an app.
+
+        Returns:
+            Where the code went, or that it was ``ignored``, because the user has an app.
+
+        Raises:
+            Limited: The user was sent a code just now.
+            Refused: There is no such user, or codes cannot be sent by voice.
+
+        Example:
+            >>> service.request_call(user.id, force=True).ignored
+            False
+        """
+        reply = self._call(
+            "request_call",
+            svc_id=svc_id,
+            action=action,
+            action_message=action_message,
+            force=force,
+        )
+        return CodeRequested._read(reply)
+
+    def verify(
+        self, token: str, svc_id: int, *, force: bool = False, action: str | None = None
+    ) -> Verification:
+        """Checks the code that a user typed (section 4.4). It returns for a right code alone.
+
+        Args:
+            token: What the user typed: 6 to 12 digits and nothing else, as text.
+            svc_id: The user who is said to have typed it.
+            force: Checks the code even of a user who was never confirmed.
+            action: The action that the code was sent for.
+
+        Returns:
+            That the code was right; there is nothing to look at. A wrong code raises.
+
+        Raises:
+            TokenInvalid: The code is not the user's, or no longer; ``reused`` tells of a code that
+                was right once.
+            NotChecked: The user was never confirmed and ``force`` was not given.
+            Limited: There were wrong codes; ``retry_after`` tells when the user may try again.
+            InvalidArgument: The token is not made of 6 to 12 digits, or another argument cannot be
+                right.
+
+        Example:
+            >>> try:
+            ...     service.verify("1234567", user.id, force=True)
+            ... except seconder.TokenInvalid:
+            ...     print("That is not the code.")
+            That is not the code.
+            >>> service.verify("0000000", user.id, force=True)
+            Verification(message=None, device=None)
+        """
+        _text("token", token)
+        reply = self._call("verify", token=token, svc_id=svc_id, force=force, action=action)
+        return Verification._read(reply)
+
+    def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
+        """Removes a user from the application, with all that is known of them (section 4.5).
+
+        Args:
+            user_id: The user who goes.
+            user_ip: The address that asks for it, IPv4 or IPv6.
+
+        Returns:
+            What happened, in words.
+
+        Raises:
+            Refused: There is no such user.
+
+        Example:
+            >>> gone = service.create_user("eve@example.com", "555-010-0177", 1)
+            >>> service.delete_user(gone.id, user_ip="192.0.2.1")
+            Done(message='User removed from application.')
+        """
+        return Done._read(self._call("delete_user", user_id=user_id, user_ip=user_ip))
+
+    def register_activity(
+        self,
+        user_id: int,
+        type: ActivityType | Literal["password_reset", "banned", "unbanned", "cookie_login"],
+        *,
+        data: Mapping[str, Any] | None = None,
+        user_ip: str | None = None,
+    ) -> Done:
+        """Tells what a user did, so that fraud can be found (section 4.6).
+
+        Args:
+            user_id: Whose activity it was.
+            type: What happened.
+            data: Whatever belongs to it, as JSON can hold it.
+            user_ip: The address the user acted from, IPv4 or IPv6.
+
+        Returns:
+            What happened, in words.
+
+        Raises:
+            Refused: There is no such user.
+
+        Example:
+            >>> service.register_activity(user.id, "banned", data={"reason": "chargeback"})
+            Done(message='Activity was created.')
+        """
+        reply = self._call(
+            "register_activity", user_id=user_id, type=type, data=data, user_ip=user_ip
+        )
+        return Done._read(reply)
+
+    def app_details(self, *, user_ip: str | None = None) -> Application:
+        """What the service knows of the application (section 4.7).
+
+        Args:
+            user_ip: The address that asks, IPv4 or IPv6.
+
+        Returns:
+            The application's name, and what it may do.
+
+        Raises:
+            Unauthorized: The API key is not accepted.
+
+        Example:
+            >>> service.app_details().name
+            'Example'
+        """
+        return Application._read(self._call("app_details", user_ip=user_ip))
+
+    def user_status(self, user_id: int, *, user_ip: str | None = None) -> UserStatus:
+        """What the service knows of a user (section 4.8).
+
+        Args:
+            user_id: The user.
+            user_ip: The address that asks, IPv4 or IPv6.
+
+        Returns:
+            The user, with the number masked.
+
+        Raises:
+            Refused: There is no such user.
+
+        Example:
+            >>> service.user_status(user.id).phone_number
+            'XXX-XXX-0123'
+        """
+        return UserStatus._read(self._call("user_status", user_id=user_id, user_ip=user_ip))
+
+    def app_stats(self, *, user_ip: str | None = None) -> Statistics:
+        """What the application used, month by month (section 4.9).
+
+        Args:
+            user_ip: The address that asks, IPv4 or IPv6.
+
+        Returns:
+            The months, the oldest first.
+
+        Raises:
+            Unauthorized: The API key is not accepted.
+
+        Example:
+            >>> service.app_stats().stats[-1].users_count
+            1
+        """
+        return Statistics._read(self._call("app_stats", user_ip=user_ip))
+
+    def start_phone_verification(
+        self,
+        via: Channel | Literal["sms", "call"],
+        phone_number: str,
+        country_code: int | str,
+        *,
+        locale: str | None = None,
+        code_length: int | None = None,
+    ) -> PhoneVerificationStarted:
+        """Sends a code to a number that belongs to no user yet (section 4.10).
+
+        Args:
+            via: How the code travels.
+            phone_number: The number, without its calling code.
+            country_code: The calling code of the number, 1 to 999.
+            locale: The language of the message, such as ``en``. A service that lacks it uses its
+                own.
+            code_length: How many digits the code has, 4 to 10. Default: as the service is set up.
+
+        Returns:
+            What the service knows of the number, and how long the code lives.
+
+        Raises:
+            Limited: The number was sent a code just now.
+            Refused: The number cannot be reached that way.
+
+        Example:
+            >>> service.start_phone_verification("sms", "555-010-0199", 1).seconds_to_expire
+            600
+        """
+        reply = self._call(
+            "start_phone_verification",
+            via=via,
+            phone_number=phone_number,
+            country_code=country_code,
+            locale=locale,
+            code_length=code_length,
+        )
+        return PhoneVerificationStarted._read(reply)
+
+    def phone_info(
+        self, phone_number: str, country_code: int | str, *, user_ip: str | None = None
+    ) -> PhoneInformation:
+        """What kind of number a number is (section 4.11).
+
+        Args:
+            phone_number: The number, without its calling code.
+            country_code: The calling code of the number, 1 to 999.
+            user_ip: The address of the user who asks, IPv4 or IPv6.
+
+        Returns:
+            The kind of number, and who carries it where the service knows.
+
+        Raises:
+            Refused: The number is none.
+
+        Example:
+            >>> service.phone_info("30 901820", 49).type
+            <PhoneType.LANDLINE: 'landline'>
+        """
+        reply = self._call(
+            "phone_info", phone_number=phone_number, country_code=country_code, user_ip=user_ip
+        )
+        return PhoneInformation._read(reply)
+
+    def create_approval(
+        self,
+        user_id: int,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        hidden_details: Mapping[str, Any] | None = None,
+        logos: Sequence[Logo] | None = None,
+        seconds_to_expire: int | None = None,
+    ) -> ApprovalCreated:
+        """Asks a user to approve something on their device (section 4.12).
+
+        Args:
+            user_id: The user who is asked.
+            message: What the user is asked.
+            details: What else the user is shown.
+            hidden_details: What the user is not shown, and the application gets back.
+            logos: Pictures to show; when there are any, one has ``res`` = ``default``.
+            seconds_to_expire: How long the request can be answered, in seconds; 0 is for ever.
+                Default 86400.
+
+        Returns:
+            The request's name, for :meth:`check_approval` or :meth:`wait_for_approval`.
+
+        Raises:
+            Refused: There is no such user.
+            Limited: The user has too many open requests.
+
+        Example:
+            >>> asked = service.create_approval(user.id, "Log in?", details={"city": "Oslo"})
+            >>> service.check_approval(asked.uuid).status
+            <ApprovalStatus.PENDING: 'pending'>
+        """
+        reply = self._call(
+            "create_approval",
+            user_id=user_id,
+            message=message,
+            details=details,
+            hidden_details=hidden_details,
+            logos=logos,
+            seconds_to_expire=seconds_to_expire,
+        )
+        return ApprovalCreated._read(reply)
+
+    def check_approval(self, uuid: str) -> Approval:
+        """How a user answered (section 4.13). Only :meth:`Approval.approved_by` lets anyone in.
+
+        Args:
+            uuid: The request's name, from :meth:`create_approval`.
+
+        Returns:
+            The request. One that somebody else approved is approved too: ask
+            :meth:`Approval.approved_by` with the user who logs in.
+
+        Raises:
+            Refused: There is no such request.
+
+        Example:
+            >>> asked = service.create_approval(user.id, "Log in?")
+            >>> service.check_approval(asked.uuid).approved_by(user.id)
+            False
+        """
+        return Approval._read(self._call("check_approval", uuid=uuid))
+
+    def check_phone_verification(
+        self, phone_number: str, country_code: int | str, verification_code: str
+    ) -> Done:
+        """Checks the code that :meth:`start_phone_verification` sent. It returns for a right code
+        alone.
+
+        Args:
+            phone_number: The number, without its calling code.
+            country_code: The calling code of the number, 1 to 999.
+            verification_code: What the user typed: 4 to 10 digits and nothing else, as text.
+
+        Returns:
+            What happened, in words. A wrong code raises.
+
+        Raises:
+            Refused: The code is wrong (``http_status`` 401), or none is waiting (404).
+
+        Example:
+            >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
+            >>> service.check_phone_verification("555-010-0199", 1, messages[-1].code)
+            Done(message='Verification code is correct.')
+        """
+        _text("verification_code", verification_code)
+        reply = self._call(
+            "check_phone_verification",
+            phone_number=phone_number,
+            country_code=country_code,
+            verification_code=verification_code,
+        )
+        return Done._read(reply)
+
+    def enrol_authenticator(
+        self, user_id: int, *, label: str | None = None, qr_size: int | None = None
+    ) -> AuthenticatorEnrolled:
+        """Gives a user's authenticator app a new secret, shown as a QR code.
+
+        A secret that the user had before stays valid until a code of the new one was right.
+
+        Args:
+            user_id: The user.
+            label: What the app shows beside the code. Default: the user's e-mail.
+            qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
+
+        Returns:
+            The secret as a URI and as a picture to show.
+
+        Raises:
+            Refused: There is no such user.
+
+        Example:
+            >>> app = service.enrol_authenticator(user.id, label="ada")
+            >>> app
+            AuthenticatorEnrolled(label='ada', issuer='Example')
+            >>> app.uri[:15], app.qr_code[:19]
+            ('otpauth://totp/', 'data:image/svg+xml;')
+        """
+        reply = self._call("enrol_authenticator", user_id=user_id, label=label, qr_size=qr_size)
+        return AuthenticatorEnrolled._read(reply)
+
+
+def _text(parameter: str, value: object) -> None:
+    """Refuses a code that is a number: it would have lost its leading zeros."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{parameter} must be text", parameter=parameter)

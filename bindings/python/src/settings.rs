@@ -1,0 +1,169 @@
+//! The settings of `open`, as Python gives them.
+
+use crate::failure::{Failure, interrupted};
+use crate::names;
+use crate::service::seconds;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use seconder::engine::{Message, SignedCallback};
+use seconder::remote::Repeats;
+use seconder::wire::{Format, Generation};
+use seconder::{Error, Settings};
+use std::path::PathBuf;
+
+/// Settings by their names. The package gives every one of them, and each is taken once, so that
+/// none can be misspelt on either side.
+struct Given<'py>(Bound<'py, PyDict>);
+
+impl<'py> Given<'py> {
+    /// The setting, or an error that names it and never shows it.
+    fn take<T: for<'a> FromPyObject<'a, 'py>>(
+        &self,
+        name: &'static str,
+        must: &str,
+    ) -> PyResult<T> {
+        let py = self.0.py();
+        let Some(given) = self.0.get_item(name)? else { return Err(unknown(name).raise(py)) };
+        self.0.del_item(name)?;
+        given.extract().map_err(|_| invalid(name, must).raise(py))
+    }
+
+    fn end(&self) -> PyResult<()> {
+        match self.0.keys().iter().next() {
+            Some(name) => Err(unknown(&name.to_string()).raise(self.0.py())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    Error::Internal { message: format!("the setting {name} is on one side alone") }.into()
+}
+
+/// What Rust's [`Settings`] makes of them, and what a service repeats.
+pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<(Settings, Repeats)> {
+    let given = Given(given.copy()?);
+    let settings = of_an_engine(Settings::new(url), &given)?;
+    let settings = of_a_service_elsewhere(settings, &given)?;
+    let repeated: String = given.take("repeats", "be text")?;
+    given.end()?;
+    Ok((settings, repeats(&repeated).map_err(|failure| failure.raise(given.0.py()))?))
+}
+
+fn of_a_service_elsewhere(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
+    let py = given.0.py();
+    let timeout = seconds(given.take("timeout", "be a number of seconds")?);
+    settings = settings.timeout(timeout.map_err(|failure| failure.raise(py))?);
+    settings = settings.allow_loopback_http(given.take("allow_loopback_http", "be True or False")?);
+    if let Some(key) = given.take::<Option<String>>("api_key", "be text")? {
+        settings = settings.api_key(key);
+    }
+    if let Some(file) = given.take::<Option<PathBuf>>("ca_file", "be a path")? {
+        settings = settings.ca_file(file);
+    }
+    for pin in given.take::<Vec<String>>("pins", "be a list of texts")? {
+        settings = settings.pin(pin);
+    }
+    let pair = "be a pair of paths: of the certificate and of its key";
+    if let Some((own, key)) =
+        given.take::<Option<(PathBuf, PathBuf)>>("client_certificate", pair)?
+    {
+        settings = settings.client_certificate(own, key);
+    }
+    if let Some(url) = given.take::<Option<String>>("proxy", "be text")? {
+        settings = settings.proxy(url);
+    }
+    for address in given.take::<Vec<String>>("name_servers", "be a list of texts")? {
+        settings = settings.name_server(address);
+    }
+    let names = names::read(given.take("names", "be a seconder.Names")?);
+    settings = settings.names(names.map_err(|failure| failure.raise(py))?);
+    let format: String = given.take("format", "be text")?;
+    let format = Format::named(&format).ok_or_else(|| invalid("format", "be json or xml"));
+    settings = settings.format(format.map_err(|failure| failure.raise(py))?);
+    let generation: String = given.take("generation", "be text")?;
+    let generation = match generation.as_str() {
+        "current" => Ok(Generation::Current),
+        "older" => Ok(Generation::Older),
+        _ => Err(invalid("generation", "be current or older").raise(py)),
+    };
+    Ok(settings.generation(generation?))
+}
+
+fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
+    if let Some(name) = given.take::<Option<String>>("application_name", "be text")? {
+        settings = settings.application_name(name);
+    }
+    if let Some(url) = given.take::<Option<String>>("callback_url", "be text")? {
+        settings = settings.callback_url(url);
+    }
+    if let Some(digits) = given.take::<Option<u8>>("token_length", "be 6 to 10")? {
+        settings = settings.token_length(digits);
+    }
+    let digits = given.take::<u8>("authenticator_digits", "be 6 to 8")?;
+    let period = given.take::<u64>("authenticator_period", "be a whole number of seconds")?;
+    settings = settings.authenticator_codes(digits, period);
+    if let Some(function) = given.take::<Option<Py<PyAny>>>("deliver", "be a function")? {
+        settings = settings.deliver(move |message: &Message| deliver_by(&function, message));
+    }
+    if let Some(function) = given.take::<Option<Py<PyAny>>>("post", "be a function")? {
+        settings = settings.post(Poster(function));
+    }
+    Ok(settings)
+}
+
+pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
+    match name {
+        "none" => Ok(Repeats::None),
+        "questions" => Ok(Repeats::Questions),
+        "all" => Ok(Repeats::All),
+        _ => Err(invalid("repeats", "be none, questions or all")),
+    }
+}
+
+pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
+    Error::Invalid { parameter: parameter.into(), reason: format!("must {must}").into() }.into()
+}
+
+/// Calls the function that the program gave. Its exception is told, but never one with the code.
+fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
+    let channel = message.via.name();
+    in_python(Some(&message.code), |py| {
+        let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
+        function.call1(py, parts).map(drop)
+    })
+}
+
+/// What posts callbacks: a function that the program gave.
+struct Poster(Py<PyAny>);
+
+impl seconder::engine::Post for Poster {
+    fn post(&self, callback: &SignedCallback) -> Result<(), String> {
+        in_python(None, |py| {
+            let headers = callback.headers.clone().to_vec();
+            let parts = (&callback.url, callback.body.as_slice(), headers);
+            self.0.call1(py, parts).map(drop)
+        })
+    }
+}
+
+/// Does what a function of the program's does. An exception that ends the program ends the call.
+fn in_python(
+    hidden: Option<&str>,
+    work: impl FnOnce(Python<'_>) -> PyResult<()>,
+) -> Result<(), String> {
+    let done = Python::try_attach(|py| {
+        work(py).map_err(|error| {
+            let told = error.to_string();
+            if !error.is_instance_of::<PyException>(py) {
+                interrupted(error);
+            }
+            match hidden.is_some_and(|code| told.contains(code)) {
+                true => "deliver raised an exception that holds the code".to_owned(),
+                false => told,
+            }
+        })
+    });
+    done.unwrap_or_else(|| Err("Python is shutting down".to_owned()))
+}

@@ -1,0 +1,36 @@
+//! How the interface spells the values of each kind, for Python's enums to agree with.
+
+use crate::failure::STAGES;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType};
+use seconder::engine::{DeviceType, UserAnswer};
+use seconder::otp::Algorithm;
+use seconder::wire::Format;
+
+#[rustfmt::skip]
+fn known() -> Vec<(&'static str, Vec<&'static str>)> {
+    use ActivityType as Act;
+    use ApprovalStatus as Status;
+    vec![
+        ("ActivityType", [Act::PasswordReset, Act::Banned, Act::Unbanned, Act::CookieLogin].map(Act::name).into()),
+        ("Algorithm", [Algorithm::Sha1, Algorithm::Sha256, Algorithm::Sha512].map(Algorithm::name).into()),
+        ("ApprovalStatus", [Status::Unknown, Status::Pending, Status::Approved, Status::Denied, Status::Expired].map(Status::name).into()),
+        ("Channel", [Channel::Sms, Channel::Call].map(Channel::name).into()),
+        ("DeviceType", [DeviceType::Android, DeviceType::AndroidTablet, DeviceType::Ios, DeviceType::Chrome].map(DeviceType::name).into()),
+        ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
+        ("PhoneType", [PhoneType::Voip, PhoneType::Landline, PhoneType::Cellphone, PhoneType::Unknown].map(PhoneType::name).into()),
+        ("Stage", STAGES.map(|(_, name)| name).into()),
+        ("UserAnswer", [UserAnswer::Approve, UserAnswer::Deny, UserAnswer::Report].map(UserAnswer::name).into()),
+    ]
+}
+
+/// The spellings of each kind, by the name of its enum.
+#[pyfunction]
+pub(crate) fn spellings(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (kind, names) in known() {
+        all.set_item(kind, names)?;
+    }
+    Ok(all)
+}

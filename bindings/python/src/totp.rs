@@ -1,0 +1,82 @@
+//! Codes of authenticator apps.
+
+use crate::failure::Failure;
+use crate::settings::invalid;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use seconder::model::Token;
+use seconder::otp::{self, Algorithm, Match};
+
+const ALGORITHMS: [Algorithm; 3] = [Algorithm::Sha1, Algorithm::Sha256, Algorithm::Sha512];
+
+/// A secret that an authenticator app and a service share.
+#[pyclass(frozen, module = "seconder._seconder")]
+pub(crate) struct Totp(otp::Totp);
+
+#[pymethods]
+impl Totp {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        secret: &[u8],
+        algorithm: &str,
+        digits: u8,
+        period: u64,
+    ) -> PyResult<Totp> {
+        let algorithm = ALGORITHMS.into_iter().find(|known| known.name() == algorithm);
+        let made = algorithm
+            .ok_or_else(|| invalid("algorithm", "be SHA1, SHA256 or SHA512"))
+            .and_then(|algorithm| Ok(otp::Totp::new(secret, algorithm, digits, period)?));
+        made.map(Totp).map_err(|failure| failure.raise(py))
+    }
+
+    /// What an `otpauth:` URI holds.
+    #[staticmethod]
+    fn from_uri(py: Python<'_>, uri: &str) -> PyResult<Totp> {
+        let read = otp::Totp::from_uri(uri);
+        read.map(Totp).map_err(|error| Failure::from(error).raise(py))
+    }
+
+    /// The URI that carries the secret into an app.
+    fn uri(&self, issuer: &str, label: &str) -> String {
+        self.0.uri(issuer, label).expose().to_owned()
+    }
+
+    #[getter]
+    fn secret<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.secret())
+    }
+
+    #[getter]
+    fn algorithm(&self) -> &'static str {
+        self.0.algorithm().name()
+    }
+
+    #[getter]
+    fn digits(&self) -> u8 {
+        self.0.digits()
+    }
+
+    #[getter]
+    fn period(&self) -> u64 {
+        self.0.period()
+    }
+
+    /// The code that an app shows at a time, in Unix seconds.
+    fn code(&self, at: u64) -> String {
+        self.0.code(at).expose().to_owned()
+    }
+
+    /// The step of a code that is right at a time and was not used; any other code is a failure.
+    fn check(&self, py: Python<'_>, token: &str, at: u64, last_step: Option<u64>) -> PyResult<u64> {
+        let found = token.parse().map_err(Failure::from).and_then(|token: Token| {
+            let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None });
+            match self.0.check(&token, at, last_step) {
+                Match::Step(step) => Ok(step),
+                Match::Used => wrong(true),
+                Match::None => wrong(false),
+            }
+        });
+        found.map_err(|failure| failure.raise(py))
+    }
+}

@@ -1,0 +1,190 @@
+"""The calls for programs of asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Elsewhere, Phone
+
+
+def test_a_login(tmp_path: Path) -> None:
+    messages: list[seconder.Message] = []
+
+    async def log_in() -> seconder.Verification:
+        url = f"sqlite:{tmp_path}/test.db"
+        async with await seconder.open_async(url, deliver=messages.append) as service:
+            assert repr(service) == "<seconder.AsyncService on sqlite:>"
+            user = await service.create_user("ada@example.com", "555-010-0123", 1)
+            await service.request_sms(user.id)
+            with pytest.raises(seconder.NotChecked):
+                await service.verify(messages[-1].code, user.id)
+            return await service.verify(messages[-1].code, user.id, force=True)
+
+    device = asyncio.run(log_in()).device
+    assert device is not None and device.os_type == "sms"
+
+
+def test_every_method_passes_on_what_it_was_given() -> None:
+    """Each hands its arguments to the same method of the Service, under the same names."""
+
+    class Recorder:
+        def __getattr__(self, name: str) -> Any:
+            def method(*args: Any, **options: Any) -> Any:
+                bound = signature(getattr(seconder.Service, name)).bind(None, *args, **options)
+                return name, bound.arguments
+
+            return method
+
+    from inspect import Parameter, iscoroutinefunction, signature
+
+    async def ask() -> None:
+        service = seconder.AsyncService(Recorder())  # type: ignore[arg-type]
+        for name in dir(seconder.AsyncService):
+            method = getattr(service, name)
+            own = ("close", "wait_for_approval")
+            if name.startswith("_") or name in own or not iscoroutinefunction(method):
+                continue
+            given: dict[str, Any] = {each: object() for each in signature(method).parameters}
+            kinds = signature(method).parameters.values()
+            plain = [given[each.name] for each in kinds if each.kind != Parameter.KEYWORD_ONLY]
+            named = {n: v for n, v in given.items() if v not in plain}
+            asked, arguments = await method(*plain, **named)
+            assert (asked, {**arguments, "self": None}) == (name, {"self": None, **given})
+
+    asyncio.run(ask())
+
+
+def test_the_loop_goes_on_while_calls_wait_and_no_more_than_so_many_do(
+    elsewhere: Elsewhere,
+) -> None:
+    under_way: list[int] = []
+    three, go = threading.Semaphore(0), threading.Event()
+
+    def before() -> None:
+        under_way.append(1)
+        three.release()
+        assert go.wait(timeout=30)
+
+    elsewhere.before = before
+    elsewhere.body = {"app": {"name": "Example"}, "success": True}
+
+    async def ask() -> None:
+        async with seconder.AsyncService(elsewhere.open(timeout=60), threads=3) as service:
+            asking = [asyncio.ensure_future(service.app_details()) for _ in range(5)]
+            for _ in range(3):
+                while not three.acquire(blocking=False):
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            assert len(under_way) == 3 and not any(each.done() for each in asking)
+            asking[4].cancel()
+            go.set()
+            found = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(each) for each in found[:4]] == [seconder.Application] * 4
+        assert isinstance(found[4], asyncio.CancelledError)
+
+    asyncio.run(ask())
+    assert len(under_way) == 4, "a call that was cancelled before it began was made"
+
+
+def test_a_push_is_waited_for_without_a_thread(phone: Phone) -> None:
+    device = phone.service.register_device(phone.user_id, "ios")
+    proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+
+    async def wait() -> seconder.Approval:
+        service = seconder.AsyncService(phone.service, threads=1)
+        asked = await service.create_approval(phone.user_id, "Log in?")
+        waiting = [
+            asyncio.ensure_future(service.wait_for_approval(asked.uuid, phone.user_id, timeout=30))
+            for _ in range(8)
+        ]
+        await asyncio.sleep(0.1)
+        waiting[0].cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting[0]
+        await service.answer_approval(asked.uuid, **proof, answer="approve")
+        found = await asyncio.gather(*waiting[1:])
+        with pytest.raises(seconder.InvalidArgument):
+            await service.wait_for_approval(asked.uuid, phone.user_id + 1, timeout=30)
+        with pytest.raises(seconder.InvalidArgument):
+            await service.wait_for_approval(asked.uuid, phone.user_id, timeout=0)
+        return found[-1]
+
+    assert asyncio.run(wait()).approved_by(phone.user_id)
+
+
+def test_it_asks_as_seldom_as_the_plain_wait(
+    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(pauses))
+    pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}
+    elsewhere.body = {"approval_request": pending, "success": True}
+    with elsewhere.open() as service:
+        plain = service.wait_for_approval("a-1", 7, timeout=20)
+        expected = pauses.copy()
+        pauses.clear()
+        awaited = asyncio.run(
+            seconder.AsyncService(service).wait_for_approval("a-1", 7, timeout=20)
+        )
+    assert (awaited, pauses) == (plain, expected) and pauses[:2] == [0.5, 0.75]
+
+
+def test_the_context_comes_along(tmp_path: Path) -> None:
+    request = contextvars.ContextVar("request", default="none")
+    seen: list[str] = []
+
+    async def send() -> None:
+        url = f"sqlite:{tmp_path}/test.db"
+        service = await seconder.open_async(url, deliver=lambda m: seen.append(request.get()))
+        async with service.with_timeout(5):
+            user = await service.create_user("ada@example.com", "555-010-0123", 1)
+            request.set("number 7")
+            await service.request_sms(user.id)
+        with pytest.raises(seconder.InvalidArgument, match="closed"):
+            await service.app_details()
+
+    asyncio.run(send())
+    assert seen[-1] == "number 7"
+
+
+def test_what_cannot_be_right(phone: Phone) -> None:
+    wrong: list[Any] = [0, 1025, "many"]
+    for threads in wrong:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            asyncio.run(seconder.open_async("sandbox:", threads=threads))
+        assert caught.value.parameter == "threads"
+    with pytest.raises(TypeError):
+        pickle.dumps(seconder.AsyncService(phone.service))
+
+
+def test_a_forked_child_has_threads_of_its_own(elsewhere: Elsewhere) -> None:
+    elsewhere.body = {"app": {"name": "Example"}, "success": True}
+    service = seconder.AsyncService(elsewhere.open())
+    assert asyncio.run(service.app_details()).name == "Example"
+    child = os.fork()
+    if child == 0:
+        try:
+            found = asyncio.run(service.app_details())
+            os._exit(0 if found.name == "Example" else 2)
+        except BaseException:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    asyncio.run(service.close())

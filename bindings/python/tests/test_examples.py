@@ -1,0 +1,39 @@
+"""The examples in the documentation do what they say."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import seconder
+
+
+def examples() -> Iterator[doctest.DocTest]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    modules = pkgutil.walk_packages(seconder.__path__, "seconder.", onerror=lambda name: None)
+    for name in ["seconder", *(module.name for module in modules)]:
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue  # It is for a framework that is not here.
+        yield from (test for test in finder.find(module, name) if test.examples)
+
+
+@pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)
+def test_it_does_what_it_says(example: doctest.DocTest) -> None:
+    """An example has a service for tests that accepts one code, a user of it, and what it sends."""
+    messages: list[seconder.Message] = []
+    with seconder.open(
+        "sandbox:?accept=0000000", application_name="Example", deliver=messages.append
+    ) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        example.globs.update(asyncio=asyncio, seconder=seconder, service=service)
+        example.globs.update(user=user, messages=messages)
+        told: list[str] = []
+        result = doctest.DocTestRunner().run(example, out=told.append, clear_globs=False)
+    assert result.attempted and not result.failed, "".join(told)

@@ -1,0 +1,153 @@
+"""Calls that wait hold up nobody: not the other threads, not Ctrl-C, not the workers of a server
+that forks."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Elsewhere, Phone
+
+SERVER = """
+    import socket, sys, threading
+
+    together = threading.Barrier(int(sys.argv[1]))
+    reply = b'{"token": "is valid", "success": "true", "message": "Token is valid."}'
+
+    def talk(peer):
+        while peer.recv(65536):
+            # Nobody is answered before all have asked.
+            together.wait(timeout=60)
+            peer.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(reply) + reply)
+
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        print(listener.getsockname()[1], flush=True)
+        while True:
+            peer, _ = listener.accept()
+            threading.Thread(target=talk, args=(peer,), daemon=True).start()
+"""
+
+
+def test_sixteen_threads_verify_at_the_same_moment() -> None:
+    """A service in a process of its own answers when all sixteen have asked, twenty times over."""
+    program = [sys.executable, "-c", textwrap.dedent(SERVER), "16"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}"
+        settings: Any = {"api_key": "key", "allow_loopback_http": True, "timeout": 60}
+        try:
+            with seconder.open(url, **settings) as service:
+
+                def verify(number: int) -> None:
+                    for _ in range(20):
+                        assert service.verify("1234567", number + 1)
+
+                with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                    list(pool.map(verify, range(16)))
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("kind", ["call", "open", "close", "callback"])
+def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
+    """The other thread is what the first waits for, so it would wait for ever otherwise."""
+    waits, go = threading.Event(), threading.Event()
+
+    def other() -> None:
+        assert waits.wait(timeout=30)
+        go.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+
+    def here(*_: object) -> bool:
+        waits.set()
+        assert go.wait(timeout=30)
+        return True
+
+    if kind == "callback":
+        given: Any = {"api_key": "key", "url": "https://app.example/", "nonce": "1"}
+        body = b'{"uuid":"a-1","status":"denied"}'
+        signature = seconder.callback.sign(body=body, **given)
+
+        class Memory:
+            first_time = staticmethod(here)
+
+        assert not seconder.callback.verify(
+            method="POST", body=body, signature=signature, replay=Memory(), **given
+        )
+    else:
+        with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=here) as service:
+            user = service.create_user("ada@example.com", "555-010-0123", 1)
+            assert service.request_sms(user.id)
+    thread.join()
+
+
+def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
+    """Within 200 ms; a machine that is busy elsewhere gets five tries."""
+    uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
+    here, sent = threading.get_ident(), [0.0]
+
+    def interrupt() -> None:
+        sent[0] = time.monotonic()
+        signal.pthread_kill(here, signal.SIGINT)
+
+    took = []
+    for attempt in range(5):
+        # One falls into each of the first pauses.
+        thread = threading.Timer(0.1 + attempt * 0.4, interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            phone.service.wait_for_approval(uuid, phone.user_id, timeout=60)
+        took.append(time.monotonic() - sent[0])
+        thread.join()
+        if attempt > 1 and took[-1] < 0.2:
+            break
+    assert min(took) < 0.2 and max(took) < 10, took
+    assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING
+
+
+def test_ctrl_c_while_the_service_is_asked_ends_the_wait_after_that(elsewhere: Elsewhere) -> None:
+    here = threading.get_ident()
+    pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}
+    elsewhere.body = {"approval_request": pending, "success": True}
+    elsewhere.before = lambda: signal.pthread_kill(here, signal.SIGINT)
+    began = time.monotonic()
+    with elsewhere.open() as service, pytest.raises(KeyboardInterrupt):
+        service.wait_for_approval("a-1", 7, timeout=60)
+    assert time.monotonic() - began < 10 and len(elsewhere.seen) == 1
+
+
+def test_workers_that_were_forked_share_a_database(tmp_path: Path) -> None:
+    """As a server does that loads the application first and forks then: each worker opens its own,
+    and of all who present one code, one is let in."""
+    url, messages = f"sqlite:{tmp_path}/test.db", list[seconder.Message]()
+    with seconder.open(url, deliver=messages.append) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        service.request_sms(user.id)
+    workers = []
+    for _ in range(4):
+        worker = os.fork()
+        if worker == 0:
+            try:
+                with seconder.open(url) as own:
+                    own.verify(messages[-1].code, user.id, force=True)
+                os._exit(10)
+            except (seconder.TokenInvalid, seconder.Limited):
+                os._exit(20)
+            except BaseException:
+                os._exit(1)
+        workers.append(worker)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) for worker in workers]
+    assert sorted(codes) == [10, 20, 20, 20]

@@ -1,0 +1,188 @@
+"""Every setting of a service elsewhere, and of an engine, does what it says."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Elsewhere, Phone
+
+VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("api_key", 7),
+        ("repeats", "some"),
+        ("ca_file", 7),
+        ("ca_file", "/there/is/none.pem"),
+        ("pins", "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
+        ("pin", ["sha256/tooshort"]),
+        ("client_certificate", "one.pem"),
+        ("client_certificate", ("/there/is/none.pem", "/nor/here.pem")),
+        ("proxy", "socks5://127.0.0.1"),
+        ("name_server", ["dns.example"]),
+        ("name_servers", "192.0.2.1"),
+        ("allow_loopback_http", "yes"),
+        ("format", "yaml"),
+        ("generation", "next"),
+        ("names", {"word": "acme"}),
+        ("token_length", 5),
+        ("token_length", 300),
+        ("token_length", "7"),
+        ("authenticator_digits", 5),
+        ("authenticator_period", -1),
+        ("callback_url", "ftp://example.com"),
+    ],
+)
+def test_what_cannot_be_right_is_named(tmp_path: Path, parameter: str, value: Any) -> None:
+    engine = parameter.startswith(("token", "authenticator", "callback"))
+    url = f"sqlite:{tmp_path}/test.db" if engine else "https://2fa.example.com"
+    setting = {"pin": "pins", "name_server": "name_servers"}.get(parameter, parameter)
+    settings: dict[str, Any] = {"api_key": None if engine else "a-key-that-nobody-sees"}
+    settings[setting] = value
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        seconder.open(url, **settings)
+    # The numbers of an authenticator app's codes are told by what they make.
+    assert caught.value.parameter in (parameter, parameter.replace("authenticator_", ""))
+    assert "nobody-sees" not in str(caught.value)
+
+
+def test_a_setting_that_there_is_not() -> None:
+    with pytest.raises(TypeError):
+        seconder.open("sandbox:", api_kee="x")  # type: ignore[call-arg]
+    settings = dict.fromkeys(inspect.signature(seconder.open).parameters)
+    for wrong in ({}, {"api_kee": "x"}, {"deliver": None}):
+        with pytest.raises(seconder.InternalError, match="one side alone"):
+            seconder._seconder.open("sandbox:", wrong)
+    assert len(settings) > 15
+
+
+def test_the_format_is_the_paths(elsewhere: Elsewhere) -> None:
+    elsewhere.body = "<hash><token>is valid</token><success>true</success><new>1</new></hash>"
+    with elsewhere.open(format=seconder.Format.XML) as service:
+        assert service.verify("1234567", 7).extra == {"new": "1"}
+    assert elsewhere.seen[0][1] == "/protected/xml/verify/1234567/7"
+
+
+def test_the_older_generation_has_the_key_in_the_query(elsewhere: Elsewhere) -> None:
+    elsewhere.body = {"token": "is valid"}
+    with elsewhere.open() as service, pytest.raises(seconder.Garbled):
+        service.verify("1234567", 7)
+    with elsewhere.open(generation="older") as service:
+        assert service.verify("1234567", 7)
+    assert elsewhere.seen[1][1].endswith("7?api_key=a-key-that-nobody-sees")
+
+
+def test_a_service_of_other_names(elsewhere: Elsewhere) -> None:
+    names = seconder.Names("acme", push_path="onetouch", header_prefix="X-Corp-")
+    assert (names.api_key_header, names.nonce_header) == (
+        "X-Corp-API-Key",
+        "X-Corp-Signature-Nonce",
+    )
+    elsewhere.body = {"approval_request": {"status": "approved", "acme_id": 7}, "success": True}
+    with elsewhere.open(names=names) as service:
+        found = service.check_approval("3f05a350")
+    assert found.approved_by(7) and elsewhere.seen[0][1].startswith("/onetouch/json/")
+    assert names == seconder.Names("acme", "onetouch", "X-Corp-") != seconder.Names()
+    for parameter, name in [("names", "A-b"), ("push_path", "protected"), ("id_field", "")]:
+        key = "word" if parameter == "names" else parameter
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.Names(**{key: name})
+        assert caught.value.parameter == parameter
+
+
+def test_what_is_repeated(elsewhere: Elsewhere) -> None:
+    elsewhere.status, elsewhere.body = 503, {"message": "Slow down.", "success": False}
+    elsewhere.headers = {"Retry-After": "0"}
+
+    def asked(service: seconder.Service) -> int:
+        elsewhere.seen.clear()
+        for call in (service.app_details, lambda: service.delete_user(7)):
+            with pytest.raises(seconder.Limited):
+                call()
+        return len(elsewhere.seen)
+
+    with elsewhere.open(timeout=0.5) as service:
+        questions, none = asked(service), asked(service.with_repeats("none"))
+        everything = asked(service.with_repeats(seconder.Repeats.ALL))
+    assert none == 2 < questions < everything
+    with elsewhere.open(timeout=0.5, repeats="none") as service:
+        assert asked(service) == 2
+        with pytest.raises(seconder.InvalidArgument):
+            service.with_repeats("some")  # type: ignore[arg-type]
+
+
+def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
+    quick = phone.service.with_timeout(0.5).with_repeats("all")
+    assert quick.user_status(phone.user_id).svc_id == phone.user_id
+    phone.service.close()
+    assert "closed" in repr(quick)
+    with pytest.raises(seconder.InvalidArgument, match="closed"):
+        quick.user_status(phone.user_id)
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            phone.service.with_timeout(wrong)
+        assert caught.value.parameter == "timeout"
+
+
+def test_the_codes_of_an_engine(tmp_path: Path) -> None:
+    messages: list[seconder.Message] = []
+    with seconder.open(
+        f"sqlite:{tmp_path}/test.db",
+        deliver=messages.append,
+        token_length=9,
+        authenticator_digits=8,
+        authenticator_period=60,
+    ) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        service.request_sms(user.id)
+        assert len(messages[-1].code) == 9
+        totp = seconder.totp.Totp.from_uri(service.enrol_authenticator(user.id).uri)
+    assert (totp.digits, totp.period) == (8, 60)
+
+
+def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
+    posted: list[seconder.SignedCallback] = []
+    url = "https://app.example/callback"
+    names = seconder.Names("acme")
+    settings: Any = {"callback_url": url, "post": posted.append, "names": names}
+    with seconder.open(f"sqlite:{tmp_path}/test.db", **settings) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        device = service.register_device(user.id, seconder.DeviceType.IOS)
+        proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+        asked = service.create_approval(user.id, "Log in?")
+        service.answer_approval(asked.uuid, **proof, answer=seconder.UserAnswer.APPROVE)
+        (callback,) = posted
+        event = seconder.callback.verify(
+            api_key=service.api_key(),
+            url=callback.url,
+            method="POST",
+            body=callback.body,
+            signature=callback.headers[names.signature_header],
+            nonce=callback.headers[names.nonce_header],
+            names=names,
+            fresh=60,
+        )
+    assert event.approved_by(user.id) and event.uuid == asked.uuid
+    assert json.loads(callback.body)["acme_id"] == user.id and callback.url == url
+
+
+def test_a_post_that_fails_does_not_undo_the_answer(tmp_path: Path) -> None:
+    def post(callback: seconder.SignedCallback) -> None:
+        raise RuntimeError("nobody is there")
+
+    settings: Any = {"callback_url": "https://app.example/callback", "post": post}
+    with seconder.open(f"sqlite:{tmp_path}/test.db", **settings) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        device = service.register_device(user.id, "android")
+        proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
+        asked = service.create_approval(user.id, "Log in?")
+        assert service.answer_approval(asked.uuid, **proof, answer="approve")
+        assert service.check_approval(asked.uuid).approved_by(user.id)
