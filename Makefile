@@ -82,6 +82,10 @@ test-python: python-module
 		bindings/python/seconder examples/web bindings/python/tests/contrib
 	$(PY) -m pytest bindings/python
 
+.PHONY: screenshots
+screenshots: tools python-module ## Takes the pictures of docs/web.md anew
+	SCREENSHOTS="$$PWD/docs/images" $(PY) -m pytest bindings/python/tests/contrib/test_web_browser.py
+
 .PHONY: test-readme
 test-readme: c-library python-module
 	$(call say,The programs of the README)

@@ -1,5 +1,6 @@
 """What the three applications have in common: a stub of a user table, the words for what can go
-wrong, and the demo phone. What an application does about the second factor is in its own file."""
+wrong, and the demo phone. What an application does about the second factor is in its own file.
+"""
 
 from __future__ import annotations
 
@@ -89,24 +90,24 @@ class Accounts:
         self._service = service
         self._accounts: dict[str, Account] = {}
         self._nobody = Account("", 0, b"-", b"-")
-        self.add("ada", "correct horse", "ada@example.com", "555-010-0123")
-        self.add("bob", "battery staple", "bob@example.com", "555-010-0199")
+        self.add("Ada", "correct horse", "ada@example.com", "555-010-0123")
+        self.add("Bob", "battery staple", "bob@example.com", "555-010-0199")
 
     def add(self, name: str, password: str, email: str, cellphone: str) -> Account:
         """Signs somebody up. The same cellphone gets the same id again."""
         user = self._service.create_user(email, cellphone, 1, send_install_link_via_sms=False)
         salt = os.urandom(16)
         account = Account(name, user.id, salt, _hash(password, salt))
-        self._accounts[name] = account
+        self._accounts[name.casefold()] = account
         return account
 
     def get(self, name: str | None) -> Account | None:
         """The account of that name."""
-        return self._accounts.get(name or "")
+        return self._accounts.get((name or "").casefold())
 
     def with_password(self, name: str, password: str) -> Account | None:
         """The account of that name and password. An unknown name takes as long as a wrong one."""
-        account = self._accounts.get(name, self._nobody)
+        account = self._accounts.get(name.casefold(), self._nobody)
         right = hmac.compare_digest(_hash(password, account.salt), account.password)
         return account if right else None
 

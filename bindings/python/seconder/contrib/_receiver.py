@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from seconder import callback
 from seconder.errors import Forged, InvalidArgument, SecondFactorError, StorageError
+from seconder.names import Names
 from seconder.results import Event
 
 BODY_LIMIT = 2**20
@@ -54,14 +55,13 @@ class Receiver:
         url: str | Iterable[str],
         replay: callback.Replay,
         fresh: float | None,
-        header_prefix: str,
+        names: Names | None,
     ) -> None:
         self._api_key = api_key
         self._urls = [url] if isinstance(url, str) else list(url)
         self._replay = _Told(replay)
         self._fresh = fresh
-        self.signature_header = f"{header_prefix}Signature"
-        self.nonce_header = f"{header_prefix}Signature-Nonce"
+        self._names = Names() if names is None else names
         try:
             self._verify("POST", b"{}", "", "none", "none")
         except Forged:
@@ -95,7 +95,8 @@ class Receiver:
         text = query.decode("latin-1") if isinstance(query, bytes) else query
         if not text.isascii():
             raise Rejected(400, "The query is not encoded.\n")
-        signature, nonce = header(self.signature_header), header(self.nonce_header)
+        signature = header(self._names.signature_header)
+        nonce = header(self._names.nonce_header)
         try:
             return self._verify(method, raw, text, signature, nonce)
         except Forged as error:
@@ -120,6 +121,7 @@ class Receiver:
             query=query,
             signature=signature,
             nonce=nonce,
+            names=self._names,
             fresh=self._fresh,
             replay=self._replay,
         )

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from seconder.callback import Replay
 from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected, incomplete, needs, too_large
+from seconder.names import Names
 from seconder.results import Event
 
 try:
@@ -36,7 +37,7 @@ def callback(
     url: str | Iterable[str],
     replay: Replay,
     fresh: float | None = 300.0,
-    header_prefix: str = "X-Svc-",
+    names: Names | None = None,
 ) -> Callable[[Callable[[Event], object]], Callable[[Request], Awaitable[Response]]]:
     """Makes an endpoint of a function that takes an event.
 
@@ -54,13 +55,14 @@ def callback(
         replay: What remembers callbacks: one that all processes share, such as those of
             :mod:`seconder.contrib.replay`.
         fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
-        header_prefix: What the service's headers begin with.
+        names: What the service calls its headers and fields, where it is not as the interface
+            document does.
 
     Raises:
         InvalidArgument: A parameter cannot be right.
     """
     receiver = Receiver(
-        api_key=api_key, url=url, replay=replay, fresh=fresh, header_prefix=header_prefix
+        api_key=api_key, url=url, replay=replay, fresh=fresh, names=names
     )
 
     def decorate(

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 
 from seconder.callback import Replay
 from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected, incomplete, needs, too_large
+from seconder.names import Names
 from seconder.results import Event
 
 try:
@@ -34,13 +35,13 @@ def callback(
     url: str | Iterable[str],
     replay: Replay,
     fresh: float | None = 300.0,
-    header_prefix: str = "X-Svc-",
+    names: Names | None = None,
 ) -> Callable[[Callable[[Event], object]], Callable[[], Response]]:
     """Makes a view of a function that takes an event.
 
     The function is called for what is signed, fresh and here for the first time; what it returns is
-    ignored, and it may be ``async`` where Flask's views may. The service tries again when it raises,
-    so it may learn of one answer twice.
+    ignored, and it may be ``async`` where Flask's views may. The service tries again when it
+    raises, so it may learn of one answer twice.
 
     The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
     without a body and 413 to one of more than 1 MiB; 503 when the memory fails or is full.
@@ -52,13 +53,14 @@ def callback(
         replay: What remembers callbacks: one that all processes share, such as those of
             :mod:`seconder.contrib.replay`.
         fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
-        header_prefix: What the service's headers begin with.
+        names: What the service calls its headers and fields, where it is not as the interface
+            document does.
 
     Raises:
         InvalidArgument: A parameter cannot be right.
     """
     receiver = Receiver(
-        api_key=api_key, url=url, replay=replay, fresh=fresh, header_prefix=header_prefix
+        api_key=api_key, url=url, replay=replay, fresh=fresh, names=names
     )
 
     def decorate(function: Callable[[Event], object]) -> Callable[[], Response]:

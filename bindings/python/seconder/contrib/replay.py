@@ -1,4 +1,4 @@
-"""Memories that several processes share, so that of one callback exactly one of them believes it."""
+"""Memories that processes share, so that of one callback exactly one of them believes it."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ class RedisReplay:
     """A memory in Redis or Valkey, for the processes of many machines.
 
     Looking and remembering are one command there (``SET … NX``). It holds as long as the server
-    keeps what it was told: set ``maxmemory-policy noeviction``, and know that a server that restarts
-    without having written its memory down has forgotten. Where that is too little, take
+    keeps what it was told: set ``maxmemory-policy noeviction``, and know that a server that
+    restarts without having written its memory down has forgotten. Where that is too little, take
     :class:`SqlReplay`.
     """
 

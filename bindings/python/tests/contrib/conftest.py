@@ -1,4 +1,4 @@
-"""The example applications, the databases and the servers that the tests of `seconder.contrib` use."""
+"""The example applications and the servers that the tests of `seconder.contrib` use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In every framework, a callback that is signed, fresh and new becomes an event, and nothing else."""
+"""In every framework, a callback that is signed, fresh and new is an event, and nothing else is."""
 
 from __future__ import annotations
 
@@ -244,10 +244,12 @@ def test_a_function_may_be_async(kind: type[Site], received: Received) -> None:
     assert len(received.events) == 1
 
 
-def test_the_headers_may_have_another_prefix(kind: type[Site], received: Received) -> None:
-    site, told = kind(received, header_prefix="X-Acme-"), signing.parameters()
+def test_the_service_may_use_other_names(kind: type[Site], received: Received) -> None:
+    site = kind(received, names=seconder.Names("acme"))
+    told = {"uuid": "3f05a350-4b2c", "status": "approved", "acme_id": 7}
     assert post(site, told, **signing.headers(told)).status == 401
     assert post(site, told, **signing.headers(told, prefix="X-Acme-")).status == 200
+    assert received.events[0].approved_by(7)
 
 
 def test_several_urls_can_be_configured(kind: type[Site], received: Received) -> None:
@@ -280,7 +282,7 @@ def test_a_query_that_is_not_encoded_is_answered_with_400() -> None:
         url=signing.URL,
         replay=seconder.callback.Memory(),
         fresh=300,
-        header_prefix="X-Svc-",
+        names=None,
     )
     for query in ("uuid=ö", "uuid=ö".encode()):
         with pytest.raises(Rejected) as caught:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import signing
 
 FRAMEWORKS = ["flask", "werkzeug", "django", "starlette", "fastapi", "asgiref", "redis", "sqlite3"]
 
@@ -82,3 +83,44 @@ logger = logging.getLogger()
 print(resolve("/seconder/callback").func.__name__)
 """
     assert python(program) == "answered"
+
+
+PRELUDES = {
+    "flask": "import flask\napp = flask.Flask('example')",
+    "asgi": "import fastapi\napp = fastapi.FastAPI()",
+    "django": """
+import django
+from django.conf import settings
+settings.configure(INSTALLED_APPS=["seconder.contrib.django"], ROOT_URLCONF="__main__",
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})
+django.setup()
+from django.core.management import call_command
+from django.urls import path
+call_command("migrate", verbosity=0)
+""",
+}
+CLIENTS = {
+    "flask": "app.test_client()",
+    "asgi": "__import__('fastapi.testclient').testclient.TestClient(app)",
+    "django": "__import__('django.test').test.Client()",
+}
+
+
+@pytest.mark.parametrize("name", PRELUDES)
+def test_the_programs_of_the_document_run(name: str, tmp_path: Path) -> None:
+    document = (Path(__file__).parents[4] / "docs" / "web.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    (block,) = [block for block in blocks if f"from seconder.contrib.{name} import" in block]
+    told = signing.parameters()
+    path = f"{signing.PATH}?{signing.pairs(told)}"
+    program = f"""
+{PRELUDES[name]}
+import seconder
+from seconder.contrib.replay import SqlReplay
+KEY, memory = {signing.KEY!r}, SqlReplay.sqlite({str(tmp_path / "replay.db")!r})
+{block}
+client = {CLIENTS[name]}
+for _ in range(2):
+    print(client.get({path!r}, headers={signing.headers(told, "GET")!r}).status_code)
+"""
+    assert python(program).split() == ["7", "approved", told["uuid"], "200", "401"]

@@ -146,7 +146,8 @@ def test_caches_that_would_believe_twice_are_refused(
 ) -> None:
     from seconder.contrib.django import CacheReplay
 
-    for kind in ("locmem.LocMemCache", "dummy.DummyCache", "filebased.FileBasedCache", "db.DatabaseCache"):
+    kinds = ["locmem.LocMemCache", "dummy.DummyCache", "filebased.FileBasedCache"]
+    for kind in [*kinds, "db.DatabaseCache"]:
         cache = {"BACKEND": f"django.core.cache.backends.{kind}", "LOCATION": str(tmp_path / "c")}
         with override_settings(CACHES={"default": cache}):
             with pytest.raises(ImproperlyConfigured, match="use TableReplay"):

@@ -1,5 +1,6 @@
-"""The example applications let in whom they must and nobody else, asked by the test client of each
-framework."""
+"""The example applications let in whom they must and nobody else.
+
+They are asked by the test client of their framework."""
 
 from __future__ import annotations
 
@@ -161,7 +162,8 @@ class Site:
     def add_user(self) -> User:
         number = next(_numbers)
         name = f"user{number}"
-        account = self.app.accounts.add(name, "pass word", f"{name}@example.com", f"555-010-{number}")
+        email, cellphone = f"{name}@example.com", f"555-010-{number}"
+        account = self.app.accounts.add(name, "pass word", email, cellphone)
         return User(name, account.svc_id)
 
     def after_password(self, user: User | None = None) -> Visitor:

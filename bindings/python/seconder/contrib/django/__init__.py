@@ -1,5 +1,7 @@
-"""Callbacks in Django. Put ``"seconder.contrib.django"`` into ``INSTALLED_APPS`` and run ``migrate``:
-its table remembers which callbacks were received. Then, among the views::
+"""Callbacks in Django.
+
+Put ``"seconder.contrib.django"`` into ``INSTALLED_APPS`` and run ``migrate``: its table remembers
+which callbacks were received. Then, among the views::
 
     from django.conf import settings
     from seconder.contrib.django import callback
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterable
 
 from seconder.callback import Replay
 from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected, incomplete, needs, too_large
+from seconder.names import Names
 from seconder.results import Event
 
 try:
@@ -38,7 +41,7 @@ def callback(
     url: str | Iterable[str],
     replay: Replay | None = None,
     fresh: float | None = 300.0,
-    header_prefix: str = "X-Svc-",
+    names: Names | None = None,
 ) -> Callable[[Callable[[Event], object]], Callable[[HttpRequest], HttpResponse]]:
     """Makes a view of a function that takes an event.
 
@@ -56,7 +59,8 @@ def callback(
         replay: What remembers callbacks: one that all processes share. Default:
             :class:`TableReplay`.
         fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
-        header_prefix: What the service's headers begin with.
+        names: What the service calls its headers and fields, where it is not as the interface
+            document does.
 
     Raises:
         InvalidArgument: A parameter cannot be right.
@@ -67,7 +71,7 @@ def callback(
         url=url,
         replay=TableReplay() if replay is None else replay,
         fresh=fresh,
-        header_prefix=header_prefix,
+        names=names,
     )
 
     def decorate(
