@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from types import TracebackType
 
 from seconder import callback
 from seconder.errors import Forged, InvalidArgument, SecondFactorError, StorageError
@@ -142,7 +143,20 @@ class _Told:
             raise StorageError("the memory of received callbacks failed") from error
 
 
-def needs(module: str, package: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """What to say where a framework is not installed."""
-    message = f"{module} needs {package}: pip install {package.lower()}"
-    return ModuleNotFoundError(message, name=error.name)
+class Needs:
+    """Says what to install where a framework that is imported within it is missing."""
+
+    def __init__(self, module: str, package: str) -> None:
+        self._told = f"{module} needs {package}: pip install {package.lower()}"
+
+    def __enter__(self) -> None:
+        """Nothing is looked at before."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, ModuleNotFoundError):
+            raise ModuleNotFoundError(self._told, name=error.name) from error

@@ -17,16 +17,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 
 from seconder.callback import Replay
-from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected, incomplete, needs, too_large
+from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
 from seconder.names import Names
 from seconder.results import Event
 
-try:
+with Needs(__name__, "Starlette"):
     from starlette.concurrency import run_in_threadpool
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response
-except ModuleNotFoundError as error:
-    raise needs(__name__, "Starlette", error) from error
 
 __all__ = ["callback"]
 

@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from seconder.callback import Replay
-from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected, incomplete, needs, too_large
+from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
 from seconder.names import Names
 from seconder.results import Event
 
-try:
+with Needs(__name__, "Flask"):
     from flask import Response, current_app, request
-except ModuleNotFoundError as error:
-    raise needs(__name__, "Flask", error) from error
 from werkzeug.exceptions import ClientDisconnected
 
 __all__ = ["callback"]

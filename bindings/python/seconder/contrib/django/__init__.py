@@ -19,14 +19,12 @@ import inspect
 from collections.abc import Callable, Iterable
 
 from seconder.callback import Replay
-from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected, incomplete, needs, too_large
+from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
 from seconder.names import Names
 from seconder.results import Event
 
-try:
+with Needs(__name__, "Django"):
     from django.http import HttpRequest, HttpResponse, UnreadablePostError
-except ModuleNotFoundError as error:
-    raise needs(__name__, "Django", error) from error
 from asgiref.sync import async_to_sync
 from django.views.decorators.csrf import csrf_exempt
 
