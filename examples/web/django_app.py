@@ -25,6 +25,7 @@ from common import (
 )
 from django.conf import settings
 
+# A site of several files has these in its settings.py.
 settings.configure(
     ROOT_URLCONF=__name__,
     SECRET_KEY=secrets.token_hex(32),  # Of several processes, all need the same.

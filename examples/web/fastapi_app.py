@@ -32,6 +32,7 @@ from fastapi import APIRouter, Depends, FastAPI, Form, HTTPException, Request, R
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.sessions import SessionMiddleware
 
 import seconder
@@ -80,6 +81,7 @@ async def headers(
     return response
 
 
+app.add_middleware(RequestBodyLimitMiddleware, max_body_size=2**20)
 app.add_middleware(
     SessionMiddleware,
     secret_key=secrets.token_hex(32),  # Of several processes, all need the same.

@@ -14,8 +14,11 @@ from seconder.errors import InvalidArgument, StorageError
 
 __all__ = ["Connection", "Cursor", "RedisClient", "RedisReplay", "SqlReplay"]
 
-_SWEEP = 60.0
+SWEEP = 60.0
 """The shortest time between two removals of what is stale, in seconds."""
+
+SLACK = 3600
+"""How much longer than needed everything is kept, in seconds: machines' clocks differ."""
 
 
 class Cursor(Protocol):
@@ -113,13 +116,13 @@ class SqlReplay:
             cursor.execute(self._insert, (key, math.ceil(until) if math.isfinite(until) else None))
             first = cursor.rowcount == 1
             if self._sweeps():
-                cursor.execute(self._delete, (int(time.time()),))
+                cursor.execute(self._delete, (int(time.time()) - SLACK,))
             connection.commit()
         return first
 
     def _sweeps(self) -> bool:
         now = time.monotonic()
-        due = now - self._swept >= _SWEEP
+        due = now - self._swept >= SWEEP
         if due:
             self._swept = now
         return due
@@ -128,8 +131,8 @@ class SqlReplay:
 class RedisClient(Protocol):
     """What :class:`RedisReplay` needs of a client: ``redis.Redis`` has it."""
 
-    def set(self, name: str, value: str, /, *, nx: bool, exat: int | None) -> Any:
-        """Sets a key that is not there yet (``nx``), until ``exat`` in Unix seconds."""
+    def set(self, name: str, value: str, /, *, nx: bool, ex: int | None) -> Any:
+        """Sets a key that is not there yet (``nx``), for so many seconds (``ex``)."""
 
 
 class RedisReplay:
@@ -154,5 +157,5 @@ class RedisReplay:
     def first_time(self, key: str, until: float) -> bool:
         """See :meth:`seconder.callback.Replay.first_time`. The client's exceptions come as they
         are, also the one of a server whose memory is full."""
-        end = math.ceil(until) + 1 if math.isfinite(until) else None
-        return self._client.set(self._prefix + key, "1", nx=True, exat=end) is True
+        life = math.ceil(max(until - time.time(), 0)) + SLACK if math.isfinite(until) else None
+        return self._client.set(self._prefix + key, "1", nx=True, ex=life) is True

@@ -352,6 +352,11 @@ def test_forms_of_elsewhere_are_refused(site: Site) -> None:
     assert visitor.post("/logout").location == "/login" and not visitor.is_in()
 
 
+def test_a_form_has_an_end(site: Site) -> None:
+    visitor = site.after_password()
+    assert visitor.post("/second/code", code="1" * 2**22).status in (400, 413)
+
+
 def test_every_page_says_how_it_wants_to_be_treated(site: Site) -> None:
     visitor = site.kind(site.app)
     for path in ("/login", "/", "/demo/phone", "/nowhere"):

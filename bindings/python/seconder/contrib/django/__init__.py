@@ -100,7 +100,7 @@ def callback(
 
 def _body(request: HttpRequest) -> bytes:
     length = request.META.get("CONTENT_LENGTH") or None
-    if length is not None and (not length.isdecimal() or int(length) > BODY_LIMIT):
+    if length is not None and (len(length) > 7 or int(length) > BODY_LIMIT):
         raise too_large()
     try:
         return request.read(BODY_LIMIT + 1) if length is None else request.body

@@ -16,8 +16,7 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, transaction
 
-_SWEEP = 60.0
-"""The shortest time between two removals of what is stale, in seconds."""
+from seconder.contrib.replay import SLACK, SWEEP
 
 _REFUSED: dict[type[BaseCache], str] = {
     LocMemCache: "each process has its own",
@@ -59,9 +58,9 @@ class TableReplay:
                 rows.create(key=key, until=end)
         except IntegrityError:
             return False
-        if time.monotonic() - self._swept >= _SWEEP:
+        if time.monotonic() - self._swept >= SWEEP:
             self._swept = time.monotonic()
-            rows.filter(until__lt=int(time.time())).delete()
+            rows.filter(until__lt=int(time.time()) - SLACK).delete()
         return True
 
 
@@ -92,6 +91,6 @@ class CacheReplay:
 
     def first_time(self, key: str, until: float) -> bool:
         """See :meth:`seconder.callback.Replay.first_time`."""
-        life = max(until - time.time(), 0) + 1 if math.isfinite(until) else None
+        life = max(until - time.time(), 0) + SLACK if math.isfinite(until) else None
         added: bool = caches[self._cache].add(f"seconder:{key}", 1, timeout=life)
         return added is True
