@@ -14,7 +14,7 @@ from typing import Any
 import fastapi
 import flask
 import pytest
-import signing
+from contrib import signing
 import starlette.applications
 import starlette.requests
 from django.core.handlers.wsgi import WSGIRequest

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import signing
+from contrib import signing
 
 FRAMEWORKS = ["flask", "werkzeug", "django", "starlette", "fastapi", "asgiref", "redis", "sqlite3"]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import signing
+from contrib import signing
 
-WORKER = Path(__file__).with_name("worker.py")
+TESTS = Path(__file__).parents[1]
 
 
 @contextmanager
@@ -23,10 +23,14 @@ def workers(framework: str, memory: str, folder: Path, count: int = 2) -> Iterat
     with ExitStack() as stack:
         ports: list[int] = []
         for _ in range(count):
-            command = [sys.executable, "-u", str(WORKER), framework, memory, str(folder)]
+            command = [sys.executable, "-u", "-m", "contrib.worker", framework, memory, str(folder)]
             worker = stack.enter_context(
                 subprocess.Popen(
-                    command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                    command,
+                    cwd=TESTS,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
                 )
             )
             stack.callback(worker.kill)

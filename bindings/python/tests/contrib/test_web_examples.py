@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import signing
+from contrib import signing
 from django.test import Client as DjangoClient
 from flask.testing import FlaskClient
 from starlette.testclient import TestClient

@@ -1,15 +1,16 @@
-"""One worker of a web application: ``worker.py FRAMEWORK MEMORY FOLDER``. It prints its port, and
-writes the approval request that each callback names to ``believed`` in the folder."""
+"""One worker of a web application: ``python -m contrib.worker FRAMEWORK MEMORY FOLDER``.
+
+It prints its port, and writes the approval request that each callback names to ``believed`` in the
+folder."""
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-import signing
+from contrib import signing
 
 import seconder
 from seconder.contrib.replay import SqlReplay
@@ -91,5 +92,4 @@ def django_worker() -> None:
 
 
 if __name__ == "__main__":
-    os.chdir(FOLDER)
     {"flask": flask_worker, "asgi": asgi_worker, "django": django_worker}[FRAMEWORK]()
