@@ -25,6 +25,10 @@ FEATURES := "" engine remote capi
 # would be built into the other.
 C_LIBRARY := rustc -p seconder --lib --features capi --crate-type cdylib,staticlib
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -q -m bindings/python/Cargo.toml
+WHEEL := $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
+# One wheel serves every Python from 3.10 on; those without the lock need their own.
+FREE_THREADED := python3.13t python3.14t
+PYTHON_TYPED := bindings/python/seconder bindings/python/tests examples/demo.py examples/web
 
 say = @printf '\n== %s ==\n' "$(1)"
 
@@ -77,10 +81,25 @@ test-c: c-library
 .PHONY: test-python
 test-python: python-module
 	$(call say,The Python module)
-	MYPYPATH=bindings/python:examples/web:bindings/python/tests/contrib $(PY) -m mypy --strict \
-		--explicit-package-bases --cache-dir build/mypy \
-		bindings/python/seconder examples/web bindings/python/tests/contrib
 	$(PY) -m pytest bindings/python
+	$(call say,The types of the Python module)
+	$(PY) -m mypy --config-file bindings/python/pyproject.toml --cache-dir build/mypy $(PYTHON_TYPED)
+	$(PY) -m mypy.stubtest seconder --concise --mypy-config-file bindings/python/pyproject.toml \
+		--allowlist bindings/python/tests/stubtest.txt
+	PATH="$$PWD/$(VENV)/bin:$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 \
+		pyright --verifytypes seconder --ignoreexternal
+
+.PHONY: wheel
+wheel: tools ## Builds the Python module for others, into dist/
+	$(WHEEL) --out dist
+	@for python in $(FREE_THREADED); do \
+		if command -v $$python >/dev/null; then \
+			$(WHEEL) --out dist --interpreter $$python; \
+		else \
+			echo "For $$python no wheel was built: it is not here"; \
+		fi; \
+	done
+	@ls dist
 
 .PHONY: screenshots
 screenshots: tools python-module ## Takes the pictures of docs/web.md anew
@@ -137,7 +156,7 @@ install-files:
 .PHONY: clean
 clean: ## Removes what was built
 	$(CARGO) clean
-	rm -rf build
+	rm -rf build dist
 
 # The libraries from folder $(1) to folder $(2), by the names that linkers and loaders look for.
 define lay_out

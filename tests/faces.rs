@@ -1,6 +1,9 @@
 //! Every face shows every call, with every parameter. What a call takes is asked of serde, so no
 //! face and no document can forget a field.
 
+#[path = "faces/python.rs"]
+mod python;
+
 use seconder::calls::*;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor, value::Error};
 use std::collections::BTreeSet;
@@ -53,16 +56,6 @@ fn the_c_header_shows_every_parameter() {
         (call, c_parameters(&header, name).ok_or(format!("has no `seconder_{name}(`")))
     });
     compare("include/seconder.h", "src/capi", shown);
-}
-
-#[test]
-fn python_shows_every_parameter() {
-    let module = read("bindings/python/seconder/service.py");
-    let shown = calls().into_iter().map(|call| {
-        let name = call.route.name;
-        (call, python_parameters(&module, name).ok_or(format!("has no `def {name}(`")))
-    });
-    compare("bindings/python/seconder/service.py", "the class Service", shown);
 }
 
 #[test]

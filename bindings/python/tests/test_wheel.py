@@ -1,0 +1,80 @@
+"""What `pip install` installs: built as pip does it, and used where nothing else is."""
+
+from __future__ import annotations
+
+import email
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[1]
+PROGRAM = """
+import seconder
+assert seconder.__file__.startswith({home!r}), seconder.__file__
+with seconder.open("sandbox:") as service:
+    user = service.create_user("ada@example.com", "555-010-0123", 1)
+    print(service.verify("0000000", user.id, force=True))
+"""
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    # What builds the wheel stands beside the Python that runs this.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        cwd=cwd,
+        env={**os.environ, "PATH": path},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """By the way that pip goes, in the profile whose parts are built already."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps"]
+    run(*pip, "--no-index", "-C", "build-args=--profile=dev --locked", "-w", folder, HERE)
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_one_wheel_is_for_every_python_and_needs_nothing(wheel: Path) -> None:
+    assert "-cp310-abi3-" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        info = next(name.split("/")[0] for name in names if name.endswith("/METADATA"))
+        about = email.message_from_bytes(archive.read(f"{info}/METADATA"))
+    assert about.get_all("Requires-Dist") is None and about["Requires-Python"] == ">=3.10"
+    assert about["License-Expression"] == "MIT OR Apache-2.0"
+    package = {f"seconder/{path.name}" for path in (HERE / "seconder").glob("*.py*")}
+    licences = {f"{info}/licenses/{path.name}" for path in HERE.glob("LICENSE-*")}
+    assert len(licences) == 2
+    assert package | licences | {"seconder/py.typed", "seconder/_seconder.abi3.so"} <= set(names)
+    others = {name.split("/")[0] for name in names} - {"seconder", info}
+    assert not others, "it would put something beside the package"
+
+
+@pytest.mark.skipif(not shutil.which("nm"), reason="binutils are not here")
+def test_it_exports_what_python_looks_for_alone(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        module = archive.extract("seconder/_seconder.abi3.so", tmp_path)
+    lines = run("nm", "-D", "--defined-only", module).splitlines()
+    assert [line.split()[-1] for line in lines] == ["PyInit__seconder"]
+
+
+def test_it_works_where_nothing_else_is(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", home)
+    python = home / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", wheel)
+    told = run(python, "-I", "-c", PROGRAM.format(home=str(home)), cwd=tmp_path)
+    assert told.startswith("Verification(")

@@ -1,0 +1,355 @@
+//! The Python module against the library's own declarations: what serde says of calls and replies,
+//! and what the sources say of everything else. What Python calls otherwise is listed with its
+//! reason.
+
+use super::{fields, flat, names, python_parameters as parameters, read};
+use seconder::calls::*;
+use std::collections::BTreeSet;
+use syn::{ImplItem, Item, Visibility};
+
+const PACKAGE: &str = "bindings/python/seconder";
+
+/// What Rust has under a name, what Python has for it, and why it is not the same.
+type Otherwise = (&'static str, &'static [&'static str], &'static str);
+
+/// What Python must have for these names of Rust's.
+fn needed(what: &str, rust: &BTreeSet<String>, others: &[Otherwise]) -> BTreeSet<String> {
+    assert!(!rust.is_empty(), "{what}: nothing was found to compare");
+    for (name, _, why) in others {
+        assert!(rust.contains(*name), "{what} has no `{name}`");
+        assert!(!why.is_empty(), "{what}: say why `{name}` is called otherwise");
+    }
+    let of = |name: &String| match others.iter().find(|(rust, ..)| rust == name) {
+        Some((_, python, _)) => python.iter().map(|name| (*name).to_owned()).collect(),
+        None => vec![name.clone()],
+    };
+    rust.iter().flat_map(of).collect()
+}
+
+#[track_caller]
+fn same(what: &str, file: &str, python: &BTreeSet<String>, wanted: &BTreeSet<String>) {
+    let lacking: Vec<&String> = wanted.difference(python).collect();
+    let more: Vec<&String> = python.difference(wanted).collect();
+    assert!(
+        lacking.is_empty() && more.is_empty(),
+        "{PACKAGE}/{file}:1: {what}: lacks {lacking:?}, has what Rust has not: {more:?}"
+    );
+}
+
+#[test]
+fn every_call_has_its_parameters() {
+    let module = python("calls.py");
+    for call in super::calls() {
+        let name = call.route.name;
+        let shown = parameters(&module, name).unwrap_or_default();
+        same(name, "calls.py", &shown, &flat(&call).map(str::to_owned).collect());
+    }
+}
+
+/// The class of Python that has a reply's fields.
+fn reply<C: Call>(class: &str, others: &[Otherwise]) -> &'static str {
+    holds(class, &names(fields::<C::Reply>()), others);
+    C::ROUTE.name
+}
+
+#[track_caller]
+fn holds(class: &str, rust: &BTreeSet<String>, others: &[Otherwise]) {
+    let found = attributes(&python("results.py"), class);
+    same(class, "results.py", &found, &needed(class, rust, others));
+}
+
+#[test]
+fn every_reply_has_its_fields() {
+    let verdict: [Otherwise; 2] = [
+        ("verdict", &[], "verify() returns, or raises TokenInvalid or NotChecked"),
+        ("reused", &[], "it is TokenInvalid.reused"),
+    ];
+    let compared = [
+        reply::<CreateUser>("UserCreated", &[]),
+        reply::<RequestSms>("CodeRequested", &[]),
+        reply::<RequestCall>("CodeRequested", &[]),
+        reply::<Verify>("Verification", &verdict),
+        reply::<DeleteUser>("Done", &[]),
+        reply::<RegisterActivity>("Done", &[]),
+        reply::<AppDetails>("Application", &[]),
+        reply::<UserStatus>("UserStatus", &[]),
+        reply::<AppStats>("Statistics", &[]),
+        reply::<StartPhoneVerification>("PhoneVerificationStarted", &[]),
+        reply::<PhoneInfo>("PhoneInformation", &[]),
+        reply::<CreateApproval>("ApprovalCreated", &[]),
+        reply::<CheckApproval>("Approval", &[]),
+        reply::<CheckPhoneVerification>("Done", &[]),
+        reply::<EnrolAuthenticator>("AuthenticatorEnrolled", &[]),
+    ];
+    let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
+    assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
+    holds("Device", &names(fields::<Device>()), &[]);
+    holds("MonthlyStatistic", &names(fields::<MonthlyStatistic>()), &[]);
+    let logo = attributes(&python("typed.py"), "Logo");
+    same("Logo", "typed.py", &logo, &names(fields::<Logo>()));
+}
+
+#[test]
+fn what_is_no_reply_has_its_fields() {
+    holds("ApprovalRequest", &members("src/engine/approvals.rs", "ApprovalRequest"), &[]);
+    holds("DeviceRegistered", &members("src/engine/devices.rs", "DeviceRegistered"), &[]);
+    holds("Event", &members("src/callback/event.rs", "Event"), &[]);
+    holds("Message", &members("src/engine/delivery.rs", "Message"), &[]);
+    holds("SignedCallback", &members("src/engine/delivery.rs", "SignedCallback"), &[]);
+}
+
+#[test]
+fn every_setting_can_be_given() {
+    let mut rust = methods("src/service.rs", "Settings");
+    rust.extend(methods("src/service/elsewhere.rs", "Settings"));
+    rust.extend(["repeats".to_owned(), "url".to_owned()]);
+    let others: [Otherwise; 7] = [
+        ("new", &[], "open() itself"),
+        ("open", &[], "open() itself"),
+        ("clock", &[], "time is a test's to make up"),
+        ("random", &[], "randomness is a test's to make up"),
+        ("pin", &["pins"], "a list in place of many calls"),
+        ("name_server", &["name_servers"], "a list in place of many calls"),
+        (
+            "authenticator_codes",
+            &["authenticator_digits", "authenticator_period"],
+            "two numbers, each with its name",
+        ),
+    ];
+    let wanted = needed("Settings", &rust, &others);
+    for (file, own) in [("opening.py", None), ("aio.py", Some("threads"))] {
+        let function = if own.is_some() { "open_async" } else { "open" };
+        let mut shown = parameters(&python(file), function).unwrap_or_default();
+        assert!(own.is_none_or(|own| shown.remove(own)), "{file}");
+        same("Settings", file, &shown, &wanted);
+    }
+    let others: [Otherwise; 4] = [
+        ("new", &["word"], "the word is a field as the others are"),
+        ("api_key", &["api_key_header"], "it is not the key"),
+        ("signature", &["signature_header"], "it is not the signature"),
+        ("nonce", &["nonce_header"], "it is not the nonce"),
+    ];
+    let mut rust = methods("src/wire/names.rs", "Names");
+    rust.retain(|name| !name.contains("_wire"));
+    let module = python("names.py");
+    let mut shown = attributes(&module, "Names");
+    shown.extend(functions(&module));
+    same("Names", "names.py", &shown, &needed("Names", &rust, &others));
+}
+
+#[test]
+fn every_call_of_the_service_and_the_engine_is_there() {
+    let mut rust = BTreeSet::new();
+    for file in ["src/service.rs", "src/service/elsewhere.rs", "src/service/waiting.rs"] {
+        rust.extend(methods(file, "Service"));
+    }
+    for file in ["src/engine.rs", "src/engine/approvals.rs", "src/engine/devices.rs"] {
+        rust.extend(methods(file, "Engine"));
+    }
+    rust.extend(["close".to_owned()]);
+    let others: [Otherwise; 7] = [
+        ("engine", &[], "the service is asked for what its engine does"),
+        ("require_engine", &[], "as `engine`"),
+        ("answer_with_body", &[], "each result has `extra`"),
+        ("ask_approval", &[], "AsyncService.wait_for_approval asks so"),
+        ("wait_for_approval_with", &[], "time passes by Python's clock"),
+        ("names", &[], "for a server in front of it"),
+        ("authenticate", &[], "for a server in front of it"),
+    ];
+    let mut wanted = needed("Service", &rust, &others);
+    wanted.extend(ROUTES.iter().map(|route| route.name.to_owned()));
+    let mut shown = functions(&python("calls.py"));
+    shown.extend(functions(&python("service.py")));
+    same("Service", "service.py", &shown, &wanted);
+    let shown = functions(&python("aio.py"));
+    let shown =
+        shown.into_iter().filter(|name| !["pool", "stop", "open_async"].contains(&name.as_str()));
+    same("AsyncService", "aio.py", &shown.collect(), &wanted);
+}
+
+#[test]
+fn callbacks_and_codes_of_apps_are_whole() {
+    let mut rust = methods("src/callback/verifier.rs", "Verifier");
+    rust.extend(members("src/callback.rs", "Received"));
+    let others: [Otherwise; 3] = [
+        ("new", &["api_key"], "what it takes"),
+        ("verify", &[], "the function itself"),
+        ("parameters", &[], "it is verify_parameters()"),
+    ];
+    let module = python("callback.py");
+    let shown = parameters(&module, "verify").unwrap_or_default();
+    same("Verifier", "callback.py", &shown, &needed("Verifier", &rust, &others));
+    let rust = public("src/callback.rs");
+    let others: [Otherwise; 1] = [("sign_query", &[], "sign() with method=\"GET\"")];
+    let mut shown = functions(&module);
+    shown.remove("first_time");
+    same("callback", "callback.py", &shown, &needed("callback", &rust, &others));
+    let mut rust = methods("src/otp.rs", "Totp");
+    rust.extend(["generate".to_owned()]);
+    let others: [Otherwise; 1] = [("new", &[], "the class itself")];
+    let shown = functions(&python("totp.py"));
+    same("Totp", "totp.py", &shown, &needed("Totp", &rust, &others));
+}
+
+#[test]
+fn every_error_has_its_class_and_its_attributes() {
+    let module = python("errors.py");
+    let classes =
+        |line: &str| Some(line.strip_prefix("class ")?.split(['(', ':']).next()?.to_owned());
+    let shown: BTreeSet<String> = module.lines().filter_map(classes).collect();
+    let others: [Otherwise; 3] = [
+        ("Invalid", &["InvalidArgument"], "Invalid alone would not say what"),
+        ("Storage", &["StorageError"], "an exception of this name says that it is one"),
+        ("Internal", &["InternalError"], "an exception of this name says that it is one"),
+    ];
+    let mut wanted = needed("Error", &variants("src/error.rs", "Error"), &others);
+    let own = ["SecondFactorError", "TokenInvalid", "NotChecked", "Timeout"];
+    wanted.extend(own.map(str::to_owned));
+    same("Error", "errors.py", &shown, &wanted);
+    let mut rust = members("src/error.rs", "Refusal");
+    rust.extend(variant_fields("src/error.rs", "Error"));
+    rust.extend(methods("src/error.rs", "Error"));
+    rust.extend(["reused".to_owned()]);
+    let others: [Otherwise; 3] = [
+        ("reason", &[], "it is the message"),
+        ("status", &["http_status"], "as a header of HTTP is no header of a letter"),
+        ("timed_out", &[], "it is the class Timeout"),
+    ];
+    let attributes = shown.iter().flat_map(|class| attributes(&module, class)).collect();
+    same("Error", "errors.py", &attributes, &needed("Error", &rust, &others));
+}
+
+#[test]
+fn every_choice_is_a_word() {
+    let module = python("enums.py");
+    for (file, name) in [
+        ("src/calls/check_approval.rs", "ApprovalStatus"),
+        ("src/calls/phone_info.rs", "PhoneType"),
+        ("src/calls/start_phone_verification.rs", "Channel"),
+        ("src/calls/register_activity.rs", "ActivityType"),
+        ("src/engine/devices.rs", "DeviceType"),
+        ("src/engine/approvals.rs", "UserAnswer"),
+        ("src/wire.rs", "Format"),
+        ("src/wire.rs", "Generation"),
+        ("src/remote.rs", "Repeats"),
+        ("src/otp.rs", "Algorithm"),
+        ("src/error.rs", "Stage"),
+    ] {
+        let shown: BTreeSet<String> = body(&module, name)
+            .filter_map(|line| Some(line.split_once(" = \"")?.0.trim().replace('_', "")))
+            .collect();
+        let rust = variants(file, name).into_iter().map(|variant| variant.to_uppercase());
+        let rust = rust.map(|word| if word == "CHROME" { "SVCCHROME".to_owned() } else { word });
+        same(name, "enums.py", &shown, &rust.collect());
+    }
+}
+
+#[test]
+fn python_is_read_as_it_is_meant() {
+    let module = "class A(B):\n    x: int = 1\n    \"\"\"y: z\"\"\"\n\n    def f(self, a: int, *, b=(1, 2)):\n        \
+        c: int = 1\n\nclass C:\n    y: int\n\ndef g(): pass";
+    assert_eq!(attributes(module, "A"), names(&["x"]));
+    assert_eq!(functions(module), names(&["f", "g"]));
+    assert_eq!(parameters(module, "f").unwrap_or_default(), names(&["a", "b"]));
+}
+
+fn python(file: &str) -> String {
+    read(&format!("{PACKAGE}/{file}"))
+}
+
+/// The lines of a class.
+fn body<'a>(module: &'a str, class: &str) -> impl Iterator<Item = &'a str> {
+    let starts = [format!("class {class}("), format!("class {class}:")];
+    let of = move |line: &&str| !starts.iter().any(|start| line.starts_with(start));
+    let inside = |line: &&str| line.is_empty() || line.starts_with(' ');
+    module.lines().skip_while(of).skip(1).take_while(inside)
+}
+
+/// What is annotated in a class.
+fn attributes(module: &str, class: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let (name, _) = line.strip_prefix("    ")?.split_once(": ")?;
+        name.bytes()
+            .all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b))
+            .then(|| name.to_owned())
+    };
+    let mut quoted = false;
+    let code = body(module, class).filter(move |line| {
+        let marks = line.matches("\"\"\"").count();
+        let shown = !quoted && marks == 0;
+        quoted ^= marks == 1;
+        shown
+    });
+    code.filter_map(name).collect()
+}
+
+/// The functions that programs call.
+fn functions(module: &str) -> BTreeSet<String> {
+    let defined = |line: &str| {
+        let line = line.strip_prefix("    ").unwrap_or(line);
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        let name = line.strip_prefix("def ")?.split('(').next()?;
+        (!name.starts_with('_')).then(|| name.to_owned())
+    };
+    module.lines().filter_map(defined).collect()
+}
+
+fn items(file: &str) -> Vec<Item> {
+    syn::parse_file(&read(file)).unwrap_or_else(|e| panic!("{file}: {e}")).items
+}
+
+/// The public methods and functions of a type.
+fn methods(file: &str, name: &str) -> BTreeSet<String> {
+    let of = |item: &syn::ItemImpl| {
+        let is = |p: &syn::TypePath| p.path.is_ident(name);
+        item.trait_.is_none() && matches!(&*item.self_ty, syn::Type::Path(p) if is(p))
+    };
+    let inside = items(file).into_iter().filter_map(|item| match item {
+        Item::Impl(item) if of(&item) => Some(item.items),
+        _ => None,
+    });
+    let public = |item: ImplItem| match item {
+        ImplItem::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f.sig.ident.to_string()),
+        _ => None,
+    };
+    inside.flatten().filter_map(public).collect()
+}
+
+fn public(file: &str) -> BTreeSet<String> {
+    let name = |item: Item| match item {
+        Item::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f.sig.ident.to_string()),
+        _ => None,
+    };
+    items(file).into_iter().filter_map(name).collect()
+}
+
+fn idents(fields: &syn::Fields) -> impl Iterator<Item = String> {
+    fields.iter().filter_map(|field| Some(field.ident.as_ref()?.to_string()))
+}
+
+fn members(file: &str, name: &str) -> BTreeSet<String> {
+    let of = |item: Item| match item {
+        Item::Struct(item) if item.ident == name => Some(idents(&item.fields).collect()),
+        _ => None,
+    };
+    items(file).into_iter().find_map(of).unwrap_or_default()
+}
+
+fn enumeration(file: &str, name: &str) -> Vec<syn::Variant> {
+    let of = |item: Item| match item {
+        Item::Enum(item) if item.ident == name => Some(item.variants.into_iter().collect()),
+        _ => None,
+    };
+    items(file).into_iter().find_map(of).unwrap_or_default()
+}
+
+fn variants(file: &str, name: &str) -> BTreeSet<String> {
+    enumeration(file, name).iter().map(|variant| variant.ident.to_string()).collect()
+}
+
+fn variant_fields(file: &str, name: &str) -> BTreeSet<String> {
+    enumeration(file, name)
+        .iter()
+        .flat_map(|variant| idents(&variant.fields).collect::<Vec<_>>())
+        .collect()
+}
