@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib
 import os
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import redis
 
-EXAMPLES = Path(__file__).parents[4] / "examples" / "web"
+ROOT = Path(__file__).parents[4]
+EXAMPLES = ROOT / "examples" / "web"
 
 
 def load(name: str, folder: Path) -> ModuleType:
@@ -31,6 +36,47 @@ def load(name: str, folder: Path) -> ModuleType:
         del os.environ["EXAMPLE_URL"]
         sys.path.remove(str(EXAMPLES))
         os.chdir(before)
+
+
+@dataclass
+class Running:
+    """An example application as its users run it."""
+
+    url: str
+    log: Path
+
+
+@contextmanager
+def running(name: str, folder: Path) -> Iterator[Running]:
+    """Runs an example application in a process of its own, with its databases in this folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    log = folder / "log"
+    with open(log, "w") as out:
+        app = subprocess.Popen(
+            [sys.executable, str(EXAMPLES / f"{name}.py")],
+            cwd=folder,
+            env={**os.environ, "EXAMPLE_URL": url},
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        deadline = time.monotonic() + 30
+        while not _answers(url):
+            assert app.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        yield Running(url, log)
+    finally:
+        app.kill()
+        app.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/login", timeout=5):
+            return True
+    except OSError:
+        return False
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,7 @@ import io
 import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +17,7 @@ from typing import Any
 
 import pytest
 import zxingcpp
+from contrib.conftest import ROOT, Running, running
 from PIL import Image
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
@@ -30,7 +27,6 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 import seconder
 
-ROOT = Path(__file__).parents[4]
 IMAGES = ROOT / "docs" / "images"
 SHOTS = ["second", "sms", "authenticator", "push", "phone", "home"]
 WIDTH = 460
@@ -90,36 +86,13 @@ class Browser:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The example as its users run it: its URL, and what it wrote."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    log = tmp_path / "log"
-    with open(log, "w") as out:
-        app = subprocess.Popen(
-            [sys.executable, str(ROOT / "examples" / "web" / "flask_app.py")],
-            cwd=tmp_path,
-            env={**os.environ, "EXAMPLE_URL": url},
-            stdout=out,
-            stderr=out,
-        )
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            assert app.poll() is None and time.monotonic() < deadline, log.read_text()
-            try:
-                with urllib.request.urlopen(f"{url}/login", timeout=5):
-                    break
-            except OSError:
-                time.sleep(0.05)
-        yield url, log
-    finally:
-        app.kill()
-        app.wait()
+def site(tmp_path: Path) -> Iterator[Running]:
+    with running("flask_app", tmp_path) as site:
+        yield site
 
 
 @pytest.fixture
-def browser(site: tuple[str, Path], tmp_path: Path) -> Iterator[Browser]:
+def browser(site: Running, tmp_path: Path) -> Iterator[Browser]:
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not binary or not driver:
         assert os.geteuid() != 0, "chromium and chromium-driver are missing: run `make tools`"
@@ -144,7 +117,7 @@ def browser(site: tuple[str, Path], tmp_path: Path) -> Iterator[Browser]:
     with Chrome(options=options, service=ChromeService(driver)) as chrome:
         chrome.set_page_load_timeout(30)
         chrome.set_window_size(WIDTH, 800)
-        yield Browser(chrome, site[0])
+        yield Browser(chrome, site.url)
 
 
 def to_second_step(browser: Browser) -> None:
@@ -186,7 +159,7 @@ def approve(browser: Browser) -> str:
     return ""
 
 
-def test_a_browser_logs_in_by_every_way(browser: Browser, site: tuple[str, Path]) -> None:
+def test_a_browser_logs_in_by_every_way(browser: Browser, site: Running) -> None:
     browser.go("/")
     to_second_step(browser)
     browser.press("Text me a code")
@@ -220,7 +193,7 @@ def test_a_browser_logs_in_by_every_way(browser: Browser, site: tuple[str, Path]
     browser.shoot("push")
     on_the_phone(browser, lambda: approve(browser))
     browser.heading("Welcome, Ada.")
-    assert "said approved to" in site[1].read_text(), "the callback did not come"
+    assert "said approved to" in site.log.read_text(), "the callback did not come"
     browser.press("Log out")
 
     to_second_step(browser)

@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,13 +20,13 @@ from typing import Any
 
 import pytest
 from contrib import signing
+from contrib.conftest import EXAMPLES, Running, running
 from django.test import Client as DjangoClient
 from flask.testing import FlaskClient
 from starlette.testclient import TestClient
 
 import seconder
 
-EXAMPLES = Path(__file__).parents[4] / "examples" / "web"
 _numbers = itertools.count(1000)
 
 
@@ -400,3 +402,39 @@ def test_the_callback_is_believed_once(site: Site, caplog: pytest.LogCaptureFixt
     statuses = [client.get(path, headers=head).status_code for _ in range(2)]
     assert statuses == [200, 401]
     assert f"user {site.user.svc_id} said approved to {told['uuid']}" in caplog.text
+
+
+class HttpVisitor(Visitor):
+    """A browser without JavaScript that speaks HTTP to an application in another process."""
+
+    def __init__(self, site: Running) -> None:
+        self.token = None
+        self.url = site.url
+        self.open = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open
+
+    def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
+        data = None if fields is None else urllib.parse.urlencode(fields).encode()
+        with self.open(self.url + path, data, timeout=20) as got:
+            return Page(got.status, got.read().decode(), got.url, dict(got.headers), "")
+
+    def to_second_step(self) -> None:
+        self.get("/login")
+        self.post("/login", name="ada", password="correct horse")
+
+
+@pytest.mark.parametrize("name", COOKIE_IS_SECURE)
+def test_the_service_tells_the_application_what_the_phone_said(name: str, tmp_path: Path) -> None:
+    with running(name, tmp_path) as site:
+        visitor = HttpVisitor(site)
+        visitor.to_second_step()
+        visitor.post("/second/sms")
+        codes = re.findall(r"is (\d{7})\b", visitor.get("/demo/phone").text)
+        assert "Welcome, Ada." in visitor.post("/second/code", code=codes[0]).text
+        visitor.post("/device")
+        visitor.post("/logout")
+        visitor.to_second_step()
+        assert visitor.post("/second/push").location.endswith("/second/push")
+        uuids = re.findall(r'name="uuid" value="([^"]+)"', visitor.get("/demo/phone").text)
+        visitor.post("/demo/phone", uuid=uuids[0], answer="approve")
+        assert f"said approved to {uuids[0]}" in site.log.read_text(), "the callback did not come"
+        assert "Welcome, Ada." in visitor.post("/second/push/finish").text
