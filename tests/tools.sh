@@ -24,8 +24,15 @@ need dpkg-dev dpkg-shlibdeps --version
 need dnsmasq-base /usr/sbin/dnsmasq --version
 need python3 python3 --version
 need python3-venv python3 -c 'import ensurepip, venv'
+need redis-server redis-server --version
+can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+# The test that needs a browser is skipped, and says so, where none can be installed.
+if can_install; then
+    need chromium command -v chromium
+    need chromium-driver command -v chromedriver
+fi
 if ((${#missing[@]} > 0)); then
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    if can_install; then
         export DEBIAN_FRONTEND=noninteractive
         apt-get update -qq
         apt-get install -qq -y --no-install-recommends "${missing[@]}"

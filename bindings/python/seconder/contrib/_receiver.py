@@ -1,0 +1,162 @@
+"""What to answer to a callback, whichever framework received it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from seconder import callback
+from seconder.errors import Forged, InvalidArgument, SecondFactorError, StorageError
+from seconder.names import Names
+from seconder.results import Event
+
+BODY_LIMIT = 2**20
+"""The largest body that is read, in bytes."""
+
+METHODS = ("GET", "POST")
+"""The methods of callbacks (section 6)."""
+
+_log = logging.getLogger("seconder.contrib")
+
+
+class Rejected(Exception):
+    """A request that is not believed, and the answer to it."""
+
+    def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = {"Content-Type": "text/plain; charset=utf-8", **(headers or {})}
+
+
+def too_large() -> Rejected:
+    """The answer to a body that is larger than any callback."""
+    return Rejected(413, "A callback has at most 1 MiB.\n")
+
+
+def incomplete() -> Rejected:
+    """The answer to a body that ended before its time."""
+    return Rejected(400, "The body is incomplete.\n")
+
+
+class Receiver:
+    """Checks callbacks: their signature, that they are fresh, and that each is here for the first
+    time. The parameters are those of the frameworks' ``callback``.
+
+    Raises:
+        InvalidArgument: A parameter cannot be right. It is said here, and not when the first
+            callback comes.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        url: str | Iterable[str],
+        replay: callback.Replay,
+        fresh: float | None,
+        names: Names | None,
+    ) -> None:
+        self._api_key = api_key
+        self._urls = [url] if isinstance(url, str) else list(url)
+        self._replay = _Told(replay)
+        self._fresh = fresh
+        self._names = Names() if names is None else names
+        try:
+            self._verify("POST", b"{}", "", "none", "none")
+        except Forged:
+            pass
+
+    def event(
+        self,
+        method: str,
+        query: bytes | str,
+        body: Callable[[], bytes],
+        header: Callable[[str], str | None],
+    ) -> Event:
+        """The event that a request tells of.
+
+        Args:
+            method: The request's method.
+            query: The raw query.
+            body: Reads the body of a POST, at most one byte more than :data:`BODY_LIMIT` of it.
+            header: The value of a header, by its name.
+
+        Raises:
+            Rejected: The request is not believed.
+        """
+        if method not in METHODS:
+            raise Rejected(405, "A callback is a GET or a POST.\n", {"Allow": ", ".join(METHODS)})
+        raw = body() if method == "POST" else b""
+        if len(raw) > BODY_LIMIT:
+            raise too_large()
+        if method == "POST" and not raw:
+            raise Rejected(400, "There is no body.\n")
+        text = query.decode("latin-1") if isinstance(query, bytes) else query
+        if not text.isascii():
+            raise Rejected(400, "The query is not encoded.\n")
+        signature = header(self._names.signature_header)
+        nonce = header(self._names.nonce_header)
+        try:
+            return self._verify(method, raw, text, signature, nonce)
+        except Forged as error:
+            _log.warning("%s", error)
+            raise Rejected(401, "The callback is not believed.\n") from error
+        except InvalidArgument:
+            raise
+        except SecondFactorError as error:
+            _log.error("a callback could not be checked: %s", error, exc_info=True)
+            wait = error.retry_after
+            headers = {} if wait is None else {"Retry-After": str(int(wait) + 1)}
+            raise Rejected(503, "Try again later.\n", headers) from error
+
+    def _verify(
+        self, method: str, body: bytes, query: str, signature: str | None, nonce: str | None
+    ) -> Event:
+        return callback.verify(
+            api_key=self._api_key,
+            url=self._urls,
+            method=method,
+            body=body,
+            query=query,
+            signature=signature,
+            nonce=nonce,
+            names=self._names,
+            fresh=self._fresh,
+            replay=self._replay,
+        )
+
+
+class _Told:
+    """A memory whose failures are told as what they are: the service may try again."""
+
+    def __init__(self, memory: callback.Replay) -> None:
+        self._memory = memory
+
+    def first_time(self, key: str, until: float) -> bool:
+        try:
+            return self._memory.first_time(key, until)
+        except SecondFactorError:
+            raise
+        except Exception as error:
+            raise StorageError("the memory of received callbacks failed") from error
+
+
+class Needs:
+    """Says what to install where a framework that is imported within it is missing."""
+
+    def __init__(self, module: str, package: str) -> None:
+        self._told = f"{module} needs {package}: pip install {package.lower()}"
+
+    def __enter__(self) -> None:
+        """Nothing is looked at before."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, ModuleNotFoundError):
+            raise ModuleNotFoundError(self._told, name=error.name) from error

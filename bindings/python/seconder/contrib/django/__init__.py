@@ -1,0 +1,108 @@
+"""Callbacks in Django.
+
+Put ``"seconder.contrib.django"`` into ``INSTALLED_APPS`` and run ``migrate``: its table remembers
+which callbacks were received. Then, among the views::
+
+    from django.conf import settings
+    from seconder.contrib.django import callback
+
+    @callback(api_key=settings.SECONDER_KEY, url="https://app.example/seconder/callback")
+    def answered(event: seconder.Event) -> None:
+        logger.info("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+
+    urlpatterns = [path("seconder/callback", answered)]
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+
+from seconder.callback import Replay
+from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
+from seconder.names import Names
+from seconder.results import Event
+
+with Needs(__name__, "Django"):
+    from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from asgiref.sync import async_to_sync
+from django.views.decorators.csrf import csrf_exempt
+
+from seconder.contrib.django.replay import CacheReplay, TableReplay
+
+__all__ = ["CacheReplay", "TableReplay", "callback"]
+
+
+def callback(
+    *,
+    api_key: str,
+    url: str | Iterable[str],
+    replay: Replay | None = None,
+    fresh: float | None = 300.0,
+    names: Names | None = None,
+) -> Callable[[Callable[[Event], object]], Callable[[HttpRequest], HttpResponse]]:
+    """Makes a view of a function that takes an event.
+
+    The function is called for what is signed, fresh and here for the first time; what it returns is
+    ignored, and it may be ``async``. The service tries again when it raises, so it may learn of one
+    answer twice. The view needs no CSRF token: the signature is better.
+
+    The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
+    without a body and 413 to one of more than 1 MiB; 503 when the memory fails.
+
+    Args:
+        api_key: The application's API key, which the service signs with.
+        url: The callback URL as it is configured with the service, scheme included; or several.
+            What the request says of its host is never looked at.
+        replay: What remembers callbacks: one that all processes share. Default:
+            :class:`TableReplay`.
+        fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
+        names: What the service calls its headers and fields, where it is not as the interface
+            document does.
+
+    Raises:
+        InvalidArgument: A parameter cannot be right.
+        ImproperlyConfigured: The default memory is asked for and its app is not installed.
+    """
+    receiver = Receiver(
+        api_key=api_key,
+        url=url,
+        replay=TableReplay() if replay is None else replay,
+        fresh=fresh,
+        names=names,
+    )
+
+    def decorate(
+        function: Callable[[Event], object],
+    ) -> Callable[[HttpRequest], HttpResponse]:
+        act = async_to_sync(function) if inspect.iscoroutinefunction(function) else function
+
+        @csrf_exempt
+        def view(request: HttpRequest) -> HttpResponse:
+            query, headers = request.META.get("QUERY_STRING", ""), request.headers
+            try:
+                event = receiver.event(
+                    request.method or "", query, lambda: _body(request), headers.get
+                )
+            except Rejected as rejected:
+                return HttpResponse(
+                    rejected.text, status=rejected.status, headers=rejected.headers
+                )
+            act(event)
+            return HttpResponse(content_type="text/plain")
+
+        view.__name__ = getattr(function, "__name__", "callback")
+        view.__doc__ = function.__doc__
+        return view
+
+    return decorate
+
+
+def _body(request: HttpRequest) -> bytes:
+    length = request.META.get("CONTENT_LENGTH") or None
+    if length is not None and (len(length) > 7 or int(length) > BODY_LIMIT):
+        raise too_large()
+    try:
+        return request.read(BODY_LIMIT + 1) if length is None else request.body
+    except UnreadablePostError as error:
+        raise incomplete() from error

@@ -1,0 +1,1 @@
+"""How the table of received callbacks came to be."""

@@ -1,0 +1,90 @@
+"""Callbacks in Flask.
+
+>>> import flask, seconder
+>>> from seconder.contrib.flask import callback
+>>> from seconder.contrib.replay import SqlReplay
+>>> app = flask.Flask("example")
+>>> @app.route("/seconder/callback", methods=["GET", "POST"])
+... @callback(api_key="the application's key", url="https://app.example/seconder/callback",
+...           replay=SqlReplay.sqlite("replay.db"))
+... def answered(event: seconder.Event) -> None:
+...     print(f"user {event.svc_id} said {event.status} to {event.uuid}")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from seconder.callback import Replay
+from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
+from seconder.names import Names
+from seconder.results import Event
+
+with Needs(__name__, "Flask"):
+    from flask import Response, current_app, request
+from werkzeug.exceptions import ClientDisconnected
+
+__all__ = ["callback"]
+
+
+def callback(
+    *,
+    api_key: str,
+    url: str | Iterable[str],
+    replay: Replay,
+    fresh: float | None = 300.0,
+    names: Names | None = None,
+) -> Callable[[Callable[[Event], object]], Callable[[], Response]]:
+    """Makes a view of a function that takes an event.
+
+    The function is called for what is signed, fresh and here for the first time; what it returns is
+    ignored, and it may be ``async`` where Flask's views may. The service tries again when it
+    raises, so it may learn of one answer twice.
+
+    The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
+    without a body and 413 to one of more than 1 MiB; 503 when the memory fails or is full.
+
+    Args:
+        api_key: The application's API key, which the service signs with.
+        url: The callback URL as it is configured with the service, scheme included; or several.
+            What the request says of its host is never looked at.
+        replay: What remembers callbacks: one that all processes share, such as those of
+            :mod:`seconder.contrib.replay`.
+        fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
+        names: What the service calls its headers and fields, where it is not as the interface
+            document does.
+
+    Raises:
+        InvalidArgument: A parameter cannot be right.
+    """
+    receiver = Receiver(
+        api_key=api_key, url=url, replay=replay, fresh=fresh, names=names
+    )
+
+    def decorate(function: Callable[[Event], object]) -> Callable[[], Response]:
+        def view() -> Response:
+            query = request.environ.get("QUERY_STRING", "")
+            try:
+                event = receiver.event(request.method, query, _body, request.headers.get)
+            except Rejected as rejected:
+                return Response(rejected.text, rejected.status, rejected.headers)
+            current_app.ensure_sync(function)(event)
+            return Response(status=200, mimetype="text/plain")
+
+        view.__name__ = getattr(function, "__name__", "callback")
+        view.__doc__ = function.__doc__
+        return view
+
+    return decorate
+
+
+def _body() -> bytes:
+    length = request.content_length
+    if length is not None and length > BODY_LIMIT:
+        raise too_large()
+    try:
+        if length is None:
+            return request.stream.read(BODY_LIMIT + 1)
+        return request.get_data()
+    except ClientDisconnected as error:
+        raise incomplete() from error

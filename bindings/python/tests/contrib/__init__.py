@@ -1,0 +1,1 @@
+"""Tests of `seconder.contrib` and of the example applications."""

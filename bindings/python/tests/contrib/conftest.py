@@ -1,0 +1,123 @@
+"""The example applications and the servers that the tests of `seconder.contrib` use."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import redis
+
+ROOT = Path(__file__).parents[4]
+EXAMPLES = ROOT / "examples" / "web"
+
+
+def load(name: str, folder: Path) -> ModuleType:
+    """An example application whose databases are in this folder."""
+    before = os.getcwd()
+    os.chdir(folder)
+    # Nobody listens there: the tests send the callbacks themselves.
+    os.environ["EXAMPLE_URL"] = "http://127.0.0.1:9"
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        sys.modules.pop("common", None)
+        return importlib.import_module(name)
+    finally:
+        del os.environ["EXAMPLE_URL"]
+        sys.path.remove(str(EXAMPLES))
+        os.chdir(before)
+
+
+@dataclass
+class Running:
+    """An example application as its users run it."""
+
+    url: str
+    log: Path
+
+
+@contextmanager
+def running(name: str, folder: Path) -> Iterator[Running]:
+    """Runs an example application in a process of its own, with its databases in this folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    log = folder / "log"
+    with open(log, "w") as out:
+        app = subprocess.Popen(
+            [sys.executable, str(EXAMPLES / f"{name}.py")],
+            cwd=folder,
+            env={**os.environ, "EXAMPLE_URL": url},
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        deadline = time.monotonic() + 30
+        while not _answers(url):
+            assert app.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        yield Running(url, log)
+    finally:
+        app.kill()
+        app.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/login", timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def flask_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return load("flask_app", tmp_path_factory.mktemp("flask"))
+
+
+@pytest.fixture(scope="session")
+def fastapi_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return load("fastapi_app", tmp_path_factory.mktemp("fastapi"))
+
+
+@pytest.fixture(scope="session")
+def django_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The settings of Django are those of the process, so its other tests use this site too."""
+    site = load("django_app", tmp_path_factory.mktemp("django"))
+    site.call_command("migrate", verbosity=0)
+    return site
+
+
+@pytest.fixture(scope="session")
+def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The socket of a real Redis server."""
+    folder = tmp_path_factory.mktemp("redis")
+    socket = folder / "redis.sock"
+    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while not socket.exists():
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        yield socket
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture
+def redis_client(redis_socket: Path) -> Iterator[redis.Redis]:
+    with redis.Redis(unix_socket_path=str(redis_socket)) as client:
+        yield client
+        client.config_set("maxmemory", 0)
+        client.flushall()

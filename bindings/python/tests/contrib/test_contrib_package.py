@@ -1,0 +1,126 @@
+"""What is imported when, what is said where a framework is missing, and that the examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from contrib import signing
+
+FRAMEWORKS = ["flask", "werkzeug", "django", "starlette", "fastapi", "asgiref", "redis", "sqlite3"]
+
+
+def python(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_the_package_imports_no_framework() -> None:
+    program = f"import seconder, sys; print([name for name in {FRAMEWORKS} if name in sys.modules])"
+    assert python(program) == "[]"
+
+
+@pytest.mark.parametrize("name, package", [("flask", "Flask"), ("django", "Django")])
+def test_without_the_framework_it_says_what_to_install(name: str, package: str) -> None:
+    program = f"""
+import sys
+sys.modules["{name}"] = None
+try:
+    import seconder.contrib.{name}
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert python(program) == f"seconder.contrib.{name} needs {package}: pip install {name}"
+
+
+def test_without_starlette_it_says_what_to_install() -> None:
+    program = """
+import sys
+sys.modules["starlette"] = None
+try:
+    import seconder.contrib.asgi
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert python(program) == "seconder.contrib.asgi needs Starlette: pip install starlette"
+
+
+@pytest.mark.parametrize("name", ["flask", "asgi", "replay"])
+def test_the_examples_of_the_modules_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(f"seconder.contrib.{name}")
+    done = doctest.testmod(module)
+    assert done.attempted > 1 and done.failed == 0
+
+
+def test_the_example_of_django_runs(tmp_path: Path) -> None:
+    import seconder.contrib.django
+
+    told = seconder.contrib.django.__doc__ or ""
+    example = "\n".join(re.findall(r"^ {4}(.*)$|^$", told[told.index("::") + 2 :], re.MULTILINE))
+    program = f"""
+import logging
+import django
+from django.conf import settings
+settings.configure(
+    INSTALLED_APPS=["seconder.contrib.django"], SECONDER_KEY="key", ROOT_URLCONF="__main__"
+)
+django.setup()
+import seconder
+from django.urls import path, resolve
+logger = logging.getLogger()
+{example}
+print(resolve("/seconder/callback").func.__name__)
+"""
+    assert python(program) == "answered"
+
+
+PRELUDES = {
+    "flask": "import flask\napp = flask.Flask('example')",
+    "asgi": "import fastapi\napp = fastapi.FastAPI()",
+    "django": """
+import django
+from django.conf import settings
+settings.configure(INSTALLED_APPS=["seconder.contrib.django"], ROOT_URLCONF="__main__",
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})
+django.setup()
+from django.core.management import call_command
+from django.urls import path
+call_command("migrate", verbosity=0)
+""",
+}
+CLIENTS = {
+    "flask": "app.test_client()",
+    "asgi": "__import__('fastapi.testclient').testclient.TestClient(app)",
+    "django": "__import__('django.test').test.Client()",
+}
+
+
+@pytest.mark.parametrize("name", PRELUDES)
+def test_the_programs_of_the_document_run(name: str, tmp_path: Path) -> None:
+    document = (Path(__file__).parents[4] / "docs" / "web.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    (block,) = [block for block in blocks if f"from seconder.contrib.{name} import" in block]
+    told = signing.parameters()
+    path = f"{signing.PATH}?{signing.pairs(told)}"
+    program = f"""
+{PRELUDES[name]}
+import seconder
+from seconder.contrib.replay import SqlReplay
+KEY, memory = {signing.KEY!r}, SqlReplay.sqlite({str(tmp_path / "replay.db")!r})
+{block}
+client = {CLIENTS[name]}
+for _ in range(2):
+    print(client.get({path!r}, headers={signing.headers(told, "GET")!r}).status_code)
+"""
+    assert python(program).split() == ["7", "approved", told["uuid"], "200", "401"]

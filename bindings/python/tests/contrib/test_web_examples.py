@@ -1,0 +1,440 @@
+"""The example applications let in whom they must and nobody else.
+
+They are asked by the test client of their framework."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from contrib import signing
+from contrib.conftest import EXAMPLES, Running, running
+from django.test import Client as DjangoClient
+from flask.testing import FlaskClient
+from starlette.testclient import TestClient
+
+import seconder
+
+_numbers = itertools.count(1000)
+
+
+@dataclass
+class Page:
+    status: int
+    text: str
+    location: str
+    headers: dict[str, str]
+    cookies: str
+
+
+class Visitor:
+    """A browser without JavaScript: it keeps cookies and sends the forms' hidden fields."""
+
+    def __init__(self, app: ModuleType) -> None:
+        self.app = app
+        self.token: tuple[str, str] | None = None
+
+    def get(self, path: str) -> Page:
+        return self._keep(self.send("GET", path, None))
+
+    def post(self, path: str, **fields: str) -> Page:
+        sent = {**fields, **({self.token[0]: self.token[1]} if self.token else {})}
+        return self._keep(self.send("POST", path, sent))
+
+    def _keep(self, page: Page) -> Page:
+        hidden = re.search(r'<input type="hidden" name="(csrf\w*)" value="([^"]+)"', page.text)
+        if hidden:
+            self.token = (hidden[1], hidden[2])
+        return page
+
+    def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
+        raise NotImplementedError
+
+    def session(self) -> dict[str, Any]:
+        """What the application remembers of this visitor."""
+        raise NotImplementedError
+
+    def cookie(self) -> str:
+        raise NotImplementedError
+
+    def set_cookie(self, value: str) -> None:
+        raise NotImplementedError
+
+    def is_in(self) -> bool:
+        return "You are logged in." in self.get("/").text
+
+
+class FlaskVisitor(Visitor):
+    def __init__(self, app: ModuleType) -> None:
+        super().__init__(app)
+        self.client: FlaskClient = app.app.test_client()
+
+    def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
+        got = self.client.open(path, method=method, data=fields)
+        cookies = " ".join(got.headers.getlist("Set-Cookie"))
+        where = got.headers.get("Location", "")
+        return Page(got.status_code, got.text, where, dict(got.headers), cookies)
+
+    def session(self) -> dict[str, Any]:
+        with self.client.session_transaction() as session:
+            return dict(session)
+
+    def cookie(self) -> str:
+        held = self.client.get_cookie("session")
+        return held.value if held else ""
+
+    def set_cookie(self, value: str) -> None:
+        self.client.set_cookie("session", value)
+
+
+class DjangoVisitor(Visitor):
+    def __init__(self, app: ModuleType) -> None:
+        super().__init__(app)
+        self.client = DjangoClient(enforce_csrf_checks=True)
+
+    def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
+        got = self.client.get(path) if method == "GET" else self.client.post(path, fields)
+        where, cookies = got.headers.get("Location", ""), got.cookies.output()
+        return Page(got.status_code, got.content.decode(), where, dict(got.headers), cookies)
+
+    def session(self) -> dict[str, Any]:
+        return dict(self.client.session.items())
+
+    def cookie(self) -> str:
+        held = self.client.cookies.get("sessionid")
+        return held.value if held else ""
+
+    def set_cookie(self, value: str) -> None:
+        self.client.cookies["sessionid"] = value
+
+
+class FastapiVisitor(Visitor):
+    def __init__(self, app: ModuleType) -> None:
+        super().__init__(app)
+        self.client = TestClient(app.app, follow_redirects=False)
+
+    def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
+        got = self.client.request(method, path, data=fields)
+        where, cookies = got.headers.get("Location", ""), got.headers.get("Set-Cookie", "")
+        return Page(got.status_code, got.text, where, dict(got.headers), cookies)
+
+    def session(self) -> dict[str, Any]:
+        held: dict[str, Any] = json.loads(base64.b64decode(self.cookie().partition(".")[0]))
+        return held
+
+    def cookie(self) -> str:
+        return self.client.cookies.get("session") or ""
+
+    def set_cookie(self, value: str) -> None:
+        self.client.cookies.clear()
+        self.client.cookies.set("session", value)
+
+
+@pytest.fixture(params=[FlaskVisitor, DjangoVisitor, FastapiVisitor])
+def visitors(request: pytest.FixtureRequest) -> tuple[type[Visitor], ModuleType]:
+    name = request.param.__name__.replace("Visitor", "_app").lower()
+    return request.param, request.getfixturevalue(name)
+
+
+@dataclass
+class User:
+    name: str
+    svc_id: int
+
+
+class Site:
+    """An application and one user of it, whom no other test knows."""
+
+    def __init__(self, kind: type[Visitor], app: ModuleType) -> None:
+        self.kind, self.app = kind, app
+        self.user = self.add_user()
+
+    def add_user(self) -> User:
+        number = next(_numbers)
+        name = f"user{number}"
+        email, cellphone = f"{name}@example.com", f"555-010-{number}"
+        account = self.app.accounts.add(name, "pass word", email, cellphone)
+        return User(name, account.svc_id)
+
+    def after_password(self, user: User | None = None) -> Visitor:
+        visitor = self.kind(self.app)
+        visitor.get("/login")
+        page = visitor.post("/login", name=(user or self.user).name, password="pass word")
+        assert (page.location, page.status // 100) == ("/second", 3)
+        assert visitor.get("/second").status == 200
+        return visitor
+
+    def sms(self) -> str:
+        number = self.user.name.removeprefix("user")
+        texts = [m for m in self.app.phone.page()["messages"] if m["to"].endswith(number)]
+        return str(re.findall(r"\b\d{7}\b", texts[0]["text"])[0])
+
+    def logged_in(self) -> Visitor:
+        visitor = self.after_password()
+        assert visitor.post("/second/sms").status == 200
+        assert visitor.post("/second/code", code=self.sms()).location == "/"
+        assert visitor.is_in()
+        return visitor
+
+
+@pytest.fixture
+def site(visitors: tuple[type[Visitor], ModuleType]) -> Site:
+    return Site(*visitors)
+
+
+def test_a_password_alone_lets_nobody_in(site: Site) -> None:
+    visitor = site.after_password()
+    assert set(visitor.session()) - {"csrf"} == {"pending", "until"}
+    assert not visitor.is_in() and visitor.get("/").location == "/login"
+    visitor.get("/second")
+    for path in ("/authenticator", "/authenticator/confirm", "/device"):
+        assert visitor.post(path, code="1234567").location == "/login"
+    assert not visitor.is_in()
+
+
+def test_a_wrong_password_says_no_more_than_that(site: Site) -> None:
+    visitor = site.kind(site.app)
+    visitor.get("/login")
+    texts = []
+    for name, password in [(site.user.name, "wrong"), ("nobody", "pass word"), ("", "")]:
+        page = visitor.post("/login", name=name, password=password)
+        if page.status == 401:
+            texts.append(re.sub(r'value="[^"]+"', "", page.text))
+        assert page.status in (401, 422)
+        assert visitor.get("/second").location == "/login"
+    assert len(texts) >= 2 and len(set(texts)) == 1
+
+
+def test_without_a_password_there_is_no_second_step(site: Site) -> None:
+    visitor = site.kind(site.app)
+    visitor.get("/login")
+    for path in ("/", "/second", "/second/code", "/second/push", "/second/push/status"):
+        assert visitor.get(path).location == "/login"
+    for path in ("/second/sms", "/second/code", "/second/push", "/second/push/finish"):
+        assert visitor.post(path, code="1234567").location == "/login"
+
+
+def test_a_code_by_sms_lets_in_once(site: Site) -> None:
+    visitor = site.after_password()
+    before = visitor.cookie()
+    page = visitor.post("/second/sms")
+    assert page.status == 200 and "XXX-XX" in page.text
+    assert visitor.post("/second/sms").status == 429
+    code = site.sms()
+    assert visitor.post("/second/code", code="12 345x").status == 401
+    assert visitor.post("/second/code", code=f" {code[:3]} {code[3:]} ").location == "/"
+    assert visitor.is_in()
+    assert {**visitor.session(), "csrf": ""} == {"user": site.user.name, "csrf": ""}
+    assert visitor.cookie() != before
+    other = site.after_password()
+    page = other.post("/second/code", code=code)
+    assert page.status == 401 and "used already" in page.text and not other.is_in()
+
+
+def test_guessing_is_slowed_down(site: Site) -> None:
+    visitor = site.after_password()
+    visitor.post("/second/sms")
+    code = site.sms()
+    wrong = f"{(int(code) + 1) % 10**7:07}"
+    page = visitor.post("/second/code", code=wrong)
+    assert page.status == 401 and "not right" in page.text and 'role="alert"' in page.text
+    page = visitor.post("/second/code", code=code)
+    assert page.status == 401 and "Try again in" in page.text and not visitor.is_in()
+
+
+def test_an_authenticator_app_is_set_up_and_used(site: Site) -> None:
+    visitor = site.logged_in()
+    page = visitor.post("/authenticator")
+    assert page.status == 200 and 'src="data:image/svg+xml' in page.text
+    uri = re.findall(r"otpauth://[^<]+", page.text)[0].replace("&amp;", "&")
+    assert visitor.post("/authenticator/confirm", code="12").status == 401
+    assert "Set up an authenticator" in visitor.get("/").text
+    now = time.time()
+    assert visitor.post("/authenticator/confirm", code=seconder.totp.code(uri, now)).location == "/"
+    assert "Set up a new authenticator" in visitor.get("/").text
+
+    other = site.after_password()
+    assert "Use my authenticator app" in other.get("/second").text
+    assert other.post("/second/code", code=seconder.totp.code(uri, now)).status == 401
+    time.sleep(1.1)  # After a code that was not right.
+    assert other.post("/second/code", code=seconder.totp.code(uri, now + 30)).location == "/"
+    assert other.is_in()
+
+
+def asked(site: Site, visitor: Visitor) -> str:
+    """The request that the visitor's login makes, as the phone shows it."""
+    assert visitor.post("/second/push").location == "/second/push"
+    assert "/static/push.js" in visitor.get("/second/push").text
+    assert json.loads(visitor.get("/second/push/status").text) == {"status": "pending"}
+    shown = visitor.get("/demo/phone").text
+    assert "Log in to Example?" in shown and f"Name: {site.user.name}" in shown
+    return str(re.findall(r'name="uuid" value="([^"]+)"', shown)[-1])
+
+
+def test_an_approval_lets_in_once(site: Site) -> None:
+    site.logged_in().post("/device")
+    visitor = site.after_password()
+    uuid = asked(site, visitor)
+    assert visitor.post("/second/push/finish").location == "/second/push"
+    assert not visitor.is_in()
+    visitor.get("/demo/phone")
+    assert visitor.post("/demo/phone", uuid=uuid, answer="approve").location == "/demo/phone"
+    assert json.loads(visitor.get("/second/push/status").text) == {"status": "approved"}
+    copied, token = visitor.cookie(), visitor.token
+    assert visitor.post("/second/push/finish").location == "/"
+    assert visitor.is_in() and set(visitor.session()) - {"csrf"} == {"user"}
+    visitor.set_cookie(copied)
+    visitor.token = token
+    assert visitor.post("/second/push/finish").location != "/" and not visitor.is_in()
+
+
+def test_a_no_lets_nobody_in(site: Site) -> None:
+    site.logged_in().post("/device")
+    visitor = site.after_password()
+    uuid = asked(site, visitor)
+    visitor.post("/demo/phone", uuid=uuid, answer="deny")
+    page = visitor.post("/second/push/finish")
+    assert page.status == 401 and "did not say yes" in page.text and not visitor.is_in()
+
+
+def test_the_yes_of_another_user_lets_nobody_in(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.logged_in().post("/device")
+    uuid = asked(site, site.after_password())
+    site.app.phone.answer(uuid, yes=True)
+    real = site.app.service
+
+    class Confused:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(real, name)
+
+        def create_approval(self, *args: Any, **options: Any) -> seconder.ApprovalCreated:
+            return seconder.ApprovalCreated(uuid=uuid)
+
+    monkeypatch.setattr(site.app, "service", Confused())
+    visitor = site.after_password(site.add_user())
+    assert visitor.post("/second/push").location == "/second/push"
+    visitor.get("/second/push")
+    assert visitor.post("/second/push/finish").status == 401 and not visitor.is_in()
+
+
+def test_the_second_step_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = site.after_password()
+    visitor.post("/second/sms")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 601)
+    assert visitor.post("/second/code", code=site.sms()).location == "/login"
+    monkeypatch.undo()
+    assert not visitor.is_in()
+
+
+def test_forms_of_elsewhere_are_refused(site: Site) -> None:
+    visitor = site.logged_in()
+    paths = ["/login", "/second/sms", "/second/code", "/second/push", "/second/push/finish"]
+    paths += ["/authenticator", "/authenticator/confirm", "/device", "/logout", "/demo/phone"]
+    for token in (None, ("csrf", "forgéd"), ("csrfmiddlewaretoken", "x" * 64)):
+        visitor.token = token
+        for path in paths:
+            sent = {**({token[0]: token[1]} if token else {}), "code": "1234567"}
+            assert visitor.send("POST", path, sent).status == 403, path
+    assert visitor.is_in()
+    assert visitor.post("/logout").location == "/login" and not visitor.is_in()
+
+
+def test_a_form_has_an_end(site: Site) -> None:
+    visitor = site.after_password()
+    assert visitor.post("/second/code", code="1" * 2**22).status in (400, 413)
+
+
+def test_every_page_says_how_it_wants_to_be_treated(site: Site) -> None:
+    visitor = site.kind(site.app)
+    for path in ("/login", "/", "/demo/phone", "/nowhere"):
+        headers = {name.lower(): value for name, value in visitor.get(path).headers.items()}
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "same-origin"
+        assert "default-src 'none'" in headers["content-security-policy"]
+    visitor.get("/login")
+    page = visitor.post("/login", name=site.user.name, password="pass word")
+    assert re.search(r"session.*httponly.*samesite=lax", page.cookies, re.IGNORECASE)
+
+
+COOKIE_IS_SECURE = {
+    "flask_app": "app.config['SESSION_COOKIE_SECURE']",
+    "django_app": "settings.SESSION_COOKIE_SECURE and settings.CSRF_COOKIE_SECURE",
+    "fastapi_app": "app.user_middleware[0].kwargs['https_only']",
+}
+
+
+@pytest.mark.parametrize("name", COOKIE_IS_SECURE)
+def test_behind_https_cookies_are_for_https_alone(name: str, tmp_path: Path) -> None:
+    program = f"from {name} import *; print(bool({COOKIE_IS_SECURE[name]}))"
+    for url, secure in [("https://app.example", "True"), ("http://127.0.0.1:9", "False")]:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={"EXAMPLE_URL": url, "PYTHONPATH": str(EXAMPLES)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stdout.strip() == secure, done.stderr
+
+
+def test_the_callback_is_believed_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    told = signing.parameters(svc_id=site.user.svc_id)
+    key, url = site.app.service.api_key(), site.app.CALLBACK_URL
+    head = signing.headers(told, "GET", key=key, url=url)
+    client: Any = site.kind(site.app).client  # type: ignore[attr-defined]
+    path = f"/seconder/callback?{signing.pairs(told)}"
+    statuses = [client.get(path, headers=head).status_code for _ in range(2)]
+    assert statuses == [200, 401]
+    assert f"user {site.user.svc_id} said approved to {told['uuid']}" in caplog.text
+
+
+class HttpVisitor(Visitor):
+    """A browser without JavaScript that speaks HTTP to an application in another process."""
+
+    def __init__(self, site: Running) -> None:
+        self.token = None
+        self.url = site.url
+        self.open = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open
+
+    def send(self, method: str, path: str, fields: dict[str, str] | None) -> Page:
+        data = None if fields is None else urllib.parse.urlencode(fields).encode()
+        with self.open(self.url + path, data, timeout=20) as got:
+            return Page(got.status, got.read().decode(), got.url, dict(got.headers), "")
+
+    def to_second_step(self) -> None:
+        self.get("/login")
+        self.post("/login", name="ada", password="correct horse")
+
+
+@pytest.mark.parametrize("name", COOKIE_IS_SECURE)
+def test_the_service_tells_the_application_what_the_phone_said(name: str, tmp_path: Path) -> None:
+    with running(name, tmp_path) as site:
+        visitor = HttpVisitor(site)
+        visitor.to_second_step()
+        visitor.post("/second/sms")
+        codes = re.findall(r"is (\d{7})\b", visitor.get("/demo/phone").text)
+        assert "Welcome, Ada." in visitor.post("/second/code", code=codes[0]).text
+        visitor.post("/device")
+        visitor.post("/logout")
+        visitor.to_second_step()
+        assert visitor.post("/second/push").location.endswith("/second/push")
+        uuids = re.findall(r'name="uuid" value="([^"]+)"', visitor.get("/demo/phone").text)
+        visitor.post("/demo/phone", uuid=uuids[0], answer="approve")
+        assert f"said approved to {uuids[0]}" in site.log.read_text(), "the callback did not come"
+        assert "Welcome, Ada." in visitor.post("/second/push/finish").text

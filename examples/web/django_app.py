@@ -1,0 +1,280 @@
+"""A login with a second factor, in Django: ``python django_app.py``, then http://127.0.0.1:5000."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+
+import django
+from common import (
+    CALLBACK_URL,
+    DATA,
+    FOLDER,
+    HEADERS,
+    PENDING_LIFE,
+    PORT,
+    PUBLIC_URL,
+    Account,
+    Accounts,
+    DemoPhone,
+    digits,
+    explain,
+    open_service,
+)
+from django.conf import settings
+
+# A site of several files has these in its settings.py.
+settings.configure(
+    ROOT_URLCONF=__name__,
+    SECRET_KEY=secrets.token_hex(32),  # Of several processes, all need the same.
+    ALLOWED_HOSTS=["127.0.0.1", "localhost"],
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA / "django.db"}},
+    INSTALLED_APPS=["django.contrib.sessions", "seconder.contrib.django"],
+    MIDDLEWARE=[
+        f"{__name__}.headers",
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+    ],
+    SESSION_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
+    CSRF_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
+    TEMPLATES=[
+        {
+            "BACKEND": "django.template.backends.django.DjangoTemplates",
+            "DIRS": [FOLDER / "templates"],
+        }
+    ],
+)
+django.setup()
+
+from django.core.management import call_command
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.middleware.csrf import rotate_token
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.http import require_GET, require_POST
+from django.views.static import serve
+
+import seconder
+from seconder.contrib.django import TableReplay, callback
+
+View = Callable[[HttpRequest], HttpResponse]
+service = open_service()
+memory = TableReplay()
+accounts = Accounts(service)
+phone = DemoPhone(service, accounts)
+
+
+def page(request: HttpRequest, name: str, status: int = 200, **context: object) -> HttpResponse:
+    return render(request, name, {"csrf_name": "csrfmiddlewaretoken", **context}, status=status)
+
+
+# The password.
+
+
+def login(request: HttpRequest) -> HttpResponse:
+    if request.method != "POST":
+        return page(request, "login.html")
+    account = accounts.with_password(
+        request.POST.get("name", ""), request.POST.get("password", "")
+    )
+    if account is None:
+        return page(request, "login.html", 401, error="The name or the password is wrong.")
+    request.session.flush()
+    request.session.update({"pending": account.name, "until": time.time() + PENDING_LIFE})
+    return redirect("/second")
+
+
+def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
+    """A view for those who gave the right password just now, and still owe the second factor."""
+
+    def guarded(request: HttpRequest) -> HttpResponse:
+        account = accounts.get(request.session.get("pending"))
+        if account is None or request.session["until"] < time.time():
+            return redirect("/login")
+        return view(request, account)
+
+    return guarded
+
+
+def log_in(request: HttpRequest, account: Account) -> HttpResponse:
+    """The one place that lets somebody in. Nothing of the login stays in the session, and it gets a
+    new key."""
+    request.session.flush()
+    rotate_token(request)
+    request.session["user"] = account.name
+    return redirect("/")
+
+
+# The second factor.
+
+
+@require_GET
+@pending
+def second(request: HttpRequest, account: Account) -> HttpResponse:
+    return page(request, "second.html", account=account)
+
+
+@require_POST
+@pending
+def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
+    try:
+        sent = service.request_sms(account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return page(request, "code.html", 429, error=explain(error))
+    return page(request, "code.html", cellphone=sent.cellphone)
+
+
+@pending
+def second_code(request: HttpRequest, account: Account) -> HttpResponse:
+    if request.method != "POST":
+        return page(request, "code.html")
+    try:
+        # `force` checks also the first code of a user's life.
+        service.verify(digits(request.POST.get("code", "")), account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return page(request, "code.html", 401, error=explain(error))
+    return log_in(request, account)
+
+
+@pending
+def second_push(request: HttpRequest, account: Account) -> HttpResponse:
+    if request.method != "POST":
+        return page(request, "push.html")
+    details = {"Name": account.name, "Address": request.META["REMOTE_ADDR"]}
+    try:
+        asked = service.create_approval(
+            account.svc_id, "Log in to Example?", details=details, seconds_to_expire=120
+        )
+    except seconder.SecondFactorError as error:
+        return page(request, "second.html", 429, account=account, error=explain(error))
+    request.session["approval"] = asked.uuid
+    return redirect("/second/push")
+
+
+@require_GET
+@pending
+def second_push_status(request: HttpRequest, account: Account) -> HttpResponse:
+    uuid = request.session.get("approval")
+    if uuid is None:
+        return HttpResponseBadRequest()
+    return JsonResponse({"status": service.check_approval(uuid).status})
+
+
+@require_POST
+@pending
+def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
+    uuid = request.session.get("approval")
+    if uuid is None:
+        return redirect("/second")
+    approval = service.check_approval(uuid)
+    if approval.status is seconder.ApprovalStatus.PENDING:
+        return redirect("/second/push")
+    # One answer of this very user opens one door.
+    until = request.session["until"]
+    if approval.approved_by(account.svc_id) and memory.first_time(uuid, until):
+        return log_in(request, account)
+    return page(
+        request, "second.html", 401, account=account, error="Your phone did not say yes."
+    )
+
+
+@callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
+def answered(event: seconder.Event) -> None:
+    logging.warning("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+
+
+# Those who are in.
+
+
+def user(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
+    """A view for those who are logged in."""
+
+    def guarded(request: HttpRequest) -> HttpResponse:
+        account = accounts.get(request.session.get("user"))
+        return redirect("/login") if account is None else view(request, account)
+
+    return guarded
+
+
+@require_GET
+@user
+def home(request: HttpRequest, account: Account) -> HttpResponse:
+    return page(request, "home.html", account=account)
+
+
+@require_POST
+@user
+def enrol(request: HttpRequest, account: Account) -> HttpResponse:
+    enrolled = service.enrol_authenticator(account.svc_id, label=account.name)
+    return page(request, "authenticator.html", enrolled=enrolled)
+
+
+@require_POST
+@user
+def confirm(request: HttpRequest, account: Account) -> HttpResponse:
+    try:
+        service.verify(digits(request.POST.get("code", "")), account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return page(request, "authenticator.html", 401, error=explain(error))
+    account.authenticator = True
+    return redirect("/")
+
+
+@require_POST
+@user
+def device(request: HttpRequest, account: Account) -> HttpResponse:
+    account.device = service.register_device(account.svc_id, "android")
+    return redirect("/")
+
+
+@require_POST
+def logout(request: HttpRequest) -> HttpResponse:
+    request.session.flush()
+    return redirect("/login")
+
+
+def headers(get_response: View) -> View:
+    """Middleware: the headers of every page."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        for name, value in HEADERS.items():
+            response[name] = value
+        return response
+
+    return answer
+
+
+# Demo: the users' phone.
+
+
+def demo_phone(request: HttpRequest) -> HttpResponse:
+    if request.method != "POST":
+        return page(request, "phone.html", **phone.page())
+    phone.answer(request.POST.get("uuid", ""), yes=request.POST.get("answer") == "approve")
+    return redirect("/demo/phone")
+
+
+urlpatterns = [
+    path("", home),
+    path("login", login),
+    path("logout", logout),
+    path("second", second),
+    path("second/sms", second_sms),
+    path("second/code", second_code),
+    path("second/push", second_push),
+    path("second/push/status", second_push_status),
+    path("second/push/finish", second_push_finish),
+    path("authenticator", enrol),
+    path("authenticator/confirm", confirm),
+    path("device", device),
+    path("demo/phone", demo_phone),
+    path("seconder/callback", answered),
+    path("static/<path:path>", serve, {"document_root": FOLDER / "static"}),
+]
+
+if __name__ == "__main__":
+    call_command("migrate", verbosity=0)
+    call_command("runserver", f"127.0.0.1:{PORT}", use_reloader=False)

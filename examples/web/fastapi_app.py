@@ -1,0 +1,276 @@
+"""A login with a second factor, in FastAPI: ``python fastapi_app.py``, then http://127.0.0.1:5000.
+
+Functions that call the service are not ``async``, so that FastAPI runs them in threads.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import uvicorn
+from common import (
+    CALLBACK_URL,
+    FOLDER,
+    HEADERS,
+    PENDING_LIFE,
+    PORT,
+    PUBLIC_URL,
+    Account,
+    Accounts,
+    DemoPhone,
+    digits,
+    explain,
+    open_memory,
+    open_service,
+)
+from fastapi import APIRouter, Depends, FastAPI, Form, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.staticfiles import StaticFiles
+from fastapi.templating import Jinja2Templates
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.sessions import SessionMiddleware
+
+import seconder
+from seconder.contrib.asgi import callback
+
+app = FastAPI(openapi_url=None)
+service = open_service()
+memory = open_memory()
+accounts = Accounts(service)
+phone = DemoPhone(service, accounts)
+Typed = Annotated[str, Form(max_length=1000)]
+
+
+# Every form.
+
+
+def csrf(request: Request) -> dict[str, str]:
+    token = request.session.setdefault("csrf", secrets.token_urlsafe(32))
+    return {"csrf_name": "csrf", "csrf_token": token}
+
+
+def no_forged_forms(request: Request, csrf: Annotated[str, Form()] = "") -> None:
+    held = request.session.get("csrf", "")
+    if not held or not hmac.compare_digest(csrf.encode(), held.encode()):
+        raise HTTPException(403)
+
+
+forms = APIRouter(dependencies=[Depends(no_forged_forms)])
+templates = Jinja2Templates(FOLDER / "templates", context_processors=[csrf])
+
+
+def page(request: Request, name: str, status: int = 200, **context: object) -> Response:
+    return templates.TemplateResponse(request, name, context, status_code=status)
+
+
+def go(path: str) -> Response:
+    return RedirectResponse(path, 303)
+
+
+@app.middleware("http")
+async def headers(
+    request: Request, go_on: Callable[[Request], Awaitable[Response]]
+) -> Response:
+    response = await go_on(request)
+    response.headers.update(HEADERS)
+    return response
+
+
+app.add_middleware(RequestBodyLimitMiddleware, max_body_size=2**20)
+app.add_middleware(
+    SessionMiddleware,
+    secret_key=secrets.token_hex(32),  # Of several processes, all need the same.
+    same_site="lax",
+    https_only=PUBLIC_URL.startswith("https:"),
+)
+
+
+# The password.
+
+
+@app.get("/login")
+def login_page(request: Request) -> Response:
+    return page(request, "login.html")
+
+
+@forms.post("/login")
+def login(request: Request, name: Typed, password: Typed) -> Response:
+    account = accounts.with_password(name, password)
+    if account is None:
+        return page(request, "login.html", 401, error="The name or the password is wrong.")
+    request.session.clear()
+    request.session.update(pending=account.name, until=time.time() + PENDING_LIFE)
+    return go("/second")
+
+
+def pending(request: Request) -> Account:
+    """Who gave the right password just now, and still owes the second factor."""
+    account = accounts.get(request.session.get("pending"))
+    if account is None or request.session["until"] < time.time():
+        raise HTTPException(303, headers={"Location": "/login"})
+    return account
+
+
+def log_in(request: Request, account: Account) -> Response:
+    """The one place that lets somebody in. Nothing of the login stays in the session."""
+    request.session.clear()
+    request.session["user"] = account.name
+    return go("/")
+
+
+Pending = Annotated[Account, Depends(pending)]
+
+
+# The second factor.
+
+
+@app.get("/second")
+def second(request: Request, account: Pending) -> Response:
+    return page(request, "second.html", account=account)
+
+
+@forms.post("/second/sms")
+def second_sms(request: Request, account: Pending) -> Response:
+    try:
+        sent = service.request_sms(account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return page(request, "code.html", 429, error=explain(error))
+    return page(request, "code.html", cellphone=sent.cellphone)
+
+
+@app.get("/second/code")
+def second_code_page(request: Request, account: Pending) -> Response:
+    return page(request, "code.html")
+
+
+@forms.post("/second/code")
+def second_code(request: Request, account: Pending, code: Typed) -> Response:
+    try:
+        # `force` checks also the first code of a user's life.
+        service.verify(digits(code), account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return page(request, "code.html", 401, error=explain(error))
+    return log_in(request, account)
+
+
+@forms.post("/second/push")
+def second_push(request: Request, account: Pending) -> Response:
+    details = {"Name": account.name, "Address": request.client.host if request.client else ""}
+    try:
+        asked = service.create_approval(
+            account.svc_id, "Log in to Example?", details=details, seconds_to_expire=120
+        )
+    except seconder.SecondFactorError as error:
+        return page(request, "second.html", 429, account=account, error=explain(error))
+    request.session["approval"] = asked.uuid
+    return go("/second/push")
+
+
+@app.get("/second/push")
+def second_push_page(request: Request, account: Pending) -> Response:
+    return page(request, "push.html")
+
+
+@app.get("/second/push/status")
+def second_push_status(request: Request, account: Pending) -> dict[str, str]:
+    uuid = request.session.get("approval")
+    if uuid is None:
+        raise HTTPException(404)
+    return {"status": service.check_approval(uuid).status}
+
+
+@forms.post("/second/push/finish")
+def second_push_finish(request: Request, account: Pending) -> Response:
+    uuid = request.session.get("approval")
+    if uuid is None:
+        return go("/second")
+    approval = service.check_approval(uuid)
+    if approval.status is seconder.ApprovalStatus.PENDING:
+        return go("/second/push")
+    # One answer of this very user opens one door.
+    until = request.session["until"]
+    if approval.approved_by(account.svc_id) and memory.first_time(uuid, until):
+        return log_in(request, account)
+    return page(
+        request, "second.html", 401, account=account, error="Your phone did not say yes."
+    )
+
+
+@callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
+async def answered(event: seconder.Event) -> None:
+    logging.warning("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+
+
+app.add_route("/seconder/callback", answered, methods=["GET", "POST"])
+
+
+# Those who are in.
+
+
+def user(request: Request) -> Account:
+    account = accounts.get(request.session.get("user"))
+    if account is None:
+        raise HTTPException(303, headers={"Location": "/login"})
+    return account
+
+
+User = Annotated[Account, Depends(user)]
+
+
+@app.get("/")
+def home(request: Request, account: User) -> Response:
+    return page(request, "home.html", account=account)
+
+
+@forms.post("/authenticator")
+def enrol(request: Request, account: User) -> Response:
+    enrolled = service.enrol_authenticator(account.svc_id, label=account.name)
+    return page(request, "authenticator.html", enrolled=enrolled)
+
+
+@forms.post("/authenticator/confirm")
+def confirm(request: Request, account: User, code: Typed) -> Response:
+    try:
+        service.verify(digits(code), account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return page(request, "authenticator.html", 401, error=explain(error))
+    account.authenticator = True
+    return go("/")
+
+
+@forms.post("/device")
+def device(account: User) -> Response:
+    account.device = service.register_device(account.svc_id, "android")
+    return go("/")
+
+
+@forms.post("/logout")
+def logout(request: Request) -> Response:
+    request.session.clear()
+    return go("/login")
+
+
+# Demo: the users' phone.
+
+
+@app.get("/demo/phone")
+def phone_page(request: Request) -> Response:
+    return page(request, "phone.html", **phone.page())
+
+
+@forms.post("/demo/phone")
+def phone_answer(uuid: Typed, answer: Typed) -> Response:
+    phone.answer(uuid, yes=answer == "approve")
+    return go("/demo/phone")
+
+
+app.include_router(forms)
+app.mount("/static", StaticFiles(directory=FOLDER / "static"))
+
+if __name__ == "__main__":
+    uvicorn.run(app, port=PORT)

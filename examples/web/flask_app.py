@@ -1,0 +1,239 @@
+"""A login with a second factor, in Flask: ``python flask_app.py``, then http://127.0.0.1:5000."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+import time
+
+from common import (
+    CALLBACK_URL,
+    FOLDER,
+    HEADERS,
+    PENDING_LIFE,
+    PORT,
+    PUBLIC_URL,
+    Account,
+    Accounts,
+    DemoPhone,
+    digits,
+    explain,
+    open_memory,
+    open_service,
+)
+from flask import Flask, Response, abort, redirect, render_template, request, session
+from werkzeug.wrappers import Response as Reply
+
+import seconder
+from seconder.contrib.flask import callback
+
+app = Flask(__name__, root_path=str(FOLDER))
+app.config.update(
+    SECRET_KEY=secrets.token_bytes(32),  # Of several processes, all need the same.
+    SESSION_COOKIE_SAMESITE="Lax",
+    SESSION_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
+    MAX_CONTENT_LENGTH=2**20,
+)
+service = open_service()
+memory = open_memory()
+accounts = Accounts(service)
+phone = DemoPhone(service, accounts)
+
+
+# The password.
+
+
+@app.get("/login")
+def login_page() -> str:
+    return render_template("login.html")
+
+
+@app.post("/login")
+def login() -> Reply | tuple[str, int]:
+    account = accounts.with_password(request.form["name"], request.form["password"])
+    if account is None:
+        return render_template("login.html", error="The name or the password is wrong."), 401
+    session.clear()
+    session.update(pending=account.name, until=time.time() + PENDING_LIFE)
+    return redirect("/second", 303)
+
+
+def pending() -> Account:
+    """Who gave the right password just now, and still owes the second factor."""
+    account = accounts.get(session.get("pending"))
+    if account is None or session["until"] < time.time():
+        abort(redirect("/login", 303))
+    return account
+
+
+def log_in(account: Account) -> Reply:
+    """The one place that lets somebody in. Nothing of the login stays in the session."""
+    session.clear()
+    session["user"] = account.name
+    return redirect("/", 303)
+
+
+# The second factor.
+
+
+@app.get("/second")
+def second() -> str:
+    return render_template("second.html", account=pending())
+
+
+@app.post("/second/sms")
+def second_sms() -> str | tuple[str, int]:
+    account = pending()
+    try:
+        sent = service.request_sms(account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return render_template("code.html", error=explain(error)), 429
+    return render_template("code.html", cellphone=sent.cellphone)
+
+
+@app.get("/second/code")
+def second_code_page() -> str:
+    pending()
+    return render_template("code.html")
+
+
+@app.post("/second/code")
+def second_code() -> Reply | tuple[str, int]:
+    account = pending()
+    try:
+        # `force` checks also the first code of a user's life.
+        service.verify(digits(request.form["code"]), account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return render_template("code.html", error=explain(error)), 401
+    return log_in(account)
+
+
+@app.post("/second/push")
+def second_push() -> Reply | tuple[str, int]:
+    account = pending()
+    details = {"Name": account.name, "Address": request.remote_addr}
+    try:
+        asked = service.create_approval(
+            account.svc_id, "Log in to Example?", details=details, seconds_to_expire=120
+        )
+    except seconder.SecondFactorError as error:
+        return render_template("second.html", account=account, error=explain(error)), 429
+    session["approval"] = asked.uuid
+    return redirect("/second/push", 303)
+
+
+@app.get("/second/push")
+def second_push_page() -> str:
+    pending()
+    return render_template("push.html")
+
+
+@app.get("/second/push/status")
+def second_push_status() -> dict[str, str]:
+    pending()
+    uuid = session.get("approval") or abort(404)
+    return {"status": service.check_approval(uuid).status}
+
+
+@app.post("/second/push/finish")
+def second_push_finish() -> Reply | tuple[str, int]:
+    account = pending()
+    uuid = session.get("approval") or abort(redirect("/second", 303))
+    approval = service.check_approval(uuid)
+    if approval.status is seconder.ApprovalStatus.PENDING:
+        return redirect("/second/push", 303)
+    # One answer of this very user opens one door.
+    if approval.approved_by(account.svc_id) and memory.first_time(uuid, session["until"]):
+        return log_in(account)
+    return render_template("second.html", account=account, error="Your phone did not say yes."), 401
+
+
+@app.route("/seconder/callback", methods=["GET", "POST"])
+@callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
+def answered(event: seconder.Event) -> None:
+    logging.warning("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+
+
+# Those who are in.
+
+
+def user() -> Account:
+    return accounts.get(session.get("user")) or abort(redirect("/login", 303))
+
+
+@app.get("/")
+def home() -> str:
+    return render_template("home.html", account=user())
+
+
+@app.post("/authenticator")
+def enrol() -> str:
+    account = user()
+    enrolled = service.enrol_authenticator(account.svc_id, label=account.name)
+    return render_template("authenticator.html", enrolled=enrolled)
+
+
+@app.post("/authenticator/confirm")
+def confirm() -> Reply | tuple[str, int]:
+    account = user()
+    try:
+        service.verify(digits(request.form["code"]), account.svc_id, force=True)
+    except seconder.SecondFactorError as error:
+        return render_template("authenticator.html", error=explain(error)), 401
+    account.authenticator = True
+    return redirect("/", 303)
+
+
+@app.post("/device")
+def device() -> Reply:
+    account = user()
+    account.device = service.register_device(account.svc_id, "android")
+    return redirect("/", 303)
+
+
+@app.post("/logout")
+def logout() -> Reply:
+    session.clear()
+    return redirect("/login", 303)
+
+
+# Every form.
+
+
+@app.context_processor
+def csrf() -> dict[str, str]:
+    token = session.setdefault("csrf", secrets.token_urlsafe(32))
+    return {"csrf_name": "csrf", "csrf_token": token}
+
+
+@app.before_request
+def no_forged_forms() -> None:
+    if request.method == "POST" and request.endpoint != "answered":
+        sent, held = request.form.get("csrf", ""), session.get("csrf", "")
+        if not held or not hmac.compare_digest(sent.encode(), held.encode()):
+            abort(403)
+
+
+@app.after_request
+def headers(response: Response) -> Response:
+    response.headers.update(HEADERS)
+    return response
+
+
+# Demo: the users' phone.
+
+
+@app.get("/demo/phone")
+def phone_page() -> str:
+    return render_template("phone.html", **phone.page())
+
+
+@app.post("/demo/phone")
+def phone_answer() -> Reply:
+    phone.answer(request.form["uuid"], yes=request.form["answer"] == "approve")
+    return redirect("/demo/phone", 303)
+
+
+if __name__ == "__main__":
+    app.run(port=PORT)
