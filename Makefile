@@ -19,7 +19,7 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" engine remote capi
+FEATURES := "" engine remote capi,engine capi,remote
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.

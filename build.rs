@@ -21,18 +21,26 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which a reader of the header meets them.
-    const SOURCES: [&str; 12] = [
+    const SOURCES: [&str; 20] = [
         "status",
         "error",
-        "open",
+        "text",
+        "userdata",
         "deliver",
+        "post",
+        "names",
+        "open",
         "users",
         "codes",
         "approvals",
+        "waiting",
         "phones",
         "application",
+        "engine",
         "devices",
         "callback",
+        "verifier",
+        "totp",
         "checks",
     ];
 

@@ -186,18 +186,23 @@ static void codes(seconder_service *service, uint64_t svc_id, const char *spool)
 
 static void authenticator(seconder_service *service, uint64_t user_id)
 {
-    char code[16];
     seconder_authenticator_enrolled *enrolled = NULL;
+    seconder_totp *app = NULL;
+    seconder_text *code = NULL;
     expect(SECONDER_OK,
            seconder_enrol_authenticator(service, user_id, NULL, 0, &enrolled, &error),
            "An authenticator app gets a secret");
     expect(SECONDER_OK,
-           seconder_totp_code(seconder_authenticator_enrolled_uri(enrolled), (uint64_t)time(NULL),
-                              code, sizeof code, &error),
-           "The app makes a code");
+           seconder_totp_from_uri(seconder_authenticator_enrolled_uri(enrolled), &app, &error),
+           "The app scans the secret");
     seconder_authenticator_enrolled_free(enrolled);
-    expect(SECONDER_OK, seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
+    expect(SECONDER_OK, seconder_totp_code(app, (uint64_t)time(NULL), &code, &error),
+           "The app makes a code");
+    seconder_totp_free(app);
+    expect(SECONDER_OK,
+           seconder_verify(service, seconder_text_value(code), user_id, NULL, 0, NULL, &error),
            "The app's code");
+    seconder_text_free(code);
 }
 
 static void approval(seconder_service *service, uint64_t user_id, struct listener *listener)
@@ -223,15 +228,14 @@ static void approval(seconder_service *service, uint64_t user_id, struct listene
     expect_that(pthread_create(&thread, NULL, take_callback, listener) == 0, "A thread listens");
     expect(SECONDER_OK,
            seconder_answer_approval(service, uuid, seconder_device_id(device),
-                                    seconder_device_secret(device), "approve", &error),
+                                    seconder_device_secret(device), "approve", NULL, &error),
            "The user approves on the device");
     pthread_join(thread, NULL);
     check_callback(seconder_api_key(service, NULL), listener, user_id);
 
     expect(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error),
            "The service is asked how the user answered");
-    expect_that(seconder_approval_status(approval) == SECONDER_APPROVAL_APPROVED &&
-                    seconder_approval_svc_id(approval) == user_id,
+    expect_that(seconder_approval_approved_by(approval, user_id),
                 "The service says that this user approved");
     seconder_approval_free(approval);
     seconder_approval_created_free(created);

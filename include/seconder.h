@@ -3,7 +3,9 @@
  * What holds for every function here:
  *
  * Status      A function that can fail returns a seconder_status. SECONDER_OK is 0 and is the only
- *             success. Nobody may be let in after any other status.
+ *             success. Nobody may be let in after any other status. What a description says of a
+ *             status is not all: an argument that cannot be right is always SECONDER_INVALID, and a
+ *             call may end with every status from SECONDER_UNAUTHORIZED on (interface 7).
  * Errors      The last argument may be the address of a seconder_error pointer, or NULL. It is set
  *             to NULL first, and to an error of its own for every status but SECONDER_OK. Free it
  *             with seconder_error_free() before its address is given again.
@@ -21,8 +23,14 @@
  *             version is SECONDER_INVALID when it asks for what this library does not know.
  * Structs     that are only read may grow at their end in a later minor version: use them through
  *             the pointer that was given.
- * Threads     A service may be used by many threads at once. Other handles may be read by many
- *             threads at once, and are freed by one. No function starts a thread, installs a signal
+ * Functions   of the program are given data of the program's own, which may be NULL. What frees the
+ *             data may be NULL too, and runs exactly once, whether the call that took it succeeds or
+ *             not. Where the size of the options is wrong, nothing of them is read, and it does not
+ *             run.
+ * Parts       A build of the library may lack the engine or the client of a service elsewhere. It
+ *             has every function all the same; one that needs what is not there is SECONDER_INVALID.
+ * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles may
+ *             be read by many threads at once. Each is freed by one, when no other uses it. No function starts a thread, installs a signal
  *             handler or reads an environment variable.
  *
  * "Interface" and a number in a description is a section of the interface specification. */
@@ -44,6 +52,14 @@
 #define SECONDER_MUST_USE __attribute__((warn_unused_result))
 #else
 #define SECONDER_MUST_USE
+#endif
+
+/* The bool of <stdbool.h> is newer than C89, of which clang would complain. */
+#if defined(__clang__) && !defined(__cplusplus) && \
+    (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#define SECONDER_OLD_CLANG
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc99-extensions"
 #endif
 
 #ifdef __cplusplus
@@ -118,6 +134,41 @@ extern "C" {
 #define SECONDER_INTERNAL 18
 
 /**
+ * The program: its own function ended the wait of seconder_wait_for_approval().
+ */
+#define SECONDER_STOPPED 19
+
+/**
+ * An error that tells of no stage: no call broke off on its way.
+ */
+#define SECONDER_STAGE_NONE 0
+
+/**
+ * The host name was being looked up.
+ */
+#define SECONDER_STAGE_RESOLVING 1
+
+/**
+ * The connection was being made.
+ */
+#define SECONDER_STAGE_CONNECTING 2
+
+/**
+ * The service's certificate was being checked.
+ */
+#define SECONDER_STAGE_SECURING 3
+
+/**
+ * The request may have been sent, whole or in part.
+ */
+#define SECONDER_STAGE_ASKING 4
+
+/**
+ * A code was being handed to what delivers it.
+ */
+#define SECONDER_STAGE_DELIVERING 5
+
+/**
  * An approval request's status that this library does not know, which lets nobody in.
  */
 #define SECONDER_APPROVAL_UNKNOWN 0
@@ -163,6 +214,57 @@ extern "C" {
 #define SECONDER_NOT_TOLD 0
 
 /**
+ * A service elsewhere answers in JSON.
+ */
+#define SECONDER_FORMAT_JSON 1
+
+/**
+ * A service elsewhere answers in XML.
+ */
+#define SECONDER_FORMAT_XML 2
+
+/**
+ * The present generation of the interface: the API key is in a header (interface 9).
+ */
+#define SECONDER_GENERATION_CURRENT 1
+
+/**
+ * The older generation: the API key is a parameter, and some replies have other words.
+ */
+#define SECONDER_GENERATION_OLDER 2
+
+/**
+ * No call is repeated: every wait is the program's, as SECONDER_LIMITED.
+ */
+#define SECONDER_REPEATS_NONE 1
+
+/**
+ * Calls that only ask are repeated: seconder_app_details(), seconder_user_status(),
+ * seconder_app_stats(), seconder_phone_info() and seconder_check_approval().
+ */
+#define SECONDER_REPEATS_QUESTIONS 2
+
+/**
+ * Every call is repeated. A service that said "wait" after it had sent an SMS then does it twice.
+ */
+#define SECONDER_REPEATS_ALL 3
+
+/**
+ * HMAC-SHA-1, which every authenticator app knows (RFC 6238).
+ */
+#define SECONDER_ALGORITHM_SHA1 1
+
+/**
+ * HMAC-SHA-256.
+ */
+#define SECONDER_ALGORITHM_SHA256 2
+
+/**
+ * HMAC-SHA-512.
+ */
+#define SECONDER_ALGORITHM_SHA512 3
+
+/**
  * In place of seconds: no end.
  */
 #define SECONDER_FOREVER -1
@@ -184,6 +286,11 @@ typedef struct seconder_approval seconder_approval;
  * A user who is being asked.
  */
 typedef struct seconder_approval_created seconder_approval_created;
+
+/**
+ * The requests that a device's user can still answer.
+ */
+typedef struct seconder_approval_requests seconder_approval_requests;
 
 /**
  * What a user's authenticator app needs. Whoever sees it can make the user's codes.
@@ -236,9 +343,26 @@ typedef struct seconder_phone_verification_started seconder_phone_verification_s
 typedef struct seconder_service seconder_service;
 
 /**
+ * A callback on its way to the application (interface 6). It lives until the function that it was
+ * given to returns.
+ */
+typedef struct seconder_signed_callback seconder_signed_callback;
+
+/**
  * What the application used.
  */
 typedef struct seconder_statistics seconder_statistics;
+
+/**
+ * A text that was made for the caller: a code, a signature, a URI. It is wiped when it is freed.
+ */
+typedef struct seconder_text seconder_text;
+
+/**
+ * A secret that an authenticator app and a service share, and how codes are made of it. It may be
+ * used by many threads at once.
+ */
+typedef struct seconder_totp seconder_totp;
 
 /**
  * An enrolled user.
@@ -256,9 +380,45 @@ typedef struct seconder_user_status_reply seconder_user_status_reply;
 typedef struct seconder_verification seconder_verification;
 
 /**
+ * Checks callbacks. Make one, keep it, and share it between threads.
+ */
+typedef struct seconder_verifier seconder_verifier;
+
+/**
  * What came of a call: SECONDER_OK, or why not. New numbers may come; none but 0 is a success.
  */
 typedef int32_t seconder_status;
+
+/**
+ * The names that a service of this interface uses where the interface document says `svc`. NULL in
+ * a field is the name that comes of `word`, and the document's own where that is NULL too.
+ */
+typedef struct seconder_names {
+    /**
+     * What the service is called where the document says `svc`: with "acme", headers are
+     * X-Acme-..., ids acme_id and the browser acme_chrome. 1 to 32 lower-case letters and digits
+     * of ASCII that begin with a letter.
+     */
+    const char *word;
+    /**
+     * The first part of the paths of approval requests: a word as above. Default: "push".
+     */
+    const char *push_path;
+    /**
+     * What the names of the headers begin with: 1 to 32 letters, digits and dashes of ASCII.
+     * Default: "X-Svc-".
+     */
+    const char *header_prefix;
+    /**
+     * The field that names a user, in bodies and callbacks: 1 to 32 lower-case letters, digits and
+     * underscores of ASCII that begin with a letter. Default: "svc_id".
+     */
+    const char *id_field;
+    /**
+     * The browser among the devices, written as `id_field`. Default: "svc_chrome".
+     */
+    const char *chrome_device;
+} seconder_names;
 
 /**
  * Carries a message to a phone. 0 says that it is on its way; any other number, that it could not
@@ -270,40 +430,129 @@ typedef int32_t seconder_status;
 typedef int32_t (*seconder_deliver)(const struct seconder_message *message, void *deliver_userdata);
 
 /**
- * Frees what a deliver function works with.
+ * Frees what a function of the program works with. It runs exactly once with the data that were
+ * given beside it, on whichever thread ends their use. No longjmp() and no C++ exception may leave
+ * it.
  */
-typedef void (*seconder_deliver_userdata_free)(void *userdata);
+typedef void (*seconder_userdata_free)(void *userdata);
 
 /**
- * How a service is opened. Nothing of it is read from the environment.
+ * Posts a callback to the application. 0 says that the application took it; any other number, that
+ * it did not.
+ *
+ * It runs inside the call that answers an approval request, on the thread of that call, and for
+ * many threads at once when many call. It must return: no longjmp() and no C++ exception may leave
+ * it.
+ */
+typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback,
+                                 void *post_userdata);
+
+/**
+ * How a service is opened. Nothing of it is read from the environment, and every text is copied. A
+ * service elsewhere does without the options of an engine, and an engine without those of a service
+ * elsewhere.
  */
 typedef struct seconder_open_options {
     /**
-     * How long a call to a service elsewhere may take from its first step to its last, in
-     * milliseconds. Default: 10000.
+     * Service elsewhere: how long a call may take from its first step to its last, in milliseconds,
+     * at most 3600000. Default: 10000.
      */
     uint32_t timeout_ms;
     /**
-     * Allows `http://` to this machine itself. For tests: the API key then travels in the clear.
+     * Service elsewhere: which calls are repeated when it says "wait" and the wait ends in time,
+     * one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
      */
-    bool allow_loopback_http;
+    int32_t repeats;
     /**
-     * A file of certificates in PEM to trust in place of the system's.
+     * Service elsewhere: the format it is asked for, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
+     * Default: JSON.
+     */
+    int32_t format;
+    /**
+     * Service elsewhere: the generation of the interface it is spoken to in (interface 9),
+     * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
+     */
+    int32_t generation;
+    /**
+     * Service elsewhere: a file of certificates in PEM to trust in place of the system's: of
+     * authorities, or the service's own.
      */
     const char *ca_file;
     /**
-     * The application's name in messages and authenticator apps, for an engine. Default: the name
-     * that the database holds, and "Seconder" in a new one.
+     * Service elsewhere: the keys by which it is known, one of which must be shown: each is
+     * "sha256/" and the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` they
+     * are all that is trusted; with it, both must hold.
+     */
+    const char *const *pins;
+    /**
+     * How many keys there are at `pins`.
+     */
+    size_t pins_count;
+    /**
+     * Service elsewhere: a file in PEM with the certificate that this client shows, followed by
+     * those of the authorities that lead to one which the service trusts. Goes with `client_key`.
+     */
+    const char *client_certificate;
+    /**
+     * A file in PEM with the private key of `client_certificate`, not locked with a password.
+     */
+    const char *client_key;
+    /**
+     * Service elsewhere: a proxy to go through, as "http://host:port" or
+     * "http://user:password@host:port". Default: none.
+     */
+    const char *proxy;
+    /**
+     * Service elsewhere: name servers to ask, in this order, in place of those of /etc/resolv.conf:
+     * IP addresses with a port or without, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
+     */
+    const char *const *name_servers;
+    /**
+     * How many servers there are at `name_servers`.
+     */
+    size_t name_servers_count;
+    /**
+     * Both: the names that the service uses where the interface document says `svc`. Default: the
+     * document's.
+     */
+    const struct seconder_names *names;
+    /**
+     * The size of the struct at `names`: `sizeof *names`.
+     */
+    size_t names_size;
+    /**
+     * Engine: the application's name in messages and authenticator apps. Default: the name that the
+     * database holds, and "Seconder" in a new one.
      */
     const char *application_name;
     /**
-     * Where an engine posts the answers to approval requests (interface 6). Default: the URL that
-     * the database holds, and none in a new one.
+     * Engine: where the answers to approval requests are posted (interface 6), an https: URL or an
+     * http: one of this machine. Default: the URL that the database holds, and none in a new one.
      */
     const char *callback_url;
     /**
-     * What carries SMS and voice calls of an engine. Default: a folder of text files beside the
-     * database, named as the database with `.spool` for `.db`.
+     * Engine: how many digits the codes by SMS and voice have, 6 to 10. Default: as the database has
+     * it, and 7 in a new one.
+     */
+    uint32_t token_length;
+    /**
+     * Engine: how many digits the codes of authenticator apps have that are enrolled from now on, 6
+     * to 8. Default: 6, which every app knows.
+     */
+    uint32_t authenticator_digits;
+    /**
+     * Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: 30, which every app
+     * knows.
+     */
+    uint32_t authenticator_period;
+    /**
+     * Service elsewhere: allows `http://` to this machine itself. For tests: the API key then
+     * travels in the clear.
+     */
+    bool allow_loopback_http;
+    /**
+     * Engine: what carries SMS and voice calls. Default: a folder of text files beside the database,
+     * named as the database with `.spool` for `.db`.
      */
     seconder_deliver deliver;
     /**
@@ -312,9 +561,22 @@ typedef struct seconder_open_options {
     void *deliver_userdata;
     /**
      * Runs exactly once with `deliver_userdata`, when nothing can use it any more: at the latest
-     * when the service is freed, and before seconder_open() returns when it fails.
+     * when the last service that shares it is freed, and before seconder_open() returns when it
+     * fails.
      */
-    seconder_deliver_userdata_free deliver_userdata_free;
+    seconder_userdata_free deliver_userdata_free;
+    /**
+     * Engine: what posts callbacks. Default: HTTPS within 15 s, trusting the system's authorities.
+     */
+    seconder_post post;
+    /**
+     * What the post function is given. It must bear use by many threads at once.
+     */
+    void *post_userdata;
+    /**
+     * Runs exactly once with `post_userdata`, as `deliver_userdata_free` does with its own.
+     */
+    seconder_userdata_free post_userdata_free;
 } seconder_open_options;
 
 /**
@@ -531,6 +793,29 @@ typedef struct seconder_create_approval_options {
 } seconder_create_approval_options;
 
 /**
+ * Says whether a wait goes on. 0 lets it go on; any other number ends it.
+ *
+ * It is asked about every 100 ms, on the thread that waits, but not while a question is on its way
+ * to a service elsewhere. It must return: no longjmp() and no C++ exception may leave it.
+ */
+typedef int32_t (*seconder_stop)(void *stop_userdata);
+
+/**
+ * Options of seconder_wait_for_approval().
+ */
+typedef struct seconder_wait_for_approval_options {
+    /**
+     * What can end the wait, such as a look at a flag that a signal handler sets. Default: nothing
+     * but the deadline.
+     */
+    seconder_stop stop;
+    /**
+     * What the stop function is given. It is used until seconder_wait_for_approval() returns.
+     */
+    void *stop_userdata;
+} seconder_wait_for_approval_options;
+
+/**
  * Options of seconder_start_phone_verification().
  */
 typedef struct seconder_start_phone_verification_options {
@@ -609,12 +894,34 @@ typedef struct seconder_monthly_statistic {
 } seconder_monthly_statistic;
 
 /**
+ * An approval request as a device shows it.
+ */
+typedef struct seconder_approval_request {
+    /**
+     * The request's name.
+     */
+    const char *uuid;
+    /**
+     * What the user is asked.
+     */
+    const char *message;
+    /**
+     * What else the user is shown: the text of a JSON object.
+     */
+    const char *details;
+    /**
+     * When the request can be answered no longer, in Unix seconds, or SECONDER_FOREVER.
+     */
+    int64_t expires_at;
+} seconder_approval_request;
+
+/**
  * A callback as it was received (interface 5.5). A missing text may be NULL.
  */
 typedef struct seconder_callback {
     /**
      * The callback URL as it is configured with the service: scheme included, no parameters. Never
-     * take it from the request's Host.
+     * take it from the request's Host. NULL where a verifier was told the URL.
      */
     const char *url;
     /**
@@ -644,6 +951,107 @@ typedef struct seconder_callback {
 } seconder_callback;
 
 /**
+ * A callback whose signature held, as a replay function is asked about it. It lives until the
+ * function returns.
+ */
+typedef struct seconder_seen {
+    /**
+     * Its signature, which covers all of it, the nonce included: 44 characters of Base64.
+     */
+    const char *key;
+    /**
+     * The time that seconder_verifier_verify() was given, in Unix seconds.
+     */
+    uint64_t now;
+    /**
+     * The last second at which the callback is fresh, after which it can be forgotten; 0 when
+     * freshness was not asked for, so that it must be remembered for ever.
+     */
+    uint64_t until;
+} seconder_seen;
+
+/**
+ * Remembers callbacks, for an application of several processes: such as a table with a unique key.
+ * SECONDER_YES says that the callback is here for the first time, and is remembered from now on;
+ * SECONDER_NO, that it was received before; any other number, that the memory cannot tell, so that
+ * the callback is not believed and seconder_verifier_verify() gives SECONDER_STORAGE.
+ *
+ * Looking and remembering are one step: of two threads with one callback, one is told SECONDER_YES.
+ * It runs inside seconder_verifier_verify(), on its thread, and for many threads at once when many
+ * verify. It must return: no longjmp() and no C++ exception may leave it.
+ */
+typedef int32_t (*seconder_replay)(const struct seconder_seen *callback, void *replay_userdata);
+
+/**
+ * Options of seconder_verifier_new().
+ */
+typedef struct seconder_verifier_options {
+    /**
+     * The callback URLs as they are configured with the service; more than one during a move, for
+     * example. The `url` of a callback must then be NULL or one of them; without any, every callback
+     * has to come with its own.
+     */
+    const char *const *urls;
+    /**
+     * How many URLs there are at `urls`.
+     */
+    size_t urls_count;
+    /**
+     * Refuses callbacks whose nonce is not a Unix second within so many seconds of now, before or
+     * after; a few minutes allow for clocks that differ. Default: no freshness is asked for.
+     */
+    uint32_t fresh_seconds;
+    /**
+     * The names that the service uses where the interface document says `svc`. Default: the
+     * document's.
+     */
+    const struct seconder_names *names;
+    /**
+     * The size of the struct at `names`: `sizeof *names`.
+     */
+    size_t names_size;
+    /**
+     * A memory of received callbacks in this process: how many there can be within one window of
+     * freshness, each of which takes about 200 bytes. A memory that is full refuses new callbacks
+     * with SECONDER_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
+     * somebody recorded is believed again.
+     */
+    size_t replay_capacity;
+    /**
+     * In place of `replay_capacity`: a memory of the program's own.
+     */
+    seconder_replay replay;
+    /**
+     * What the replay function is given. It must bear use by many threads at once.
+     */
+    void *replay_userdata;
+    /**
+     * Runs exactly once with `replay_userdata`, when nothing can use it any more: when the verifier
+     * is freed, and before seconder_verifier_new() returns when it fails.
+     */
+    seconder_userdata_free replay_userdata_free;
+} seconder_verifier_options;
+
+/**
+ * Options of seconder_totp_new().
+ */
+typedef struct seconder_totp_options {
+    /**
+     * The hash that codes are made with, one of SECONDER_ALGORITHM_... Default: SHA-1, which every
+     * app knows.
+     */
+    int32_t algorithm;
+    /**
+     * How many digits a code has, 6 to 8. Default: 6.
+     */
+    uint32_t digits;
+    /**
+     * How long a code is shown, in seconds, 1 to 3600. Default: 30.
+     */
+    uint32_t period;
+} seconder_totp_options;
+
+/**
  * The status that the call returned. SECONDER_INVALID for NULL: no error is no permission.
  */
 seconder_status seconder_error_status(const struct seconder_error *error);
@@ -663,6 +1071,19 @@ int32_t seconder_error_http_status(const struct seconder_error *error);
  * The service's own code of a refusal, such as "60026" (interface 7), else NULL.
  */
 const char *seconder_error_service_code(const struct seconder_error *error);
+
+/**
+ * The service's own words, for SECONDER_REFUSED, SECONDER_LIMITED and SECONDER_UNAUTHORIZED; else
+ * NULL. Their spelling changes over the years: decide on the status and on
+ * seconder_error_service_code().
+ */
+const char *seconder_error_service_message(const struct seconder_error *error);
+
+/**
+ * How far a call came before it got no answer, when the status is SECONDER_UNAVAILABLE: one of
+ * SECONDER_STAGE_...; else SECONDER_STAGE_NONE.
+ */
+int32_t seconder_error_stage(const struct seconder_error *error);
 
 /**
  * The argument that cannot be right, by its name in the interface, when the status is
@@ -702,6 +1123,73 @@ uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
 void seconder_error_free(struct seconder_error *error);
 
 /**
+ * What the text says. It belongs to the text. NULL for NULL alone.
+ */
+const char *seconder_text_value(const struct seconder_text *text);
+
+/**
+ * Frees a text, and wipes it. NULL is fine.
+ */
+void seconder_text_free(struct seconder_text *text);
+
+/**
+ * The number, in E.164: +15550100123. NULL for NULL alone.
+ */
+const char *seconder_message_to(const struct seconder_message *message);
+
+/**
+ * How the message travels: "sms" or "call". NULL for NULL alone.
+ */
+const char *seconder_message_via(const struct seconder_message *message);
+
+/**
+ * What the person reads or hears. NULL for NULL alone.
+ */
+const char *seconder_message_text(const struct seconder_message *message);
+
+/**
+ * The code alone. NULL for NULL alone.
+ */
+const char *seconder_message_code(const struct seconder_message *message);
+
+/**
+ * When the code dies, in Unix seconds.
+ */
+uint64_t seconder_message_expires_at(const struct seconder_message *message);
+
+/**
+ * Where the callback goes. NULL for NULL alone.
+ */
+const char *seconder_signed_callback_url(const struct seconder_signed_callback *callback);
+
+/**
+ * The JSON body, which does not end with a NUL. It belongs to the callback. NULL for NULL alone.
+ */
+const void *seconder_signed_callback_body(const struct seconder_signed_callback *callback);
+
+/**
+ * How many bytes the body has.
+ */
+size_t seconder_signed_callback_body_size(const struct seconder_signed_callback *callback);
+
+/**
+ * How many headers carry the signature and its nonce (interface 5.5).
+ */
+size_t seconder_signed_callback_header_count(const struct seconder_signed_callback *callback);
+
+/**
+ * The name of the header at `index`; NULL beyond the last.
+ */
+const char *seconder_signed_callback_header_name(const struct seconder_signed_callback *callback,
+                                                 size_t index);
+
+/**
+ * The value of the header at `index`; NULL beyond the last.
+ */
+const char *seconder_signed_callback_header_value(const struct seconder_signed_callback *callback,
+                                                  size_t index);
+
+/**
  * Opens a service.
  *
  * `url` says who answers: `https://...` for a service elsewhere, `sqlite:/path/file.db` for an
@@ -711,8 +1199,9 @@ void seconder_error_free(struct seconder_error *error);
  * `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
  * NULL, which makes one for the first application of a new database.
  *
- * SECONDER_INVALID for a URL or an option that cannot be right, SECONDER_STORAGE for a database
- * that cannot be opened, SECONDER_UNAUTHORIZED when the database has no application of that API
+ * `out` is freed with seconder_service_free(). SECONDER_INVALID for a URL or an option that cannot
+ * be right, or a URL that this build of the library cannot open; SECONDER_STORAGE for a database
+ * that cannot be opened; SECONDER_UNAUTHORIZED when the database has no application of that API
  * key. Nothing is sent before the first call.
  */
 SECONDER_MUST_USE
@@ -724,7 +1213,26 @@ seconder_status seconder_open(const char *url,
                               struct seconder_error **error);
 
 /**
- * Frees a service, after the last call with it has returned. NULL is fine.
+ * Makes a second handle of a service, on the same connections or the same engine, whose calls have
+ * another time limit or are repeated otherwise.
+ *
+ * `timeout_ms` is the limit of each call in milliseconds, at most 3600000; 0 keeps the service's
+ * own. `repeats` is one of SECONDER_REPEATS_...; 0
+ * keeps the service's own. An engine in this process waits for nobody and repeats nothing, so that
+ * neither changes it.
+ *
+ * `out` is freed with seconder_service_free(), before or after `service`: each works without the
+ * other. SECONDER_INVALID when one of the two is not as said.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_service_with(const struct seconder_service *service,
+                                      uint32_t timeout_ms,
+                                      int32_t repeats,
+                                      struct seconder_service **out,
+                                      struct seconder_error **error);
+
+/**
+ * Frees a service, after the last call with this handle has returned. NULL is fine.
  */
 void seconder_service_free(struct seconder_service *service);
 
@@ -735,40 +1243,20 @@ void seconder_service_free(struct seconder_service *service);
 const char *seconder_api_key(const struct seconder_service *service, struct seconder_error **error);
 
 /**
- * The version of the library, such as "0.1.0".
+ * The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never
+ * NULL.
  */
 const char *seconder_version(void);
 
 /**
- * The number, in E.164: +15550100123.
- */
-const char *seconder_message_to(const struct seconder_message *message);
-
-/**
- * How the message travels: "sms" or "call".
- */
-const char *seconder_message_via(const struct seconder_message *message);
-
-/**
- * What the person reads or hears.
- */
-const char *seconder_message_text(const struct seconder_message *message);
-
-/**
- * The code alone.
- */
-const char *seconder_message_code(const struct seconder_message *message);
-
-/**
- * When the code dies, in Unix seconds.
- */
-uint64_t seconder_message_expires_at(const struct seconder_message *message);
-
-/**
  * Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
  *
- * `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or spaces
- * may separate; `country_code`, the calling code of the number, such as "1" or "44".
+ * `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or
+ * spaces may separate; `country_code`, the calling code of the number, such as "1" or "44".
+ *
+ * `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
+ * with a value, which seconder_error_field_name() names; else as the header's beginning says of
+ * calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_user(const struct seconder_service *service,
@@ -781,8 +1269,10 @@ seconder_status seconder_create_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Removes a user from the application, with all that is known of them (interface 4.5). `out` may
- * be NULL.
+ * Removes a user from the application, with all that is known of them (interface 4.5).
+ *
+ * `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REFUSED when there is no
+ * such user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_delete_user(const struct seconder_service *service,
@@ -795,7 +1285,9 @@ seconder_status seconder_delete_user(const struct seconder_service *service,
 /**
  * Tells the service what a user did, so that fraud can be found (interface 4.6).
  *
- * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL.
+ * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
+ * freed with seconder_done_free(). SECONDER_REFUSED when there is no such user; else as the
+ * header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_activity(const struct seconder_service *service,
@@ -808,6 +1300,9 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
 
 /**
  * Asks what the service knows of a user (interface 4.8).
+ *
+ * `out` is freed with seconder_user_status_reply_free(). SECONDER_REFUSED when there is no such
+ * user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_user_status(const struct seconder_service *service,
@@ -823,7 +1318,7 @@ seconder_status seconder_user_status(const struct seconder_service *service,
 uint64_t seconder_user_created_id(const struct seconder_user_created *user);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_user_created_message(const struct seconder_user_created *user);
 
@@ -833,7 +1328,7 @@ const char *seconder_user_created_message(const struct seconder_user_created *us
 void seconder_user_created_free(struct seconder_user_created *user);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_done_message(const struct seconder_done *done);
 
@@ -858,12 +1353,12 @@ bool seconder_user_status_reply_confirmed(const struct seconder_user_status_repl
 bool seconder_user_status_reply_registered(const struct seconder_user_status_reply *user);
 
 /**
- * The calling code of the user's number.
+ * The calling code of the user's number. 0 where the service does not tell.
  */
 uint64_t seconder_user_status_reply_country_code(const struct seconder_user_status_reply *user);
 
 /**
- * The user's number, masked: XXX-XXX-0123.
+ * The user's number, masked: XXX-XXX-0123. NULL where the service does not tell.
  */
 const char *seconder_user_status_reply_phone_number(const struct seconder_user_status_reply *user);
 
@@ -890,7 +1385,7 @@ bool seconder_user_status_reply_has_hard_token(const struct seconder_user_status
 bool seconder_user_status_reply_account_disabled(const struct seconder_user_status_reply *user);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user);
 
@@ -900,9 +1395,11 @@ const char *seconder_user_status_reply_message(const struct seconder_user_status
 void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
 
 /**
- * Sends a code by SMS (interface 4.2). `out` may be NULL.
+ * Sends a code by SMS (interface 4.2).
  *
- * SECONDER_LIMITED when the user was sent one just now.
+ * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
+ * user was sent one just now; SECONDER_REFUSED when there is no such user; else as the header's
+ * beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
@@ -913,9 +1410,11 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Speaks a code in a voice call (interface 4.3). `out` may be NULL.
+ * Speaks a code in a voice call (interface 4.3).
  *
- * SECONDER_LIMITED when the user was called just now.
+ * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
+ * user was called just now; SECONDER_REFUSED when there is no such user; else as the header's
+ * beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_call(const struct seconder_service *service,
@@ -929,10 +1428,12 @@ seconder_status seconder_request_call(const struct seconder_service *service,
  * Checks the code that a user typed (interface 4.4).
  *
  * SECONDER_OK says that the code was checked and is right, and nothing else does. `token` must be
- * 6 to 12 digits and nothing else. `out` may be NULL.
+ * 6 to 12 digits and nothing else. `out` may be NULL, and is freed with
+ * seconder_verification_free().
  *
  * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
- * nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again.
+ * nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again;
+ * SECONDER_INVALID says that `token` is no token; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -946,6 +1447,9 @@ seconder_status seconder_verify(const struct seconder_service *service,
 /**
  * Gives a user's authenticator app a new secret. A secret that the user had before stays valid
  * until a code of the new one was right.
+ *
+ * `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
+ * SECONDER_REFUSED when there is no such user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_enrol_authenticator(const struct seconder_service *service,
@@ -956,12 +1460,12 @@ seconder_status seconder_enrol_authenticator(const struct seconder_service *serv
                                              struct seconder_error **error);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_code_requested_message(const struct seconder_code_requested *code);
 
 /**
- * The number used, masked: +1-XXX-XXX-XX23.
+ * The number used, masked: +1-XXX-XXX-XX23. NULL where the service does not tell.
  */
 const char *seconder_code_requested_cellphone(const struct seconder_code_requested *code);
 
@@ -971,7 +1475,8 @@ const char *seconder_code_requested_cellphone(const struct seconder_code_request
 bool seconder_code_requested_ignored(const struct seconder_code_requested *code);
 
 /**
- * The user's latest device, when the request was ignored.
+ * The user's latest device, when the request was ignored. NULL where it was not, or the service
+ * does not tell.
  */
 const char *seconder_code_requested_device(const struct seconder_code_requested *code);
 
@@ -981,7 +1486,7 @@ const char *seconder_code_requested_device(const struct seconder_code_requested 
 void seconder_code_requested_free(struct seconder_code_requested *code);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_verification_message(const struct seconder_verification *verification);
 
@@ -997,22 +1502,22 @@ const struct seconder_device_info *seconder_verification_device(const struct sec
 void seconder_verification_free(struct seconder_verification *verification);
 
 /**
- * What the app shows beside the code.
+ * What the app shows beside the code. NULL where the service does not tell.
  */
 const char *seconder_authenticator_enrolled_label(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * Who the code is for.
+ * Who the code is for. NULL where the service does not tell.
  */
 const char *seconder_authenticator_enrolled_issuer(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * The otpauth: URI that holds the secret.
+ * The otpauth: URI that holds the secret. NULL for NULL alone.
  */
 const char *seconder_authenticator_enrolled_uri(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * The same as a picture: a data: or https: URL for an `<img>`.
+ * The same as a picture: a data: or https: URL for an `<img>`. NULL for NULL alone.
  */
 const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authenticator_enrolled *enrolled);
 
@@ -1024,6 +1529,10 @@ void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled
 /**
  * Asks a user to approve something on their device (interface 4.12). `message` is what the user is
  * asked, 1 to 1024 bytes.
+ *
+ * `out` is freed with seconder_approval_created_free(). SECONDER_LIMITED when the user has too
+ * many open requests, or said that the last was not theirs; SECONDER_REFUSED when there is no such
+ * user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_approval(const struct seconder_service *service,
@@ -1037,8 +1546,10 @@ seconder_status seconder_create_approval(const struct seconder_service *service,
 /**
  * Asks how a user answered (interface 4.13).
  *
- * SECONDER_OK says that the request was found, and nothing of the answer: only a
- * seconder_approval_status() of SECONDER_APPROVAL_APPROVED lets anyone in.
+ * SECONDER_OK says that the request was found, and nothing of the answer: ask
+ * seconder_approval_approved_by() of the approval at `out`, and free it with
+ * seconder_approval_free(). SECONDER_REFUSED when there is no such request; else as the header's
+ * beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_approval(const struct seconder_service *service,
@@ -1047,7 +1558,7 @@ seconder_status seconder_check_approval(const struct seconder_service *service,
                                         struct seconder_error **error);
 
 /**
- * The request's name, to ask for its answer with.
+ * The request's name, to ask for its answer with. NULL for NULL alone.
  */
 const char *seconder_approval_created_uuid(const struct seconder_approval_created *created);
 
@@ -1063,22 +1574,29 @@ void seconder_approval_created_free(struct seconder_approval_created *created);
 int32_t seconder_approval_status(const struct seconder_approval *approval);
 
 /**
- * The request's name.
+ * Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
+ * answer, for another user, and when the service does not tell who was asked.
+ */
+bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t svc_id);
+
+/**
+ * The request's name. NULL where the service does not tell.
  */
 const char *seconder_approval_uuid(const struct seconder_approval *approval);
 
 /**
- * The user who was asked. Compare it with the user who logs in.
+ * The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
+ * or ask seconder_approval_approved_by().
  */
 uint64_t seconder_approval_svc_id(const struct seconder_approval *approval);
 
 /**
- * When the request was made, in RFC 3339.
+ * When the request was made, in RFC 3339. NULL where the service does not tell.
  */
 const char *seconder_approval_created_at(const struct seconder_approval *approval);
 
 /**
- * When the request last changed, in RFC 3339.
+ * When the request last changed, in RFC 3339. NULL where the service does not tell.
  */
 const char *seconder_approval_updated_at(const struct seconder_approval *approval);
 
@@ -1088,7 +1606,8 @@ const char *seconder_approval_updated_at(const struct seconder_approval *approva
 const char *seconder_approval_processed_at(const struct seconder_approval *approval);
 
 /**
- * How long the request can be answered, in seconds, or SECONDER_FOREVER.
+ * How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
+ * not tell.
  */
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
@@ -1098,15 +1617,43 @@ int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *appr
 int32_t seconder_approval_notified(const struct seconder_approval *approval);
 
 /**
- * Frees the reply of seconder_check_approval(). NULL is fine.
+ * Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or
+ * seconder_answer_approval(). NULL is fine.
  */
 void seconder_approval_free(struct seconder_approval *approval);
+
+/**
+ * Waits until a user has answered an approval request, until it has expired, or for so long as
+ * `deadline_ms` says, in milliseconds (0 asks once); then the status is still
+ * SECONDER_APPROVAL_PENDING. A login uses a request that expires with it (`seconds_to_expire`): one
+ * that is pending at the end can still be approved later.
+ *
+ * It sleeps in the caller's thread, and asks at first after half a second and then ever more
+ * seldom, down to every 5 seconds. A service that is busy or out of reach is asked again too.
+ *
+ * SECONDER_OK says that the request is this user's, and nothing of the answer: ask
+ * seconder_approval_approved_by() of the approval at `out`, and free it with
+ * seconder_approval_free(). SECONDER_INVALID when it is the request of another user: one's own
+ * approval must not open somebody else's door; SECONDER_GARBLED when the service does not tell
+ * whose it is; SECONDER_STOPPED when the stop function ended the wait; else what kept the last
+ * question from an answer.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_wait_for_approval(const struct seconder_service *service,
+                                           const char *uuid,
+                                           uint64_t svc_id,
+                                           uint32_t deadline_ms,
+                                           const struct seconder_wait_for_approval_options *options,
+                                           size_t options_size,
+                                           struct seconder_approval **out,
+                                           struct seconder_error **error);
 
 /**
  * Sends a code to a number that belongs to no user yet (interface 4.10).
  *
  * `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
- * NULL.
+ * NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_LIMITED when a code
+ * was sent there just now; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_start_phone_verification(const struct seconder_service *service,
@@ -1121,9 +1668,11 @@ seconder_status seconder_start_phone_verification(const struct seconder_service 
 /**
  * Checks the code that was sent to a number by seconder_start_phone_verification().
  *
- * SECONDER_OK says that the code is right, and nothing else does. A wrong one is SECONDER_REFUSED
- * with the service code "60022"; "60023" says that no code is waiting. `verification_code` must be
- * 4 to 10 digits and nothing else. `out` may be NULL.
+ * SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
+ * 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
+ *
+ * A wrong code is SECONDER_REFUSED with the service code "60022"; "60023" says that no code is
+ * waiting; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,
@@ -1135,6 +1684,9 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
 
 /**
  * Asks what kind of number a number is (interface 4.11).
+ *
+ * `out` is freed with seconder_phone_information_free(). SECONDER_REFUSED when it is no number;
+ * else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_phone_info(const struct seconder_service *service,
@@ -1146,7 +1698,7 @@ seconder_status seconder_phone_info(const struct seconder_service *service,
                                     struct seconder_error **error);
 
 /**
- * Who carries the number.
+ * Who carries the number. NULL where the service does not tell.
  */
 const char *seconder_phone_verification_started_carrier(const struct seconder_phone_verification_started *started);
 
@@ -1162,17 +1714,17 @@ int32_t seconder_phone_verification_started_is_ported(const struct seconder_phon
 int32_t seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_phone_verification_started_message(const struct seconder_phone_verification_started *started);
 
 /**
- * How long the code lives, in seconds, or SECONDER_FOREVER.
+ * How long the code lives, in seconds, or SECONDER_FOREVER. 0 where the service does not tell.
  */
 int64_t seconder_phone_verification_started_seconds_to_expire(const struct seconder_phone_verification_started *started);
 
 /**
- * The verification's own name.
+ * The verification's own name. NULL where the service does not tell.
  */
 const char *seconder_phone_verification_started_uuid(const struct seconder_phone_verification_started *started);
 
@@ -1182,12 +1734,12 @@ const char *seconder_phone_verification_started_uuid(const struct seconder_phone
 void seconder_phone_verification_started_free(struct seconder_phone_verification_started *started);
 
 /**
- * The kind of number: "voip", "landline", "cellphone" or "unknown".
+ * The kind of number: "voip", "landline", "cellphone" or "unknown". NULL for NULL alone.
  */
 const char *seconder_phone_information_type(const struct seconder_phone_information *phone);
 
 /**
- * Who carries the number.
+ * Who carries the number. NULL where the service does not tell.
  */
 const char *seconder_phone_information_provider(const struct seconder_phone_information *phone);
 
@@ -1198,7 +1750,7 @@ const char *seconder_phone_information_provider(const struct seconder_phone_info
 int32_t seconder_phone_information_ported(const struct seconder_phone_information *phone);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_phone_information_message(const struct seconder_phone_information *phone);
 
@@ -1209,6 +1761,9 @@ void seconder_phone_information_free(struct seconder_phone_information *phone);
 
 /**
  * Asks what the service knows of the application (interface 4.7).
+ *
+ * `out` is freed with seconder_application_free(). SECONDER_UNAUTHORIZED when the API key is not
+ * accepted; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_details(const struct seconder_service *service,
@@ -1219,6 +1774,9 @@ seconder_status seconder_app_details(const struct seconder_service *service,
 
 /**
  * Asks how much the application used, month by month (interface 4.9).
+ *
+ * `out` is freed with seconder_statistics_free(). SECONDER_UNAUTHORIZED when the API key is not
+ * accepted; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_stats(const struct seconder_service *service,
@@ -1228,17 +1786,17 @@ seconder_status seconder_app_stats(const struct seconder_service *service,
                                    struct seconder_error **error);
 
 /**
- * The application's number.
+ * The application's number. 0 where the service does not tell.
  */
 uint64_t seconder_application_app_id(const struct seconder_application *application);
 
 /**
- * The name that users see in messages.
+ * The name that users see in messages. NULL for NULL alone.
  */
 const char *seconder_application_name(const struct seconder_application *application);
 
 /**
- * What was booked with the service.
+ * What was booked with the service. NULL where the service does not tell.
  */
 const char *seconder_application_plan(const struct seconder_application *application);
 
@@ -1253,7 +1811,7 @@ bool seconder_application_sms_enabled(const struct seconder_application *applica
 bool seconder_application_white_label(const struct seconder_application *application);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_application_message(const struct seconder_application *application);
 
@@ -1263,14 +1821,19 @@ const char *seconder_application_message(const struct seconder_application *appl
 void seconder_application_free(struct seconder_application *application);
 
 /**
- * The application's number.
+ * The application's number. 0 where the service does not tell.
  */
 uint64_t seconder_statistics_app_id(const struct seconder_statistics *statistics);
 
 /**
- * How many months there are.
+ * How many months the service says there are. Count with seconder_statistics_stat_count().
  */
-size_t seconder_statistics_count(const struct seconder_statistics *statistics);
+uint64_t seconder_statistics_count(const struct seconder_statistics *statistics);
+
+/**
+ * How many months there are to look at.
+ */
+size_t seconder_statistics_stat_count(const struct seconder_statistics *statistics);
 
 /**
  * The month at `index`, the oldest first; NULL beyond the last. It belongs to the statistics.
@@ -1279,12 +1842,12 @@ const struct seconder_monthly_statistic *seconder_statistics_stat(const struct s
                                                                   size_t index);
 
 /**
- * How many users the application has now.
+ * How many users the application has now. 0 where the service does not tell.
  */
 uint64_t seconder_statistics_total_users(const struct seconder_statistics *statistics);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_statistics_message(const struct seconder_statistics *statistics);
 
@@ -1294,11 +1857,11 @@ const char *seconder_statistics_message(const struct seconder_statistics *statis
 void seconder_statistics_free(struct seconder_statistics *statistics);
 
 /**
- * Registers a device for a user, with an engine in this process; SECONDER_INVALID when a service
- * elsewhere answers.
+ * Registers a device for a user, with an engine in this process (interface 2.2).
  *
- * `device_type` is "android", "android_tablet", "ios" or "svc_chrome". SECONDER_REFUSED when there
- * is no such user.
+ * `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
+ * seconder_device_free(). SECONDER_REFUSED when there is no such user; SECONDER_INVALID when a
+ * service elsewhere answers, or an argument cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_device(const struct seconder_service *service,
@@ -1308,11 +1871,28 @@ seconder_status seconder_register_device(const struct seconder_service *service,
                                          struct seconder_error **error);
 
 /**
+ * Lists the approval requests that a device's user can still answer, the oldest first, with an
+ * engine in this process.
+ *
+ * `device_secret` is that of seconder_device_secret(). `out` is freed with
+ * seconder_approval_requests_free(). SECONDER_INVALID when the device does not prove itself or a
+ * service elsewhere answers.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_open_approvals(const struct seconder_service *service,
+                                        uint64_t device_id,
+                                        const char *device_secret,
+                                        struct seconder_approval_requests **out,
+                                        struct seconder_error **error);
+
+/**
  * Answers an approval request from a device, with an engine in this process, and posts the callback
- * before it returns; SECONDER_INVALID when a service elsewhere answers.
+ * before it returns (interface 6).
  *
  * `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
- * SECONDER_REFUSED when the request is not the device's to answer, or no longer.
+ * `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
+ * SECONDER_REFUSED when the request is not the device's to answer, or no longer; SECONDER_INVALID
+ * when the device does not prove itself or a service elsewhere answers.
  */
 SECONDER_MUST_USE
 seconder_status seconder_answer_approval(const struct seconder_service *service,
@@ -1320,6 +1900,7 @@ seconder_status seconder_answer_approval(const struct seconder_service *service,
                                          uint64_t device_id,
                                          const char *device_secret,
                                          const char *answer,
+                                         struct seconder_approval **out,
                                          struct seconder_error **error);
 
 /**
@@ -1328,7 +1909,8 @@ seconder_status seconder_answer_approval(const struct seconder_service *service,
 uint64_t seconder_device_id(const struct seconder_device *device);
 
 /**
- * What the device proves itself with. It is told this once: keep it in the device.
+ * What the device proves itself with. It is told this once: keep it in the device. It belongs to
+ * `device`. NULL for NULL alone.
  */
 const char *seconder_device_secret(const struct seconder_device *device);
 
@@ -1338,12 +1920,30 @@ const char *seconder_device_secret(const struct seconder_device *device);
 void seconder_device_free(struct seconder_device *device);
 
 /**
- * Checks a callback's signature and reads it. `api_key` is the application's, which the service
- * signs with.
+ * How many requests there are.
+ */
+size_t seconder_approval_requests_count(const struct seconder_approval_requests *requests);
+
+/**
+ * The request at `index`, the oldest first; NULL beyond the last. It belongs to `requests`.
+ */
+const struct seconder_approval_request *seconder_approval_requests_get(const struct seconder_approval_requests *requests,
+                                                                       size_t index);
+
+/**
+ * Frees the reply of seconder_open_approvals(). NULL is fine.
+ */
+void seconder_approval_requests_free(struct seconder_approval_requests *requests);
+
+/**
+ * Checks a callback's signature and reads it (interface 5.5). `api_key` is the application's, which
+ * the service signs with; `received` needs a `url`. For freshness, a memory of what was received
+ * before and several URLs, see seconder_verifier_new().
  *
- * SECONDER_OK says that the service sent it, and nothing of the answer: only a
- * seconder_event_status() of SECONDER_APPROVAL_APPROVED lets anyone in. SECONDER_FORGED says that
- * nothing of it is to be believed: answer it with status 401.
+ * SECONDER_OK says that the service sent it, and nothing of the answer: ask
+ * seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
+ * SECONDER_FORGED says that nothing of it is to be believed: answer it with status 401.
+ * SECONDER_INVALID says that the key or a field of `received` cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_verify(const char *api_key,
@@ -1353,7 +1953,72 @@ seconder_status seconder_callback_verify(const char *api_key,
                                          struct seconder_error **error);
 
 /**
- * The approval request.
+ * Checks a callback's signature, whatever its parameters mean, and gives those that it covers: the
+ * text of a JSON object. `api_key` is the application's.
+ *
+ * `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
+ * believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_callback_verify_parameters(const char *api_key,
+                                                    const struct seconder_callback *received,
+                                                    size_t received_size,
+                                                    struct seconder_text **out,
+                                                    struct seconder_error **error);
+
+/**
+ * Signs a JSON body that is posted to `url`, as a service does (interface 5.5). `nonce` is a text
+ * without `|`, and usually begins with the Unix second.
+ *
+ * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
+ * SECONDER_FORGED when the body is not a JSON object; SECONDER_INVALID for a key, a nonce or a URL
+ * that no signature can hold.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_callback_sign(const char *api_key,
+                                       const char *nonce,
+                                       const char *url,
+                                       const void *body,
+                                       size_t body_size,
+                                       struct seconder_text **out,
+                                       struct seconder_error **error);
+
+/**
+ * Signs a query that is asked for at `url` with GET, as a service does (interface 5.5).
+ * seconder_callback_query() makes the query of a JSON body.
+ *
+ * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
+ * SECONDER_INVALID for a key, a nonce or a URL that no signature can hold, and for a query that is
+ * not percent-encoded UTF-8.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_callback_sign_query(const char *api_key,
+                                             const char *nonce,
+                                             const char *url,
+                                             const char *query,
+                                             struct seconder_text **out,
+                                             struct seconder_error **error);
+
+/**
+ * Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
+ * (interface 5.5).
+ *
+ * `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_callback_query(const void *body,
+                                        size_t body_size,
+                                        struct seconder_text **out,
+                                        struct seconder_error **error);
+
+/**
+ * Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
+ * answer, for another user, and when the service does not tell who answered.
+ */
+bool seconder_event_approved_by(const struct seconder_event *event, uint64_t svc_id);
+
+/**
+ * The approval request's name. NULL for NULL alone.
  */
 const char *seconder_event_uuid(const struct seconder_event *event);
 
@@ -1364,7 +2029,8 @@ const char *seconder_event_uuid(const struct seconder_event *event);
 int32_t seconder_event_status(const struct seconder_event *event);
 
 /**
- * The user who answered. Compare it with the user who logs in.
+ * The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
+ * ask seconder_event_approved_by().
  */
 uint64_t seconder_event_svc_id(const struct seconder_event *event);
 
@@ -1374,18 +2040,172 @@ uint64_t seconder_event_svc_id(const struct seconder_event *event);
 const struct seconder_device_info *seconder_event_device(const struct seconder_event *event);
 
 /**
- * Everything that was received: the text of a JSON object.
+ * Everything that was received and signed: the text of a JSON object. Empty objects and lists are
+ * left out, because no signature covers them. Nor does one cover whether a value is a number or its
+ * text, or null or an empty text: decide on none of these. NULL for NULL alone.
  */
 const char *seconder_event_parameters(const struct seconder_event *event);
 
 /**
- * Frees the event of seconder_callback_verify(). NULL is fine.
+ * Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.
  */
 void seconder_event_free(struct seconder_event *event);
 
 /**
+ * Makes a verifier of the callbacks that are signed with the application's API key (interface 5.5).
+ *
+ * `out` may be used by many threads at once and is freed with seconder_verifier_free().
+ * SECONDER_INVALID for an option that cannot be right.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_verifier_new(const char *api_key,
+                                      const struct seconder_verifier_options *options,
+                                      size_t options_size,
+                                      struct seconder_verifier **out,
+                                      struct seconder_error **error);
+
+/**
+ * Checks a callback and reads it (interface 5.5). `now` is the time in Unix seconds, which matters
+ * only where freshness or a memory was asked for.
+ *
+ * SECONDER_OK says that the service sent it, and nothing of the answer: ask
+ * seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
+ * SECONDER_FORGED says that nothing of it is to be believed, because its signature does not hold, it
+ * is stale, or it was received before: answer it with status 401. SECONDER_INVALID says that the key
+ * or a field of `received` cannot be right; SECONDER_LIMITED and SECONDER_STORAGE, that the memory
+ * of received callbacks is full or cannot tell.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_verifier_verify(const struct seconder_verifier *verifier,
+                                         const struct seconder_callback *received,
+                                         size_t received_size,
+                                         uint64_t now,
+                                         struct seconder_event **out,
+                                         struct seconder_error **error);
+
+/**
+ * Checks the signature alone, whatever the parameters mean and however old they are, and gives those
+ * that it covers: the text of a JSON object.
+ *
+ * `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
+ * believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_verifier_parameters(const struct seconder_verifier *verifier,
+                                             const struct seconder_callback *received,
+                                             size_t received_size,
+                                             struct seconder_text **out,
+                                             struct seconder_error **error);
+
+/**
+ * Frees a verifier, after the last call with it has returned. NULL is fine.
+ */
+void seconder_verifier_free(struct seconder_verifier *verifier);
+
+/**
+ * Takes the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are copied.
+ *
+ * `out` is freed with seconder_totp_free(). SECONDER_INVALID names what is out of its range.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_totp_new(const void *secret,
+                                  size_t secret_size,
+                                  const struct seconder_totp_options *options,
+                                  size_t options_size,
+                                  struct seconder_totp **out,
+                                  struct seconder_error **error);
+
+/**
+ * Reads an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
+ *
+ * `out` is freed with seconder_totp_free(). SECONDER_INVALID when it is none, has no secret in
+ * Base32, or has a value out of its range.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_totp_from_uri(const char *uri,
+                                       struct seconder_totp **out,
+                                       struct seconder_error **error);
+
+/**
+ * Writes the URI that carries the secret into an app, which shows `issuer` and `label`. Whoever sees
+ * it can make the user's codes.
+ *
+ * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID for an argument that is
+ * NULL or not UTF-8.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_totp_uri(const struct seconder_totp *totp,
+                                  const char *issuer,
+                                  const char *label,
+                                  struct seconder_text **out,
+                                  struct seconder_error **error);
+
+/**
+ * Makes the code that an app shows at a time, in Unix seconds (RFC 6238).
+ *
+ * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID when `totp` is NULL.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_totp_code(const struct seconder_totp *totp,
+                                   uint64_t unix_seconds,
+                                   struct seconder_text **out,
+                                   struct seconder_error **error);
+
+/**
+ * Checks a code at a time, in Unix seconds. The steps right before and after are accepted too, for
+ * clocks that go wrong.
+ *
+ * `last_step` is the memory of used codes: the step of the user's last accepted code, 0 before the
+ * first. A code of that step or of one before it is never accepted. SECONDER_OK says that the code is
+ * right, and nothing else does; `*last_step` is then the code's step. Store it, in a way that of two
+ * logins with one code only one succeeds, before anybody is let in. For any other status it stays as
+ * it was.
+ *
+ * SECONDER_TOKEN_WRONG when the code is none of the present ones, SECONDER_TOKEN_REUSED when its step
+ * was used; SECONDER_INVALID when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
+ * counts no wrong tries: that is the caller's.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_totp_check(const struct seconder_totp *totp,
+                                    const char *token,
+                                    uint64_t unix_seconds,
+                                    uint64_t *last_step,
+                                    struct seconder_error **error);
+
+/**
+ * The bytes of the secret, for storage. They belong to `totp`. NULL for NULL alone.
+ */
+const void *seconder_totp_secret(const struct seconder_totp *totp);
+
+/**
+ * How many bytes the secret has.
+ */
+size_t seconder_totp_secret_size(const struct seconder_totp *totp);
+
+/**
+ * The hash that codes are made with: one of SECONDER_ALGORITHM_...; 0 for NULL.
+ */
+int32_t seconder_totp_algorithm(const struct seconder_totp *totp);
+
+/**
+ * How many digits a code has.
+ */
+uint32_t seconder_totp_digits(const struct seconder_totp *totp);
+
+/**
+ * How long a code is shown, in seconds.
+ */
+uint64_t seconder_totp_period(const struct seconder_totp *totp);
+
+/**
+ * Frees a secret, and wipes it. NULL is fine.
+ */
+void seconder_totp_free(struct seconder_totp *totp);
+
+/**
  * Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing
- * of whether the token is right.
+ * of whether the token is right. SECONDER_INVALID, and an error that says what is wrong, when it
+ * has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_token(const char *text,
@@ -1393,7 +2213,8 @@ seconder_status seconder_check_token(const char *text,
 
 /**
  * Whether a text has the form of a user's id: a positive 64-bit integer, in decimal digits without
- * sign or leading zero.
+ * sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
+ * for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_svc_id(const char *text,
@@ -1401,36 +2222,28 @@ seconder_status seconder_check_svc_id(const char *text,
 
 /**
  * Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of
- * ASCII.
+ * ASCII. SECONDER_INVALID, and an error that says what is wrong, when it has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_uuid(const char *text,
                                     struct seconder_error **error);
 
 /**
- * Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in groups
- * that dashes, periods or spaces may separate.
+ * Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in
+ * groups that dashes, periods or spaces may separate. SECONDER_INVALID, and an error that says
+ * what is wrong, when it has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_number(const char *text,
                                             struct seconder_error **error);
 
-/**
- * The code that an authenticator app shows at a time, in Unix seconds (RFC 6238), for the tests of
- * applications.
- *
- * `uri` is the otpauth: URI that the app was enrolled with. The code and a NUL are written to
- * `buffer`, which needs 9 bytes at most; for any other status than SECONDER_OK, a NUL alone.
- */
-SECONDER_MUST_USE
-seconder_status seconder_totp_code(const char *uri,
-                                   uint64_t unix_seconds,
-                                   char *buffer,
-                                   size_t buffer_size,
-                                   struct seconder_error **error);
-
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef SECONDER_OLD_CLANG
+#pragma clang diagnostic pop
+#undef SECONDER_OLD_CLANG
 #endif
 
 #endif /* SECONDER_H */

@@ -2,7 +2,7 @@
 
 pub mod callback;
 pub mod calls;
-#[cfg(feature = "capi")]
+#[cfg(all(feature = "capi", any(feature = "engine", feature = "remote")))]
 pub mod capi;
 #[cfg(feature = "engine")]
 pub mod engine;
@@ -14,6 +14,9 @@ pub mod remote;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod service;
 pub mod wire;
+
+#[cfg(all(feature = "capi", not(any(feature = "engine", feature = "remote"))))]
+compile_error!("the feature capi needs one of engine and remote, which answer the calls");
 
 pub use calls::{Answer, Call, Verdict, Verify};
 pub use error::{Error, Refusal, Result, Stage};

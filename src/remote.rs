@@ -5,9 +5,11 @@ mod address;
 mod callback;
 mod connect;
 mod deadline;
+mod dial;
 mod explain;
 mod hide;
 mod letter;
+mod lookup;
 #[cfg(test)]
 mod loopback;
 mod pin;
@@ -19,6 +21,8 @@ mod trust;
 #[cfg(feature = "engine")]
 pub(crate) use callback::Callbacks;
 
+#[doc(hidden)]
+pub use lookup::addresses_in;
 pub use reply::retry_after;
 
 use crate::calls::{self, Answer, Call};
@@ -29,6 +33,7 @@ use address::Address;
 use connect::{Connections, Way};
 use deadline::Deadline;
 use letter::Letter;
+use lookup::Lookup;
 use proxy::Proxy;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -47,9 +52,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// byte of the reply, waits and repeats included. What is repeated, [`Repeats`] says. No redirect
 /// is followed, and no variable of the environment is read.
 ///
-/// The deadline cannot interrupt the system's look-up of a name, which has limits of its own
-/// (`timeout` and `attempts` in `resolv.conf`): a look-up that outlasts the deadline fails the
-/// call when it returns. A URL with an IP address looks nothing up.
+/// The name is looked up in `/etc/hosts`, then by DNS at the name servers of `/etc/resolv.conf` (or
+/// of [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
+/// `timeout`, `attempts` and `rotate` count. `localhost` is this machine, and `.invalid` nobody.
+/// Other sources that `nsswitch.conf` may list are not asked, such as LDAP and multicast DNS
+/// (`.local`): for a host that only these know, give the URL with its IP address, or name it in
+/// `/etc/hosts`. Only a new connection looks a name up.
 ///
 /// The API key is sent to the service and to nobody else, is in no error, log or `Debug` text, and
 /// is wiped from memory when the client is dropped and after each request. What is not wiped: the
@@ -112,6 +120,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) pins: Vec<String>,
     pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) proxy: Option<Secret>,
+    pub(crate) name_servers: Vec<String>,
     pub(crate) allow_loopback_http: bool,
     pub(crate) format: Format,
     pub(crate) generation: Generation,
@@ -127,6 +136,7 @@ impl Default for RemoteSettings {
             pins: Vec::new(),
             client_certificate: None,
             proxy: None,
+            name_servers: Vec::new(),
             allow_loopback_http: false,
             format: Format::default(),
             generation: Generation::default(),
@@ -148,7 +158,8 @@ impl Remote {
             }
             false => Trust::ThisMachine,
         };
-        let connections = Connections::new(Way::new(trust, proxy));
+        let lookup = Lookup::new(&settings.name_servers)?;
+        let connections = Connections::new(Way::new(trust, proxy, lookup));
         let RemoteSettings { timeout, format, generation, names, .. } = settings;
         let client = Client { address, api_key, connections, format, generation, names };
         Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })

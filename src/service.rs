@@ -5,6 +5,8 @@ mod elsewhere;
 mod waiting;
 
 pub use waiting::Pace;
+#[cfg(feature = "capi")]
+pub(crate) use waiting::Sleep;
 
 use crate::calls::*;
 #[cfg(feature = "engine")]

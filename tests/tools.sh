@@ -13,6 +13,7 @@ need() { # a Debian package, and a command that works when it is there
 }
 need gcc cc --version
 need g++ c++ --version
+need clang clang++ --version
 need libc6-dev sh -c 'echo "#include <stdio.h>" | cc -E -'
 need pkg-config pkg-config --version
 need openssl openssl version

@@ -76,6 +76,10 @@ impl From<Approval> for seconder_approval {
 
 /// Asks a user to approve something on their device (interface 4.12). `message` is what the user is
 /// asked, 1 to 1024 bytes.
+///
+/// `out` is freed with seconder_approval_created_free(). SECONDER_LIMITED when the user has too
+/// many open requests, or said that the last was not theirs; SECONDER_REFUSED when there is no such
+/// user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_approval(
@@ -135,8 +139,10 @@ fn seconds(seconds: i64) -> Result<Option<u64>> {
 
 /// Asks how a user answered (interface 4.13).
 ///
-/// SECONDER_OK says that the request was found, and nothing of the answer: only a
-/// seconder_approval_status() of SECONDER_APPROVAL_APPROVED lets anyone in.
+/// SECONDER_OK says that the request was found, and nothing of the answer: ask
+/// seconder_approval_approved_by() of the approval at `out`, and free it with
+/// seconder_approval_free(). SECONDER_REFUSED when there is no such request; else as the header's
+/// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_approval(
@@ -155,7 +161,7 @@ pub unsafe extern "C" fn seconder_check_approval(
     }
 }
 
-/// The request's name, to ask for its answer with.
+/// The request's name, to ask for its answer with. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_created_uuid(
     created: Option<&seconder_approval_created>,
@@ -176,19 +182,31 @@ pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>)
     look(approval, |approval| of_approval(approval.reply.status))
 }
 
-/// The request's name.
+/// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
+/// answer, for another user, and when the service does not tell who was asked.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_approved_by(
+    approval: Option<&seconder_approval>,
+    svc_id: u64,
+) -> bool {
+    let who = UserId::try_from(svc_id).ok();
+    look(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
+}
+
+/// The request's name. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -> *const c_char {
     look(approval, |approval| pointer(&approval.uuid))
 }
 
-/// The user who was asked. Compare it with the user who logs in.
+/// The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
+/// or ask seconder_approval_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_svc_id(approval: Option<&seconder_approval>) -> u64 {
     look(approval, |approval| approval.reply.svc_id.map_or(0, UserId::get))
 }
 
-/// When the request was made, in RFC 3339.
+/// When the request was made, in RFC 3339. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_created_at(
     approval: Option<&seconder_approval>,
@@ -196,7 +214,7 @@ pub extern "C" fn seconder_approval_created_at(
     look(approval, |approval| pointer(&approval.created_at))
 }
 
-/// When the request last changed, in RFC 3339.
+/// When the request last changed, in RFC 3339. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_updated_at(
     approval: Option<&seconder_approval>,
@@ -212,7 +230,8 @@ pub extern "C" fn seconder_approval_processed_at(
     look(approval, |approval| pointer(&approval.processed_at))
 }
 
-/// How long the request can be answered, in seconds, or SECONDER_FOREVER.
+/// How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
+/// not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder_approval>) -> i64 {
     look(approval, |approval| of_seconds(approval.reply.seconds_to_expire))
@@ -224,7 +243,8 @@ pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval
     look(approval, |approval| of_flag(approval.reply.notified))
 }
 
-/// Frees the reply of seconder_check_approval(). NULL is fine.
+/// Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or
+/// seconder_answer_approval(). NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_free(approval: Option<Box<seconder_approval>>) {
     free(approval);

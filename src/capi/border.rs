@@ -5,11 +5,12 @@ use super::error::seconder_error;
 use super::status::{SECONDER_OK, seconder_status};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::mem::{self, MaybeUninit};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::slice;
 use std::str::FromStr;
 use zeroize::Zeroizing;
 
@@ -135,6 +136,42 @@ pub(super) unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcom
     unsafe { text_if(name, text) }?.ok_or_else(|| null(name))
 }
 
+/// The texts of a list.
+///
+/// # Safety
+/// `list` is NULL, or so many pointers are there as `count` says, each as for [`text_if`].
+pub(super) unsafe fn texts<'a>(
+    name: &'static str,
+    list: *const *const c_char,
+    count: usize,
+) -> Outcome<Vec<&'a str>> {
+    if list.is_null() && count > 0 {
+        return Err(null(name));
+    }
+    // SAFETY: promised by the caller.
+    (0..count).map(|index| unsafe { text(name, *list.add(index)) }).collect()
+}
+
+/// The bytes behind a pointer, which is NULL only where there are none.
+///
+/// # Safety
+/// So many bytes are there as `size` says, and stay as they are for `'a`.
+pub(super) unsafe fn bytes<'a>(
+    names: [&'static str; 2],
+    given: *const c_void,
+    size: usize,
+) -> Outcome<&'a [u8]> {
+    match (given.is_null(), size) {
+        (true, 0) => Ok(&[]),
+        (true, _) => Err(null(names[0])),
+        (false, size) if isize::try_from(size).is_err() => {
+            Err(Error::invalid(names[1], "is larger than anything in memory").into())
+        }
+        // SAFETY: promised by the caller.
+        (false, size) => Ok(unsafe { slice::from_raw_parts(given.cast(), size) }),
+    }
+}
+
 /// The value that a text stands for; what is wrong with it is told by the argument's name.
 ///
 /// # Safety
@@ -198,6 +235,12 @@ pub(super) fn number_if(number: u64) -> Option<u64> {
     (number != 0).then_some(number)
 }
 
+/// What a part of the library that was left out says.
+#[cfg(not(feature = "engine"))]
+pub(super) fn no_engine() -> Box<seconder_error> {
+    Error::invalid("service", "is no engine: this build of the library has no engine").into()
+}
+
 /// A `bool` of C inside a struct, of which any byte may come.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -221,13 +264,17 @@ pub(super) unsafe trait Plain: Copy {}
 ///
 /// # Safety
 /// `given` is NULL, or `size` bytes can be read there.
-pub(super) unsafe fn options_and_rest<T: Plain>(given: *const T, size: usize) -> (T, Outcome<()>) {
+pub(super) unsafe fn sized_and_rest<T: Plain>(
+    size_name: &'static str,
+    given: *const T,
+    size: usize,
+) -> (T, Outcome<()>) {
     let mut known = MaybeUninit::<T>::zeroed();
-    let wrong = |reason: &'static str| Err(Error::invalid("options_size", reason).into());
+    let wrong = |reason: &'static str| Err(Error::invalid(size_name, reason).into());
     if given.is_null() || size < mem::size_of::<T>() {
         let rest = match given.is_null() {
             true => Ok(()),
-            false => wrong("must be the size of the options"),
+            false => wrong("must be the size of the struct"),
         };
         // SAFETY: zeros are a value of every `Plain` type.
         return (unsafe { known.assume_init() }, rest);
@@ -240,7 +287,7 @@ pub(super) unsafe fn options_and_rest<T: Plain>(given: *const T, size: usize) ->
         let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
         let rest = match size {
             _ if !size.is_multiple_of(mem::align_of::<T>()) => {
-                wrong("must be the size of the options")
+                wrong("must be the size of the struct")
             }
             _ if unknown => wrong("is of a newer version, and an option of it is set"),
             _ => Ok(()),
@@ -249,14 +296,27 @@ pub(super) unsafe fn options_and_rest<T: Plain>(given: *const T, size: usize) ->
     }
 }
 
+/// The struct behind a pointer, whose size is the argument of that name.
+///
+/// # Safety
+/// As for [`sized_and_rest`].
+pub(super) unsafe fn sized<T: Plain>(
+    size_name: &'static str,
+    given: *const T,
+    size: usize,
+) -> Outcome<T> {
+    // SAFETY: promised by the caller.
+    let (known, rest) = unsafe { sized_and_rest(size_name, given, size) };
+    rest.map(|()| known)
+}
+
 /// The options behind a pointer.
 ///
 /// # Safety
-/// As for [`options_and_rest`].
+/// As for [`sized_and_rest`].
 pub(super) unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<T> {
     // SAFETY: promised by the caller.
-    let (known, rest) = unsafe { options_and_rest(given, size) };
-    rest.map(|()| known)
+    unsafe { sized("options_size", given, size) }
 }
 
 /// A text that C reads: it ends with a NUL, has no other, and is wiped when it goes.

@@ -4,20 +4,20 @@ use super::border::{self, Outcome, Plain, Text, free, give, look};
 use super::devices::{DeviceInfo, seconder_device_info};
 use super::error::seconder_error;
 use super::status::{of_approval, seconder_status};
-use crate::Error;
-use crate::callback::{Event, Received, verify};
+use super::text::seconder_text;
+use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
 use crate::calls::ApprovalStatus;
 use crate::model::{Secret, UserId};
 use serde_json::Value;
 use std::ffi::{c_char, c_void};
-use std::{ptr, slice};
+use std::ptr;
 
 /// A callback as it was received (interface 5.5). A missing text may be NULL.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_callback {
     /// The callback URL as it is configured with the service: scheme included, no parameters. Never
-    /// take it from the request's Host.
+    /// take it from the request's Host. NULL where a verifier was told the URL.
     pub url: *const c_char,
     /// The request's method: "POST" or "GET".
     pub method: *const c_char,
@@ -57,12 +57,14 @@ impl From<Event> for seconder_event {
     }
 }
 
-/// Checks a callback's signature and reads it. `api_key` is the application's, which the service
-/// signs with.
+/// Checks a callback's signature and reads it (interface 5.5). `api_key` is the application's, which
+/// the service signs with; `received` needs a `url`. For freshness, a memory of what was received
+/// before and several URLs, see seconder_verifier_new().
 ///
-/// SECONDER_OK says that the service sent it, and nothing of the answer: only a
-/// seconder_event_status() of SECONDER_APPROVAL_APPROVED lets anyone in. SECONDER_FORGED says that
-/// nothing of it is to be believed: answer it with status 401.
+/// SECONDER_OK says that the service sent it, and nothing of the answer: ask
+/// seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
+/// SECONDER_FORGED says that nothing of it is to be believed: answer it with status 401.
+/// SECONDER_INVALID says that the key or a field of `received` cannot be right.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_verify(
@@ -76,41 +78,150 @@ pub unsafe extern "C" fn seconder_callback_verify(
     unsafe {
         give(out, error, || {
             let key: Secret = border::value("api_key", api_key)?;
-            if received.is_null() {
-                return Err(border::null("received"));
-            }
-            let received = border::options(received, received_size)?;
-            Ok(verify(&key, &as_received(&received)?)?.into())
+            Ok(verify(&key, &read(received, received_size, true)?)?.into())
         })
     }
 }
 
+/// Checks a callback's signature, whatever its parameters mean, and gives those that it covers: the
+/// text of a JSON object. `api_key` is the application's.
+///
+/// `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
+/// believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_callback_verify_parameters(
+    api_key: *const c_char,
+    received: *const seconder_callback,
+    received_size: usize,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let key: Secret = border::value("api_key", api_key)?;
+            let parameters = verify_parameters(&key, &read(received, received_size, true)?)?;
+            Ok(seconder_text::new(&Value::Object(parameters).to_string()))
+        })
+    }
+}
+
+/// What was received; the URL can be missing where a verifier knows it.
+///
 /// # Safety
-/// Every pointer is NULL or a text, and so many bytes are at `body` as `body_size` says.
-unsafe fn as_received<'a>(given: &seconder_callback) -> Outcome<Received<'a>> {
-    let body = match (given.body.is_null(), given.body_size) {
-        (true, 0) => &[],
-        (true, _) => return Err(border::null("body")),
-        (false, size) if isize::try_from(size).is_err() => {
-            return Err(Error::invalid("body_size", "is larger than any body").into());
-        }
-        // SAFETY: promised by the caller.
-        (false, size) => unsafe { slice::from_raw_parts(given.body.cast(), size) },
-    };
+/// `received` is NULL, or `size` bytes can be read there; every pointer in them is NULL or a text,
+/// and so many bytes are at `body` as `body_size` says.
+pub(super) unsafe fn read<'a>(
+    received: *const seconder_callback,
+    size: usize,
+    with_url: bool,
+) -> Outcome<Received<'a>> {
+    if received.is_null() {
+        return Err(border::null("received"));
+    }
     // SAFETY: promised by the caller.
     unsafe {
+        let given = border::sized("received_size", received, size)?;
+        let url = border::text_if("url", given.url)?;
+        if with_url && url.is_none() {
+            return Err(border::null("url"));
+        }
         Ok(Received {
-            url: border::text("url", given.url)?,
+            url: url.unwrap_or_default(),
             method: border::text("method", given.method)?,
             query: border::text_if("query", given.query)?.unwrap_or_default(),
-            body,
+            body: border::bytes(["body", "body_size"], given.body, given.body_size)?,
             signature: border::text_if("signature", given.signature)?.unwrap_or_default(),
             nonce: border::text_if("nonce", given.nonce)?.unwrap_or_default(),
         })
     }
 }
 
-/// The approval request.
+/// Signs a JSON body that is posted to `url`, as a service does (interface 5.5). `nonce` is a text
+/// without `|`, and usually begins with the Unix second.
+///
+/// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
+/// SECONDER_FORGED when the body is not a JSON object; SECONDER_INVALID for a key, a nonce or a URL
+/// that no signature can hold.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_callback_sign(
+    api_key: *const c_char,
+    nonce: *const c_char,
+    url: *const c_char,
+    body: *const c_void,
+    body_size: usize,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let key: Secret = border::value("api_key", api_key)?;
+            let (nonce, url) = (border::text("nonce", nonce)?, border::text("url", url)?);
+            let body = border::bytes(["body", "body_size"], body, body_size)?;
+            Ok(seconder_text::new(&sign(&key, nonce, url, body)?))
+        })
+    }
+}
+
+/// Signs a query that is asked for at `url` with GET, as a service does (interface 5.5).
+/// seconder_callback_query() makes the query of a JSON body.
+///
+/// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
+/// SECONDER_INVALID for a key, a nonce or a URL that no signature can hold, and for a query that is
+/// not percent-encoded UTF-8.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_callback_sign_query(
+    api_key: *const c_char,
+    nonce: *const c_char,
+    url: *const c_char,
+    query: *const c_char,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let key: Secret = border::value("api_key", api_key)?;
+            let (nonce, url) = (border::text("nonce", nonce)?, border::text("url", url)?);
+            Ok(seconder_text::new(&sign_query(&key, nonce, url, border::text("query", query)?)?))
+        })
+    }
+}
+
+/// Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
+/// (interface 5.5).
+///
+/// `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_callback_query(
+    body: *const c_void,
+    body_size: usize,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let body = border::bytes(["body", "body_size"], body, body_size)?;
+            Ok(seconder_text::new(&query(body)?))
+        })
+    }
+}
+
+/// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
+/// answer, for another user, and when the service does not tell who answered.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, svc_id: u64) -> bool {
+    let yes = |event: &seconder_event| event.status == ApprovalStatus::Approved;
+    look(event, |event| svc_id != 0 && event.svc_id == svc_id && yes(event))
+}
+
+/// The approval request's name. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_uuid(event: Option<&seconder_event>) -> *const c_char {
     look(event, |event| event.uuid.as_ptr())
@@ -123,7 +234,8 @@ pub extern "C" fn seconder_event_status(event: Option<&seconder_event>) -> i32 {
     look(event, |event| of_approval(event.status))
 }
 
-/// The user who answered. Compare it with the user who logs in.
+/// The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
+/// ask seconder_event_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_svc_id(event: Option<&seconder_event>) -> u64 {
     look(event, |event| event.svc_id)
@@ -137,13 +249,15 @@ pub extern "C" fn seconder_event_device(
     look(event, |event| event.device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr))
 }
 
-/// Everything that was received: the text of a JSON object.
+/// Everything that was received and signed: the text of a JSON object. Empty objects and lists are
+/// left out, because no signature covers them. Nor does one cover whether a value is a number or its
+/// text, or null or an empty text: decide on none of these. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
     look(event, |event| event.parameters.as_ptr())
 }
 
-/// Frees the event of seconder_callback_verify(). NULL is fine.
+/// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_free(event: Option<Box<seconder_event>>) {
     free(event);

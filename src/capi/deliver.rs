@@ -1,7 +1,7 @@
 //! Messages to phones, handed to a function of the C program.
 
 use super::border::{Text, look};
-use crate::engine::{Deliver, Message};
+use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 
 /// A message to a phone. It lives until the function that it was given to returns.
@@ -22,37 +22,27 @@ pub type seconder_deliver = Option<
     unsafe extern "C" fn(message: *const seconder_message, deliver_userdata: *mut c_void) -> i32,
 >;
 
-/// Frees what a deliver function works with.
-pub type seconder_deliver_userdata_free = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
-
-/// A deliver function with what belongs to it, which is freed once, when this goes.
+/// A deliver function with what belongs to it.
 pub(super) struct ByFunction {
     deliver: seconder_deliver,
-    userdata: *mut c_void,
-    free: seconder_deliver_userdata_free,
+    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it only has to go"))]
+    userdata: Userdata,
 }
-
-// SAFETY: the header asks that the functions and their data can be used from every thread.
-unsafe impl Send for ByFunction {}
-// SAFETY: as above.
-unsafe impl Sync for ByFunction {}
 
 impl ByFunction {
-    pub(super) fn new(
-        deliver: seconder_deliver,
-        userdata: *mut c_void,
-        free: seconder_deliver_userdata_free,
-    ) -> ByFunction {
-        ByFunction { deliver, userdata, free }
+    pub(super) fn new(deliver: seconder_deliver, userdata: Userdata) -> ByFunction {
+        ByFunction { deliver, userdata }
     }
 
-    pub(super) fn is_given(&self) -> bool {
-        self.deliver.is_some()
+    /// The same, unless there is no function.
+    pub(super) fn given(self) -> Option<ByFunction> {
+        self.deliver.is_some().then_some(self)
     }
 }
 
-impl Deliver for ByFunction {
-    fn deliver(&self, message: &Message) -> Result<(), String> {
+#[cfg(feature = "engine")]
+impl crate::engine::Deliver for ByFunction {
+    fn deliver(&self, message: &crate::engine::Message) -> Result<(), String> {
         let Some(deliver) = self.deliver else { return Err("there is no function".into()) };
         let message = seconder_message {
             to: Text::new(&message.to),
@@ -62,41 +52,32 @@ impl Deliver for ByFunction {
             expires_at: message.expires_at,
         };
         // SAFETY: the message lives until the function returns, and the data until this goes.
-        match unsafe { deliver(&message, self.userdata) } {
+        match unsafe { deliver(&message, self.userdata.as_ptr()) } {
             0 => Ok(()),
             other => Err(format!("the deliver function returned {other}")),
         }
     }
 }
 
-impl Drop for ByFunction {
-    fn drop(&mut self) {
-        if let Some(free) = self.free.take() {
-            // SAFETY: the header asks that the function can be called with its data, once.
-            unsafe { free(self.userdata) };
-        }
-    }
-}
-
-/// The number, in E.164: +15550100123.
+/// The number, in E.164: +15550100123. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_to(message: Option<&seconder_message>) -> *const c_char {
     look(message, |message| message.to.as_ptr())
 }
 
-/// How the message travels: "sms" or "call".
+/// How the message travels: "sms" or "call". NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_via(message: Option<&seconder_message>) -> *const c_char {
     look(message, |message| message.via.as_ptr())
 }
 
-/// What the person reads or hears.
+/// What the person reads or hears. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_text(message: Option<&seconder_message>) -> *const c_char {
     look(message, |message| message.text.as_ptr())
 }
 
-/// The code alone.
+/// The code alone. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_code(message: Option<&seconder_message>) -> *const c_char {
     look(message, |message| message.code.as_ptr())

@@ -1,12 +1,7 @@
-//! Devices: what a code came from, and the devices that users register with an engine.
+//! What a code came from, or what answered.
 
-use super::border::{self, Text, free, give, look, named, pointer, run};
-use super::error::seconder_error;
-use super::open::seconder_service;
-use super::status::seconder_status;
+use super::border::{Text, pointer};
 use crate::calls::Device;
-use crate::engine::{AnswerApproval, DeviceRegistered};
-use crate::model::{DeviceId, UserId};
 use std::ffi::c_char;
 
 /// What a code was made or received with, or what answered (interface 2.5). Services leave out what
@@ -80,90 +75,4 @@ impl DeviceInfo {
     pub(super) fn as_ptr(&self) -> *const seconder_device_info {
         &raw const *self.facts
     }
-}
-
-/// A device that was registered for a user: what it needs to answer approval requests.
-pub struct seconder_device {
-    id: u64,
-    secret: Text,
-}
-
-impl From<DeviceRegistered> for seconder_device {
-    fn from(device: DeviceRegistered) -> seconder_device {
-        let secret = Text::new(device.secret.expose());
-        seconder_device { id: device.device_id.get(), secret }
-    }
-}
-
-/// Registers a device for a user, with an engine in this process; SECONDER_INVALID when a service
-/// elsewhere answers.
-///
-/// `device_type` is "android", "android_tablet", "ios" or "svc_chrome". SECONDER_REFUSED when there
-/// is no such user.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn seconder_register_device(
-    service: Option<&seconder_service>,
-    svc_id: u64,
-    device_type: *const c_char,
-    out: *mut *mut seconder_device,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        give(out, error, || {
-            let engine = border::need("service", service)?.service.require_engine()?;
-            let svc_id = named("svc_id", UserId::try_from(svc_id))?;
-            let kind = border::value("device_type", device_type)?;
-            Ok(engine.register_device(svc_id, kind)?.into())
-        })
-    }
-}
-
-/// Answers an approval request from a device, with an engine in this process, and posts the callback
-/// before it returns; SECONDER_INVALID when a service elsewhere answers.
-///
-/// `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
-/// SECONDER_REFUSED when the request is not the device's to answer, or no longer.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn seconder_answer_approval(
-    service: Option<&seconder_service>,
-    uuid: *const c_char,
-    device_id: u64,
-    device_secret: *const c_char,
-    answer: *const c_char,
-    error: *mut *mut seconder_error,
-) -> seconder_status {
-    // SAFETY: as the header asks.
-    unsafe {
-        run(error, || {
-            let engine = border::need("service", service)?.service.require_engine()?;
-            let _ = engine.answer_approval(&AnswerApproval {
-                uuid: border::value("uuid", uuid)?,
-                device_id: named("device_id", DeviceId::try_from(device_id))?,
-                device_secret: border::value("device_secret", device_secret)?,
-                answer: border::value("answer", answer)?,
-            })?;
-            Ok(())
-        })
-    }
-}
-
-/// The device's id.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_id(device: Option<&seconder_device>) -> u64 {
-    look(device, |device| device.id)
-}
-
-/// What the device proves itself with. It is told this once: keep it in the device.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_secret(device: Option<&seconder_device>) -> *const c_char {
-    look(device, |device| device.secret.as_ptr())
-}
-
-/// Frees the reply of seconder_register_device(), and wipes the secret. NULL is fine.
-#[unsafe(no_mangle)]
-pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
-    free(device);
 }

@@ -1,7 +1,7 @@
 //! Errors as C sees them: why a status is not `SECONDER_OK`.
 
 use super::border::{Text, free, look, pointer};
-use super::status::{SECONDER_INVALID, of_error, seconder_status};
+use super::status::{SECONDER_INVALID, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status};
 use crate::{Error, Refusal};
 use std::ffi::c_char;
 use std::ptr;
@@ -13,6 +13,8 @@ pub struct seconder_error {
     message: Text,
     http_status: u16,
     service_code: Option<Text>,
+    service_message: Option<Text>,
+    stage: i32,
     fields: Vec<(Text, Text)>,
     names_parameter: bool,
     retry_safe: bool,
@@ -27,12 +29,19 @@ impl seconder_error {
         Box::new(seconder_error { fields, ..seconder_error::bare(status, message) })
     }
 
+    /// What did not happen, in this library's words.
+    pub(super) fn saying(status: seconder_status, message: &str) -> Box<seconder_error> {
+        Box::new(seconder_error::bare(status, Text::new(message)))
+    }
+
     fn bare(status: seconder_status, message: Text) -> seconder_error {
         seconder_error {
             status,
             message,
             http_status: 0,
             service_code: None,
+            service_message: None,
+            stage: SECONDER_STAGE_NONE,
             fields: Vec::new(),
             names_parameter: false,
             retry_safe: false,
@@ -45,6 +54,7 @@ impl seconder_error {
         self.fields = fields.map(|(name, text)| (Text::new(name), Text::new(text))).collect();
         self.http_status = refusal.status;
         self.service_code = Text::of(refusal.code.as_deref());
+        self.service_message = Some(Text::new(&refusal.message));
         self
     }
 }
@@ -60,9 +70,15 @@ impl From<Error> for Box<seconder_error> {
                 ..bare
             },
             Error::Refused(refusal) => bare.refused(refusal),
-            Error::Limited { retry_after, .. } => {
-                seconder_error { retry_after: *retry_after, ..bare }
+            Error::Limited { message, retry_after } => seconder_error {
+                service_message: Some(Text::new(message)),
+                retry_after: *retry_after,
+                ..bare
+            },
+            Error::Unauthorized { message } => {
+                seconder_error { service_message: Some(Text::new(message)), ..bare }
             }
+            Error::Unavailable { stage, .. } => seconder_error { stage: of_stage(*stage), ..bare },
             _ => bare,
         };
         Box::new(seconder_error { retry_safe, ..told })
@@ -92,6 +108,21 @@ pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
     look(error, |error| pointer(&error.service_code))
+}
+
+/// The service's own words, for SECONDER_REFUSED, SECONDER_LIMITED and SECONDER_UNAUTHORIZED; else
+/// NULL. Their spelling changes over the years: decide on the status and on
+/// seconder_error_service_code().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_error_service_message(error: Option<&seconder_error>) -> *const c_char {
+    look(error, |error| pointer(&error.service_message))
+}
+
+/// How far a call came before it got no answer, when the status is SECONDER_UNAVAILABLE: one of
+/// SECONDER_STAGE_...; else SECONDER_STAGE_NONE.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
+    look(error, |error| error.stage)
 }
 
 /// The argument that cannot be right, by its name in the interface, when the status is

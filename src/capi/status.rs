@@ -1,7 +1,8 @@
 //! The numbers that C programs compare with. None is ever used for something else.
 
-use crate::Error;
 use crate::calls::ApprovalStatus;
+use crate::otp::Algorithm;
+use crate::{Error, Result, Stage};
 
 /// What came of a call: SECONDER_OK, or why not. New numbers may come; none but 0 is a success.
 pub type seconder_status = i32;
@@ -34,6 +35,21 @@ pub const SECONDER_FORGED: i32 = 16;
 pub const SECONDER_STORAGE: i32 = 17;
 /// The makers of this library.
 pub const SECONDER_INTERNAL: i32 = 18;
+/// The program: its own function ended the wait of seconder_wait_for_approval().
+pub const SECONDER_STOPPED: i32 = 19;
+
+/// An error that tells of no stage: no call broke off on its way.
+pub const SECONDER_STAGE_NONE: i32 = 0;
+/// The host name was being looked up.
+pub const SECONDER_STAGE_RESOLVING: i32 = 1;
+/// The connection was being made.
+pub const SECONDER_STAGE_CONNECTING: i32 = 2;
+/// The service's certificate was being checked.
+pub const SECONDER_STAGE_SECURING: i32 = 3;
+/// The request may have been sent, whole or in part.
+pub const SECONDER_STAGE_ASKING: i32 = 4;
+/// A code was being handed to what delivers it.
+pub const SECONDER_STAGE_DELIVERING: i32 = 5;
 
 /// An approval request's status that this library does not know, which lets nobody in.
 pub const SECONDER_APPROVAL_UNKNOWN: i32 = 0;
@@ -55,6 +71,31 @@ pub const SECONDER_NO: i32 = 2;
 /// An answer that the service did not give.
 pub const SECONDER_NOT_TOLD: i32 = 0;
 
+/// A service elsewhere answers in JSON.
+pub const SECONDER_FORMAT_JSON: i32 = 1;
+/// A service elsewhere answers in XML.
+pub const SECONDER_FORMAT_XML: i32 = 2;
+
+/// The present generation of the interface: the API key is in a header (interface 9).
+pub const SECONDER_GENERATION_CURRENT: i32 = 1;
+/// The older generation: the API key is a parameter, and some replies have other words.
+pub const SECONDER_GENERATION_OLDER: i32 = 2;
+
+/// No call is repeated: every wait is the program's, as SECONDER_LIMITED.
+pub const SECONDER_REPEATS_NONE: i32 = 1;
+/// Calls that only ask are repeated: seconder_app_details(), seconder_user_status(),
+/// seconder_app_stats(), seconder_phone_info() and seconder_check_approval().
+pub const SECONDER_REPEATS_QUESTIONS: i32 = 2;
+/// Every call is repeated. A service that said "wait" after it had sent an SMS then does it twice.
+pub const SECONDER_REPEATS_ALL: i32 = 3;
+
+/// HMAC-SHA-1, which every authenticator app knows (RFC 6238).
+pub const SECONDER_ALGORITHM_SHA1: i32 = 1;
+/// HMAC-SHA-256.
+pub const SECONDER_ALGORITHM_SHA256: i32 = 2;
+/// HMAC-SHA-512.
+pub const SECONDER_ALGORITHM_SHA512: i32 = 3;
+
 /// In place of seconds: no end.
 pub const SECONDER_FOREVER: i64 = -1;
 
@@ -69,6 +110,37 @@ pub(super) fn of_error(error: &Error) -> seconder_status {
         Error::Forged { .. } => SECONDER_FORGED,
         Error::Storage { .. } => SECONDER_STORAGE,
         Error::Internal { .. } => SECONDER_INTERNAL,
+    }
+}
+
+pub(super) fn of_stage(stage: Stage) -> i32 {
+    match stage {
+        Stage::Resolving => SECONDER_STAGE_RESOLVING,
+        Stage::Connecting => SECONDER_STAGE_CONNECTING,
+        Stage::Securing => SECONDER_STAGE_SECURING,
+        Stage::Asking => SECONDER_STAGE_ASKING,
+        Stage::Delivering => SECONDER_STAGE_DELIVERING,
+    }
+}
+
+pub(super) fn of_algorithm(algorithm: Algorithm) -> i32 {
+    match algorithm {
+        Algorithm::Sha1 => SECONDER_ALGORITHM_SHA1,
+        Algorithm::Sha256 => SECONDER_ALGORITHM_SHA256,
+        Algorithm::Sha512 => SECONDER_ALGORITHM_SHA512,
+    }
+}
+
+/// The choice that a number stands for; nothing for `SECONDER_DEFAULT`.
+pub(super) fn chosen<T: Copy>(
+    name: &'static str,
+    number: i32,
+    choices: &[(i32, T)],
+) -> Result<Option<T>> {
+    match choices.iter().find(|(known, _)| *known == number) {
+        Some((_, choice)) => Ok(Some(*choice)),
+        None if number == SECONDER_DEFAULT => Ok(None),
+        None => Err(Error::invalid(name, "must be 0 or one of the constants of its name")),
     }
 }
 

@@ -4,6 +4,7 @@ use super::address;
 use super::connect::Way;
 use super::deadline::Deadline;
 use super::letter::Letter;
+use super::lookup::Lookup;
 use super::trust::Trust;
 use super::{connect, explain};
 use crate::engine::{Post, SignedCallback};
@@ -39,7 +40,8 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
         letter = letter.header(name, value)?;
     }
     let letter = letter.end(Some(("application/json", body)))?;
-    let sent = connect::run(&Way::new(trust, None).agent(), letter, Deadline::after(timeout)?)?;
+    let way = Way::new(trust, None, Lookup::new(&[])?);
+    let sent = connect::run(&way.agent(), letter, Deadline::after(timeout)?)?;
     let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
     match status {
         200..=299 => Ok(()),

@@ -1,24 +1,21 @@
 //! Connections: how they are made, kept, and not shared with a forked child.
 
 use super::deadline::Deadline;
+use super::dial::{Dial, Later};
 use super::letter::{Letter, Sender};
+use super::lookup::Lookup;
 use super::proxy::{Proxy, Tunnel};
 use super::secure::Secure;
 use super::trust::Trust;
 use crate::Stage;
 use rustls::ClientConfig;
 use std::fmt;
-use std::net::ToSocketAddrs;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use ureq::config::Config;
-use ureq::http::uri::Scheme;
-use ureq::http::{Response, Uri};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{
-    ConnectionDetails, Connector, NextTimeout, TcpConnector, Transport,
-};
-use ureq::{Agent, Body, Error, Timeout};
+use ureq::http::Response;
+use ureq::unversioned::transport::{ConnectionDetails, Connector, TcpConnector, Transport};
+use ureq::{Agent, Body, Error};
 
 const HEADERS: usize = 32 * 1024;
 /// Services close connections that were silent for a few seconds. A request that meets such a close
@@ -35,6 +32,7 @@ pub(super) struct Way {
     config: Config,
     tls: Option<Box<ClientConfig>>,
     proxy: Option<Arc<Proxy>>,
+    lookup: Lookup,
 }
 
 /// The connections of a process that are kept for its next call.
@@ -77,30 +75,29 @@ impl Process {
 }
 
 impl Way {
-    pub(super) fn new(trust: Trust, proxy: Option<Proxy>) -> Way {
+    pub(super) fn new(trust: Trust, proxy: Option<Proxy>, lookup: Lookup) -> Way {
         let (tls, https_only) = match trust {
             Trust::Tls(tls) => (Some(tls), true),
             Trust::ThisMachine => (None, false),
         };
-        Way { config: config(https_only), tls, proxy: proxy.map(Arc::new) }
+        Way { config: config(https_only), tls, proxy: proxy.map(Arc::new), lookup }
     }
 
     /// An agent that says at which stage it failed.
     pub(super) fn agent(&self) -> Agent {
-        let at = self.proxy.as_ref().map(|proxy| format!("the proxy {}", proxy.address));
-        let at = at.as_deref().map(Arc::from);
-        let staged = |stage| (stage, at.clone());
-        let tcp = ().chain(Staged(staged(Stage::Connecting), TcpConnector::default()));
+        let dial = Dial {
+            lookup: self.lookup.clone(),
+            proxy: self.proxy.clone(),
+            tcp: TcpConnector::default(),
+        };
         let secure = Staged((Stage::Securing, None), Secure::new(self.tls.as_deref()));
-        let resolver = OnThisThread(self.proxy.clone());
         match &self.proxy {
-            None => {
-                Agent::with_parts(self.config.clone(), tcp.chain(secure).chain(Sender), resolver)
-            }
+            None => Agent::with_parts(self.config.clone(), dial.chain(secure).chain(Sender), Later),
             Some(proxy) => {
-                let tunnel = Tunnel(Arc::clone(proxy));
-                let tunnel = tcp.chain(Staged(staged(Stage::Connecting), tunnel));
-                Agent::with_parts(self.config.clone(), tunnel.chain(secure).chain(Sender), resolver)
+                let at = Arc::from(format!("the proxy {}", proxy.address));
+                let tunnel = Staged((Stage::Connecting, Some(at)), Tunnel(Arc::clone(proxy)));
+                let through = dial.chain(tunnel).chain(secure).chain(Sender);
+                Agent::with_parts(self.config.clone(), through, Later)
             }
         }
     }
@@ -141,7 +138,7 @@ pub(super) struct Early {
 }
 
 impl Early {
-    fn wrap(stage: Stage, at: Option<Arc<str>>, error: Error) -> Error {
+    pub(super) fn wrap(stage: Stage, at: Option<Arc<str>>, error: Error) -> Error {
         Error::Other(Box::new(Early { stage, at, error }))
     }
 }
@@ -170,50 +167,6 @@ impl<In: Transport, C: Connector<In>> Connector<In> for Staged<C> {
     }
 }
 
-/// Looks names up on the caller's thread; the library's own way starts one for each look-up. With a
-/// proxy, its name is the one that is looked up, and the service's is the proxy's matter.
-struct OnThisThread(Option<Arc<Proxy>>);
-
-impl Resolver for OnThisThread {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        _: &Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, Error> {
-        let at = self.0.as_ref().map(|proxy| format!("the proxy {}", proxy.address));
-        let found = self.look_up(uri, timeout);
-        found.map_err(|error| Early::wrap(Stage::Resolving, at.as_deref().map(Arc::from), error))
-    }
-}
-
-impl OnThisThread {
-    fn look_up(&self, uri: &Uri, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(Error::HostNotFound);
-        };
-        let authority = self.0.as_ref().map_or(authority, |proxy| &proxy.address);
-        let name = DefaultResolver::host_and_port(scheme, authority).ok_or(Error::HostNotFound)?;
-        let started = Instant::now();
-        let found = name.to_socket_addrs();
-        if started.elapsed() >= *timeout.after {
-            return Err(Error::Timeout(Timeout::Resolve));
-        }
-        let addresses = found.map_err(|_| Error::HostNotFound)?;
-        // What is not encrypted must not leave this machine, whatever `localhost` stands for here.
-        let allowed = addresses.filter(|to| *scheme == Scheme::HTTPS || to.ip().is_loopback());
-        let mut result = self.empty();
-        allowed.take(16).for_each(|address| result.push(address));
-        if result.is_empty() { Err(Error::HostNotFound) } else { Ok(result) }
-    }
-}
-
-impl fmt::Debug for OnThisThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnThisThread")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_forked_child_has_connections_of_its_own() {
-        let connections = Connections::new(Way::new(Trust::ThisMachine, None));
+        let connections =
+            Connections::new(Way::new(Trust::ThisMachine, None, Lookup::new(&[]).unwrap()));
         let (own, child) = (connections.agent(), connections.agent_of(0));
         assert!(!std::ptr::eq(own, child));
         assert!(std::ptr::eq(own, connections.agent()));

@@ -18,6 +18,16 @@ impl Deadline {
         Ok(Deadline(Instant::now() + timeout))
     }
 
+    /// So long from now, as a part of another.
+    pub(super) fn within(time: Duration) -> Deadline {
+        Deadline(Instant::now() + time.min(LONGEST))
+    }
+
+    /// This, or so long from now if that is sooner.
+    pub(super) fn sooner(self, time: Duration) -> Deadline {
+        Deadline(self.0.min(Deadline::within(time).0))
+    }
+
     pub(super) fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }

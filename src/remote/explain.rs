@@ -2,6 +2,7 @@
 //! with it a token, so none of them is passed on.
 
 use super::connect::Early;
+use super::lookup::Failure;
 use super::pin::NotPinned;
 use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
@@ -30,7 +31,10 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
             return Error::Internal { message: "a request could not be put together".into() };
         }
         E::Timeout(_) => "the time for the call is over".to_owned(),
-        E::HostNotFound => "the name is not known here".to_owned(),
+        E::Other(inner) => match inner.downcast_ref::<Failure>() {
+            Some(failure) => failure.to_string(),
+            None => "the connection failed".to_owned(),
+        },
         E::Io(error) => from_io(error),
         E::ConnectProxyFailed(reason) => reason.clone(),
         _ => "the connection failed".to_owned(),

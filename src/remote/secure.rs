@@ -59,15 +59,20 @@ pub(super) fn adapter<T: Transport>(
     transport: T,
     details: &ConnectionDetails<'_>,
 ) -> TransportAdapter<T> {
+    let mut adapter = TransportAdapter::new(transport, Arc::clone(&details.current_time));
+    adapter.set_timeout(left(details));
+    adapter
+}
+
+/// What is left of the time for a connection.
+pub(super) fn left(details: &ConnectionDetails<'_>) -> NextTimeout {
     let mut timeout = details.timeout;
     if let (Instant::Exact(from), Instant::Exact(now), Duration::Exact(after)) =
         (details.now, (details.current_time)(), timeout.after)
     {
         timeout.after = Duration::Exact(after.saturating_sub(now.saturating_duration_since(from)));
     }
-    let mut adapter = TransportAdapter::new(transport, Arc::clone(&details.current_time));
-    adapter.set_timeout(timeout);
-    adapter
+    timeout
 }
 
 fn broken(error: rustls::Error) -> Error {

@@ -10,9 +10,8 @@ use std::time::Duration;
 impl Settings {
     /// How long a call of a service elsewhere may take from its first step to its last: the name
     /// look-up, the connection, TLS, the request, the reply, and all waits between repeats. More
-    /// than 0 and at most an hour; default 10 s. The system's look-up of a name cannot be broken
-    /// off: one that lasts longer fails the call when it returns. [`Service::with_timeout`] sets it for single
-    /// calls.
+    /// than 0 and at most an hour; default 10 s. [`Service::with_timeout`]
+    /// sets it for single calls.
     pub fn timeout(mut self, timeout: Duration) -> Settings {
         self.remote.timeout = timeout;
         self
@@ -68,6 +67,15 @@ impl Settings {
     /// Default: no proxy, and none is ever taken from the environment.
     pub fn proxy(mut self, url: impl Into<String>) -> Settings {
         self.remote.proxy = Some(Secret::new(url));
+        self
+    }
+
+    /// A name server to ask where the host of the URL is, or the proxy, as an IP address with a
+    /// port or without (then 53): `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:53`. Call it once
+    /// for each; they are asked in this order, and those of `/etc/resolv.conf` are not. Default:
+    /// those of the file. [`Remote`] tells how names are looked up.
+    pub fn name_server(mut self, address: impl Into<String>) -> Settings {
+        self.remote.name_servers.push(address.into());
         self
     }
 

@@ -26,7 +26,14 @@ pub trait Pace {
 }
 
 /// Sleeps, in the caller's thread.
-struct Sleep(Instant);
+pub(crate) struct Sleep(Instant);
+
+impl Sleep {
+    /// A wait that begins now.
+    pub(crate) fn begin() -> Sleep {
+        Sleep(Instant::now())
+    }
+}
 
 impl Pace for Sleep {
     fn elapsed(&mut self) -> Duration {
@@ -62,7 +69,7 @@ impl Service {
         svc_id: UserId,
         deadline: Duration,
     ) -> Result<Approval> {
-        self.wait_for_approval_with(uuid, svc_id, deadline, &mut Sleep(Instant::now()))
+        self.wait_for_approval_with(uuid, svc_id, deadline, &mut Sleep::begin())
     }
 
     /// As [`Service::wait_for_approval`], where the time passes as `pace` says: a program that can

@@ -131,17 +131,41 @@ static void authenticators(seconder_service *service)
     uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
     seconder_enrol_authenticator_options options = {"Ada at work", 200};
     seconder_authenticator_enrolled *enrolled = NULL;
-    char code[9];
+    seconder_totp *app = NULL;
+    seconder_text *code = NULL;
     EXPECT(SECONDER_OK, seconder_enrol_authenticator(service, id, &options, sizeof options, &enrolled,
                                                      &error));
     CHECK(same(seconder_authenticator_enrolled_label(enrolled), "Ada at work"));
     CHECK(same(seconder_authenticator_enrolled_issuer(enrolled), "Example"));
     CHECK(strncmp(seconder_authenticator_enrolled_qr_code(enrolled), "data:", 5) == 0);
-    EXPECT(SECONDER_OK, seconder_totp_code(seconder_authenticator_enrolled_uri(enrolled),
-                                           (uint64_t)time(NULL), code, sizeof code, &error));
+    EXPECT(SECONDER_OK, seconder_totp_from_uri(seconder_authenticator_enrolled_uri(enrolled), &app,
+                                               &error));
+    CHECK(seconder_totp_digits(app) == 6 && seconder_totp_period(app) == 30);
+    EXPECT(SECONDER_OK, seconder_totp_code(app, (uint64_t)time(NULL), &code, &error));
     seconder_authenticator_enrolled_free(enrolled);
-    EXPECT(SECONDER_OK, seconder_verify(service, code, id, NULL, 0, NULL, &error));
-    EXPECT(SECONDER_TOKEN_REUSED, seconder_verify(service, code, id, NULL, 0, NULL, &error));
+    seconder_totp_free(app);
+    EXPECT(SECONDER_OK, seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_TOKEN_REUSED,
+           seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
+    seconder_text_free(code);
+}
+
+static void open_approvals(seconder_service *service, seconder_device *device, const char *uuid)
+{
+    seconder_approval_requests *requests = NULL;
+    const seconder_approval_request *request;
+    EXPECT(SECONDER_OK, seconder_open_approvals(service, seconder_device_id(device),
+                                                seconder_device_secret(device), &requests, &error));
+    CHECK(seconder_approval_requests_count(requests) == 1);
+    request = seconder_approval_requests_get(requests, 0);
+    CHECK(same(request->uuid, uuid) && same(request->message, "Log in?"));
+    CHECK(same(request->details, "{\"From\":\"Oslo\"}") && request->expires_at == SECONDER_FOREVER);
+    CHECK(seconder_approval_requests_get(requests, 1) == NULL);
+    seconder_approval_requests_free(requests);
+    requests = GARBAGE(seconder_approval_requests);
+    EXPECT_INVALID("device_secret", seconder_open_approvals(service, seconder_device_id(device),
+                                                            "not the secret", &requests, &error));
+    CHECK(requests == NULL);
 }
 
 static void approvals(seconder_service *service)
@@ -181,13 +205,21 @@ static void approvals(seconder_service *service)
     seconder_approval_free(approval);
 
     EXPECT_INVALID("answer", seconder_answer_approval(service, uuid, seconder_device_id(device),
-                                                      seconder_device_secret(device), "maybe", &error));
+                                                      seconder_device_secret(device), "maybe", NULL,
+                                                      &error));
     CHECK(seconder_answer_approval(service, uuid, seconder_device_id(device), "not the secret",
-                                   "approve", NULL) != SECONDER_OK);
+                                   "approve", NULL, NULL) != SECONDER_OK);
+    open_approvals(service, device, uuid);
     EXPECT(SECONDER_OK, seconder_answer_approval(service, uuid, seconder_device_id(device),
-                                                 seconder_device_secret(device), "deny", &error));
+                                                 seconder_device_secret(device), "deny", &approval, &error));
+    CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_DENIED);
+    CHECK(!seconder_approval_approved_by(approval, id));
+    seconder_approval_free(approval);
+    approval = GARBAGE(seconder_approval);
     EXPECT(SECONDER_REFUSED, seconder_answer_approval(service, uuid, seconder_device_id(device),
-                                                      seconder_device_secret(device), "approve", &error));
+                                                      seconder_device_secret(device), "approve", &approval,
+                                                      &error));
+    CHECK(approval == NULL);
     EXPECT(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error));
     CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_DENIED);
     CHECK(seconder_approval_processed_at(approval) != NULL);
@@ -242,12 +274,12 @@ static void application(seconder_service *service)
     seconder_application_free(details);
 
     EXPECT(SECONDER_OK, seconder_app_stats(service, NULL, 0, &statistics, &error));
-    CHECK(seconder_statistics_count(statistics) > 0);
+    CHECK(seconder_statistics_stat_count(statistics) > 0);
     CHECK(seconder_statistics_total_users(statistics) == 2);
-    month = seconder_statistics_stat(statistics, seconder_statistics_count(statistics) - 1);
+    month = seconder_statistics_stat(statistics, seconder_statistics_stat_count(statistics) - 1);
     CHECK(month != NULL && strlen(month->month) > 2 && month->year > 2000);
     CHECK(month->api_calls_count > 0 && month->sms_count > 0 && month->users_count == 2);
-    CHECK(seconder_statistics_stat(statistics, seconder_statistics_count(statistics)) == NULL);
+    CHECK(seconder_statistics_stat(statistics, seconder_statistics_stat_count(statistics)) == NULL);
     seconder_statistics_free(statistics);
 }
 

@@ -13,6 +13,8 @@ static void every_call_without_a_service(void)
     seconder_statistics *statistics = GARBAGE(seconder_statistics);
     seconder_phone_information *phone = GARBAGE(seconder_phone_information);
     seconder_device *device = GARBAGE(seconder_device);
+    seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
+    seconder_service *service = GARBAGE(seconder_service);
 
     EXPECT_INVALID("service", seconder_create_user(NULL, "a@b", "5550100", "1", NULL, 0, &user, &error));
     EXPECT_INVALID("service", seconder_request_sms(NULL, 1, NULL, 0, NULL, &error));
@@ -32,14 +34,17 @@ static void every_call_without_a_service(void)
                                                                 &error));
     EXPECT_INVALID("service", seconder_enrol_authenticator(NULL, 1, NULL, 0, &enrolled, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
-    EXPECT_INVALID("service", seconder_answer_approval(NULL, "a", 1, "s", "deny", &error));
+    EXPECT_INVALID("service", seconder_answer_approval(NULL, "a", 1, "s", "deny", NULL, &error));
+    EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
+    EXPECT_INVALID("service", seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
+    EXPECT_INVALID("service", seconder_service_with(NULL, 1, 0, &service, &error));
     CHECK(seconder_api_key(NULL, &error) == NULL);
     CHECK(seconder_error_status(error) == SECONDER_INVALID);
     seconder_error_free(error);
 
     CHECK(user == NULL && verification == NULL && approval == NULL && status == NULL);
     CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
-    CHECK(phone == NULL && device == NULL);
+    CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
 }
 
 static void texts_and_ways_out_that_are_missing(void)
@@ -49,7 +54,6 @@ static void texts_and_ways_out_that_are_missing(void)
     seconder_user_created *user = GARBAGE(seconder_user_created);
     seconder_event *event = GARBAGE(seconder_event);
     seconder_callback callback = {0};
-    char buffer[9];
 
     EXPECT_INVALID("url", seconder_open(NULL, NULL, NULL, 0, &other, &error));
     EXPECT_INVALID("out", seconder_open("sandbox:", NULL, NULL, 0, NULL, &error));
@@ -75,8 +79,6 @@ static void texts_and_ways_out_that_are_missing(void)
     EXPECT(SECONDER_FORGED, seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
 
     EXPECT_INVALID("token", seconder_check_token(NULL, &error));
-    EXPECT_INVALID("uri", seconder_totp_code(NULL, 0, buffer, sizeof buffer, &error));
-    EXPECT_INVALID("buffer", seconder_totp_code("otpauth:", 0, NULL, 0, &error));
     CHECK(other == NULL && user == NULL && event == NULL);
 
     /* Nobody has to ask for the error. */
@@ -85,12 +87,46 @@ static void texts_and_ways_out_that_are_missing(void)
     seconder_service_free(service);
 }
 
+static void what_needs_no_service(void)
+{
+    seconder_totp *totp = GARBAGE(seconder_totp);
+    seconder_text *text = GARBAGE(seconder_text);
+    seconder_verifier *verifier = GARBAGE(seconder_verifier);
+    seconder_event *event = GARBAGE(seconder_event);
+    uint64_t step = 0;
+
+    EXPECT_INVALID("secret", seconder_totp_new(NULL, 20, NULL, 0, &totp, &error));
+    EXPECT_INVALID("out", seconder_totp_new("12345678901234567890", 20, NULL, 0, NULL, &error));
+    EXPECT_INVALID("uri", seconder_totp_from_uri(NULL, &totp, &error));
+    EXPECT_INVALID("totp", seconder_totp_code(NULL, 0, &text, &error));
+    EXPECT_INVALID("totp", seconder_totp_uri(NULL, "a", "b", &text, &error));
+    EXPECT_INVALID("totp", seconder_totp_check(NULL, "123456", 0, &step, &error));
+    CHECK(totp == NULL && text == NULL && step == 0);
+    CHECK(seconder_totp_secret(NULL) == NULL && seconder_totp_secret_size(NULL) == 0);
+    CHECK(seconder_totp_algorithm(NULL) == 0 && seconder_text_value(NULL) == NULL);
+
+    EXPECT_INVALID("api_key", seconder_verifier_new(NULL, NULL, 0, &verifier, &error));
+    EXPECT_INVALID("verifier", seconder_verifier_verify(NULL, NULL, 0, 0, &event, &error));
+    EXPECT_INVALID("verifier", seconder_verifier_parameters(NULL, NULL, 0, &text, &error));
+    EXPECT_INVALID("body", seconder_callback_sign("key", "1", "u", NULL, 2, &text, &error));
+    EXPECT_INVALID("url", seconder_callback_sign("key", "1", NULL, "{}", 2, &text, &error));
+    EXPECT_INVALID("query", seconder_callback_sign_query("key", "1", "u", NULL, &text, &error));
+    EXPECT_INVALID("body", seconder_callback_query(NULL, 1, &text, &error));
+    EXPECT_INVALID("received", seconder_callback_verify_parameters("key", NULL, 0, &text, &error));
+    CHECK(verifier == NULL && event == NULL && text == NULL);
+    CHECK(!seconder_event_approved_by(NULL, 0) && !seconder_approval_approved_by(NULL, 0));
+    CHECK(seconder_signed_callback_body(NULL) == NULL);
+    CHECK(seconder_signed_callback_header_name(NULL, 0) == NULL);
+}
+
 static void handles_that_are_missing(void)
 {
     CHECK(seconder_error_status(NULL) != SECONDER_OK);
     CHECK(same(seconder_error_message(NULL), "no error"));
     CHECK(seconder_error_parameter(NULL) == NULL && seconder_error_service_code(NULL) == NULL);
     CHECK(seconder_error_field_count(NULL) == 0 && seconder_error_http_status(NULL) == 0);
+    CHECK(seconder_error_stage(NULL) == SECONDER_STAGE_NONE);
+    CHECK(seconder_error_service_message(NULL) == NULL);
     CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after_seconds(NULL) == 0);
     CHECK(seconder_approval_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
     CHECK(seconder_event_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
@@ -114,12 +150,17 @@ static void handles_that_are_missing(void)
     seconder_statistics_free(NULL);
     seconder_device_free(NULL);
     seconder_event_free(NULL);
+    seconder_approval_requests_free(NULL);
+    seconder_verifier_free(NULL);
+    seconder_totp_free(NULL);
+    seconder_text_free(NULL);
 }
 
 int main(void)
 {
     every_call_without_a_service();
     texts_and_ways_out_that_are_missing();
+    what_needs_no_service();
     handles_that_are_missing();
     return 0;
 }

@@ -51,14 +51,14 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     Outcome { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
-pub(crate) fn is_there(compiler: &str) -> bool {
-    Command::new(compiler).arg("--version").output().is_ok()
-}
-
 /// A compiler that forgives nothing.
 pub(crate) fn strict(compiler: &str, standard: &str) -> Command {
     let mut command = Command::new(compiler);
-    command.arg(format!("-std={standard}")).args(["-Wall", "-Wextra", "-pedantic", "-Werror"]);
+    command.arg(format!("-std={standard}"));
+    command.args(["-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Werror"]);
+    if !standard.contains("++") {
+        command.arg("-Wstrict-prototypes");
+    }
     command.arg("-I").arg(root().join("include"));
     command
 }

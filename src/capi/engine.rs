@@ -1,0 +1,268 @@
+//! What an engine in this process does besides the calls: the devices that users register with it,
+//! what these are asked, and what they answer.
+
+use super::approvals::seconder_approval;
+use super::border::{self, Outcome, Text, free, give, look, offer};
+use super::error::seconder_error;
+use super::open::seconder_service;
+use super::status::seconder_status;
+use std::ffi::c_char;
+use std::ptr;
+
+/// A device that was registered for a user: what it needs to answer approval requests.
+pub struct seconder_device {
+    id: u64,
+    secret: Text,
+}
+
+/// An approval request as a device shows it.
+#[repr(C)]
+pub struct seconder_approval_request {
+    /// The request's name.
+    pub uuid: *const c_char,
+    /// What the user is asked.
+    pub message: *const c_char,
+    /// What else the user is shown: the text of a JSON object.
+    pub details: *const c_char,
+    /// When the request can be answered no longer, in Unix seconds, or SECONDER_FOREVER.
+    pub expires_at: i64,
+}
+
+/// The requests that a device's user can still answer.
+pub struct seconder_approval_requests {
+    shown: Vec<seconder_approval_request>,
+    /// What the pointers of `shown` point into.
+    _texts: Vec<Text>,
+}
+
+/// Registers a device for a user, with an engine in this process (interface 2.2).
+///
+/// `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
+/// seconder_device_free(). SECONDER_REFUSED when there is no such user; SECONDER_INVALID when a
+/// service elsewhere answers, or an argument cannot be right.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_register_device(
+    service: Option<&seconder_service>,
+    svc_id: u64,
+    device_type: *const c_char,
+    out: *mut *mut seconder_device,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let service = border::need("service", service)?;
+            within::register_device(service, svc_id, device_type)
+        })
+    }
+}
+
+/// Lists the approval requests that a device's user can still answer, the oldest first, with an
+/// engine in this process.
+///
+/// `device_secret` is that of seconder_device_secret(). `out` is freed with
+/// seconder_approval_requests_free(). SECONDER_INVALID when the device does not prove itself or a
+/// service elsewhere answers.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_open_approvals(
+    service: Option<&seconder_service>,
+    device_id: u64,
+    device_secret: *const c_char,
+    out: *mut *mut seconder_approval_requests,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let service = border::need("service", service)?;
+            within::open_approvals(service, device_id, device_secret)
+        })
+    }
+}
+
+/// Answers an approval request from a device, with an engine in this process, and posts the callback
+/// before it returns (interface 6).
+///
+/// `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
+/// `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
+/// SECONDER_REFUSED when the request is not the device's to answer, or no longer; SECONDER_INVALID
+/// when the device does not prove itself or a service elsewhere answers.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_answer_approval(
+    service: Option<&seconder_service>,
+    uuid: *const c_char,
+    device_id: u64,
+    device_secret: *const c_char,
+    answer: *const c_char,
+    out: *mut *mut seconder_approval,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        offer(out, error, || {
+            let service = border::need("service", service)?;
+            within::answer_approval(service, uuid, device_id, device_secret, answer)
+        })
+    }
+}
+
+#[cfg(feature = "engine")]
+mod within {
+    use super::super::border::named;
+    use super::super::status::SECONDER_FOREVER;
+    use super::*;
+    use crate::engine::{AnswerApproval, ApprovalRequest};
+    use crate::model::{DeviceId, UserId};
+    use serde_json::Value;
+
+    /// # Safety
+    /// The pointer is NULL or a text.
+    pub(super) unsafe fn register_device(
+        service: &seconder_service,
+        svc_id: u64,
+        device_type: *const c_char,
+    ) -> Outcome<seconder_device> {
+        let engine = service.service.require_engine()?;
+        let svc_id = named("svc_id", UserId::try_from(svc_id))?;
+        // SAFETY: promised by the caller.
+        let kind = unsafe { border::value("device_type", device_type) }?;
+        let device = engine.register_device(svc_id, kind)?;
+        let secret = Text::new(device.secret.expose());
+        Ok(seconder_device { id: device.device_id.get(), secret })
+    }
+
+    /// # Safety
+    /// The pointer is NULL or a text.
+    pub(super) unsafe fn open_approvals(
+        service: &seconder_service,
+        device_id: u64,
+        device_secret: *const c_char,
+    ) -> Outcome<seconder_approval_requests> {
+        let engine = service.service.require_engine()?;
+        let device_id = named("device_id", DeviceId::try_from(device_id))?;
+        // SAFETY: promised by the caller.
+        let secret = unsafe { border::value("device_secret", device_secret) }?;
+        let open = engine.open_approvals(device_id, &secret)?;
+        let mut texts = Vec::new();
+        let shown = open.iter().map(|request| show(request, &mut texts)).collect();
+        Ok(seconder_approval_requests { shown, _texts: texts })
+    }
+
+    fn show(request: &ApprovalRequest, texts: &mut Vec<Text>) -> seconder_approval_request {
+        let mut keep = |text: &str| {
+            let text = Text::new(text);
+            let start = text.as_ptr();
+            texts.push(text);
+            start
+        };
+        seconder_approval_request {
+            uuid: keep(request.uuid.as_str()),
+            message: keep(&request.message),
+            details: keep(&Value::Object(request.details.clone()).to_string()),
+            expires_at: request
+                .expires_at
+                .map_or(SECONDER_FOREVER, |at| i64::try_from(at).unwrap_or(i64::MAX)),
+        }
+    }
+
+    /// # Safety
+    /// Every pointer is NULL or a text.
+    pub(super) unsafe fn answer_approval(
+        service: &seconder_service,
+        uuid: *const c_char,
+        device_id: u64,
+        device_secret: *const c_char,
+        answer: *const c_char,
+    ) -> Outcome<seconder_approval> {
+        let engine = service.service.require_engine()?;
+        // SAFETY: promised by the caller.
+        let answer = unsafe {
+            AnswerApproval {
+                uuid: border::value("uuid", uuid)?,
+                device_id: named("device_id", DeviceId::try_from(device_id))?,
+                device_secret: border::value("device_secret", device_secret)?,
+                answer: border::value("answer", answer)?,
+            }
+        };
+        Ok(engine.answer_approval(&answer)?.into())
+    }
+}
+
+/// This build has no engine, so that nothing of it can be asked.
+#[cfg(not(feature = "engine"))]
+mod within {
+    use super::*;
+
+    pub(super) unsafe fn register_device(
+        _: &seconder_service,
+        _: u64,
+        _: *const c_char,
+    ) -> Outcome<seconder_device> {
+        Err(border::no_engine())
+    }
+
+    pub(super) unsafe fn open_approvals(
+        _: &seconder_service,
+        _: u64,
+        _: *const c_char,
+    ) -> Outcome<seconder_approval_requests> {
+        Err(border::no_engine())
+    }
+
+    pub(super) unsafe fn answer_approval(
+        _: &seconder_service,
+        _: *const c_char,
+        _: u64,
+        _: *const c_char,
+        _: *const c_char,
+    ) -> Outcome<seconder_approval> {
+        Err(border::no_engine())
+    }
+}
+
+/// The device's id.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_device_id(device: Option<&seconder_device>) -> u64 {
+    look(device, |device| device.id)
+}
+
+/// What the device proves itself with. It is told this once: keep it in the device. It belongs to
+/// `device`. NULL for NULL alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_device_secret(device: Option<&seconder_device>) -> *const c_char {
+    look(device, |device| device.secret.as_ptr())
+}
+
+/// Frees the reply of seconder_register_device(), and wipes the secret. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
+    free(device);
+}
+
+/// How many requests there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_requests_count(
+    requests: Option<&seconder_approval_requests>,
+) -> usize {
+    look(requests, |requests| requests.shown.len())
+}
+
+/// The request at `index`, the oldest first; NULL beyond the last. It belongs to `requests`.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_requests_get(
+    requests: Option<&seconder_approval_requests>,
+    index: usize,
+) -> *const seconder_approval_request {
+    look(requests, |requests| requests.shown.get(index).map_or(ptr::null(), ptr::from_ref))
+}
+
+/// Frees the reply of seconder_open_approvals(). NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_requests_free(
+    requests: Option<Box<seconder_approval_requests>>,
+) {
+    free(requests);
+}

@@ -1,0 +1,16 @@
+//! A function that panics, so that a test can see where the panic ends. No library that is installed
+//! has it, and no header shows it.
+
+use super::border::give;
+use super::error::seconder_error;
+use super::status::seconder_status;
+use super::text::seconder_text;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn seconder_panic_test(
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: the test gives what can be written to.
+    unsafe { give(out, error, || panic!("on purpose")) }
+}

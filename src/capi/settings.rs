@@ -1,0 +1,232 @@
+//! The options of `seconder_open` as [`Settings`].
+
+#[cfg(feature = "engine")]
+use super::border::number_if;
+use super::border::{self, Outcome};
+use super::open::seconder_open_options;
+use super::status::*;
+use super::{deliver, names, post};
+#[cfg(feature = "remote")]
+use crate::remote::Repeats;
+#[cfg(feature = "remote")]
+use crate::wire::{Format, Generation};
+use crate::{Error, Service, Settings};
+use std::ffi::c_char;
+#[cfg(feature = "remote")]
+use std::time::Duration;
+
+/// The longest time limit of a call, as [`Settings::timeout`] has it.
+const LONGEST_MS: u32 = 3_600_000;
+
+/// The numbers of C that are a choice. Where the client was left out they are checked all the same,
+/// so that a mistake is told by every build.
+#[cfg(feature = "remote")]
+const REPEATS: [(i32, Repeats); 3] = [
+    (SECONDER_REPEATS_NONE, Repeats::None),
+    (SECONDER_REPEATS_QUESTIONS, Repeats::Questions),
+    (SECONDER_REPEATS_ALL, Repeats::All),
+];
+#[cfg(not(feature = "remote"))]
+const REPEATS: [(i32, ()); 3] =
+    [(SECONDER_REPEATS_NONE, ()), (SECONDER_REPEATS_QUESTIONS, ()), (SECONDER_REPEATS_ALL, ())];
+
+/// # Safety
+/// Every pointer is NULL or what the header says.
+pub(super) unsafe fn open(
+    url: *const c_char,
+    api_key: *const c_char,
+    options: &seconder_open_options,
+    deliver: deliver::ByFunction,
+    post: post::ByFunction,
+) -> Outcome<Service> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let mut settings = Settings::new(border::text("url", url)?);
+        if let Some(key) = border::text_if("api_key", api_key)? {
+            settings = settings.api_key(key);
+        }
+        settings = settings.names(names::read(options.names, options.names_size)?);
+        settings = trust(elsewhere(settings, options)?, options)?;
+        settings = of_engine(settings, options, deliver, post)?;
+        let repeats = chosen("repeats", options.repeats, &REPEATS)?;
+        Ok(repeating(&settings.open().map_err(by_option)?, repeats))
+    }
+}
+
+/// What is wrong with a setting, by the name of its option.
+fn by_option(error: Error) -> Error {
+    let Error::Invalid { parameter, reason } = error else { return error };
+    let option = match &*parameter {
+        "digits" => "authenticator_digits".into(),
+        "period" => "authenticator_period".into(),
+        "pin" => "pins".into(),
+        "name_server" => "name_servers".into(),
+        "timeout" => "timeout_ms".into(),
+        _ => parameter,
+    };
+    Error::Invalid { parameter: option, reason }
+}
+
+/// The service with another time limit or other repeats; 0 changes nothing.
+pub(super) fn with(service: &Service, timeout_ms: u32, repeats: i32) -> Outcome<Service> {
+    let repeats = chosen("repeats", repeats, &REPEATS)?;
+    if timeout_ms > LONGEST_MS {
+        return Err(Error::invalid("timeout_ms", "must be at most an hour").into());
+    }
+    Ok(repeating(&limited(service, timeout_ms), repeats))
+}
+
+#[cfg(feature = "remote")]
+fn limited(service: &Service, timeout_ms: u32) -> Service {
+    match timeout_ms {
+        0 => service.clone(),
+        _ => service.with_timeout(Duration::from_millis(timeout_ms.into())),
+    }
+}
+
+#[cfg(feature = "remote")]
+fn repeating(service: &Service, repeats: Option<Repeats>) -> Service {
+    repeats.map_or_else(|| service.clone(), |repeats| service.with_repeats(repeats))
+}
+
+#[cfg(not(feature = "remote"))]
+fn limited(service: &Service, _: u32) -> Service {
+    service.clone()
+}
+
+#[cfg(not(feature = "remote"))]
+fn repeating(service: &Service, _: Option<()>) -> Service {
+    service.clone()
+}
+
+/// How a service elsewhere is spoken to.
+///
+/// # Safety
+/// Every pointer is NULL or what the header says.
+#[cfg(feature = "remote")]
+unsafe fn elsewhere(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
+    const FORMATS: [(i32, Format); 2] =
+        [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
+    const GENERATIONS: [(i32, Generation); 2] = [
+        (SECONDER_GENERATION_CURRENT, Generation::Current),
+        (SECONDER_GENERATION_OLDER, Generation::Older),
+    ];
+    settings = settings.allow_loopback_http(options.allow_loopback_http.is_set());
+    if options.timeout_ms > 0 {
+        settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
+    }
+    if let Some(format) = chosen("format", options.format, &FORMATS)? {
+        settings = settings.format(format);
+    }
+    if let Some(generation) = chosen("generation", options.generation, &GENERATIONS)? {
+        settings = settings.generation(generation);
+    }
+    // SAFETY: promised by the caller.
+    unsafe {
+        if let Some(proxy) = border::text_if("proxy", options.proxy)? {
+            settings = settings.proxy(proxy);
+        }
+        let count = options.name_servers_count;
+        for server in border::texts("name_servers", options.name_servers, count)? {
+            settings = settings.name_server(server);
+        }
+    }
+    Ok(settings)
+}
+
+/// Which service is believed, and which client it believes.
+///
+/// # Safety
+/// Every pointer is NULL or what the header says.
+#[cfg(feature = "remote")]
+unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        if let Some(file) = border::text_if("ca_file", options.ca_file)? {
+            settings = settings.ca_file(file);
+        }
+        for pin in border::texts("pins", options.pins, options.pins_count)? {
+            settings = settings.pin(pin);
+        }
+        let certificate = border::text_if("client_certificate", options.client_certificate)?;
+        let key = border::text_if("client_key", options.client_key)?;
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => Ok(settings.client_certificate(certificate, key)),
+            (None, None) => Ok(settings),
+            (Some(_), None) => Err(alone("client_key", "must come with client_certificate")),
+            (None, Some(_)) => Err(alone("client_certificate", "must come with client_key")),
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+fn alone(name: &'static str, reason: &'static str) -> Box<super::error::seconder_error> {
+    Error::invalid(name, reason).into()
+}
+
+/// Without the client of a service elsewhere, its options have nobody to read them.
+#[cfg(not(feature = "remote"))]
+unsafe fn elsewhere(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
+    Ok(settings)
+}
+
+/// As for [`elsewhere`].
+#[cfg(not(feature = "remote"))]
+unsafe fn trust(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
+    Ok(settings)
+}
+
+/// What an engine in this process is given.
+///
+/// # Safety
+/// Every pointer is NULL or what the header says.
+#[cfg(feature = "engine")]
+unsafe fn of_engine(
+    mut settings: Settings,
+    options: &seconder_open_options,
+    deliver: deliver::ByFunction,
+    post: post::ByFunction,
+) -> Outcome<Settings> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        if let Some(name) = border::text_if("application_name", options.application_name)? {
+            settings = settings.application_name(name);
+        }
+        if let Some(url) = border::text_if("callback_url", options.callback_url)? {
+            settings = settings.callback_url(url);
+        }
+    }
+    if options.token_length > 0 {
+        settings = settings.token_length(small(options.token_length));
+    }
+    let (digits, period) = crate::engine::EngineSettings::default().authenticator;
+    settings = settings.authenticator_codes(
+        if options.authenticator_digits > 0 { small(options.authenticator_digits) } else { digits },
+        number_if(options.authenticator_period.into()).unwrap_or(period),
+    );
+    if let Some(deliver) = deliver.given() {
+        settings = settings.deliver(deliver);
+    }
+    if let Some(post) = post.given() {
+        settings = settings.post(post);
+    }
+    Ok(settings)
+}
+
+/// A number of digits; one that is too large stays so.
+#[cfg(feature = "engine")]
+fn small(number: u32) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
+}
+
+/// Without an engine, its options have nobody to read them; functions go at once.
+#[cfg(not(feature = "engine"))]
+unsafe fn of_engine(
+    settings: Settings,
+    _: &seconder_open_options,
+    deliver: deliver::ByFunction,
+    post: post::ByFunction,
+) -> Outcome<Settings> {
+    drop((deliver.given(), post.given()));
+    Ok(settings)
+}

@@ -1,0 +1,212 @@
+//! Codes of authenticator apps (RFC 6238), without a service.
+
+use super::border::{self, Outcome, Plain, free, give, look, run};
+use super::error::seconder_error;
+use super::status::*;
+use super::text::seconder_text;
+use crate::otp::{Algorithm, Match, Totp};
+use std::ffi::{c_char, c_void};
+
+/// Options of seconder_totp_new().
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct seconder_totp_options {
+    /// The hash that codes are made with, one of SECONDER_ALGORITHM_... Default: SHA-1, which every
+    /// app knows.
+    pub algorithm: i32,
+    /// How many digits a code has, 6 to 8. Default: 6.
+    pub digits: u32,
+    /// How long a code is shown, in seconds, 1 to 3600. Default: 30.
+    pub period: u32,
+}
+
+// SAFETY: numbers alone.
+unsafe impl Plain for seconder_totp_options {}
+
+/// A secret that an authenticator app and a service share, and how codes are made of it. It may be
+/// used by many threads at once.
+pub struct seconder_totp {
+    totp: Totp,
+}
+
+/// Takes the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are copied.
+///
+/// `out` is freed with seconder_totp_free(). SECONDER_INVALID names what is out of its range.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_totp_new(
+    secret: *const c_void,
+    secret_size: usize,
+    options: *const seconder_totp_options,
+    options_size: usize,
+    out: *mut *mut seconder_totp,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    const ALGORITHMS: [(i32, Algorithm); 3] = [
+        (SECONDER_ALGORITHM_SHA1, Algorithm::Sha1),
+        (SECONDER_ALGORITHM_SHA256, Algorithm::Sha256),
+        (SECONDER_ALGORITHM_SHA512, Algorithm::Sha512),
+    ];
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let options = border::options(options, options_size)?;
+            let secret = border::bytes(["secret", "secret_size"], secret, secret_size)?;
+            let algorithm = chosen("algorithm", options.algorithm, &ALGORITHMS)?;
+            let digits = or(options.digits, DIGITS).try_into().unwrap_or(u8::MAX);
+            let period = or(options.period, PERIOD).into();
+            let totp = Totp::new(secret, algorithm.unwrap_or_default(), digits, period)?;
+            Ok(seconder_totp { totp })
+        })
+    }
+}
+
+/// What an otpauth: URI means that says nothing of them.
+const DIGITS: u32 = 6;
+const PERIOD: u32 = 30;
+
+fn or(number: u32, default: u32) -> u32 {
+    if number == 0 { default } else { number }
+}
+
+/// Reads an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
+///
+/// `out` is freed with seconder_totp_free(). SECONDER_INVALID when it is none, has no secret in
+/// Base32, or has a value out of its range.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_totp_from_uri(
+    uri: *const c_char,
+    out: *mut *mut seconder_totp,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || Ok(seconder_totp { totp: Totp::from_uri(border::text("uri", uri)?)? }))
+    }
+}
+
+/// Writes the URI that carries the secret into an app, which shows `issuer` and `label`. Whoever sees
+/// it can make the user's codes.
+///
+/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID for an argument that is
+/// NULL or not UTF-8.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_totp_uri(
+    totp: Option<&seconder_totp>,
+    issuer: *const c_char,
+    label: *const c_char,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let totp = &border::need("totp", totp)?.totp;
+            let (issuer, label) = (border::text("issuer", issuer)?, border::text("label", label)?);
+            Ok(seconder_text::new(totp.uri(issuer, label).expose()))
+        })
+    }
+}
+
+/// Makes the code that an app shows at a time, in Unix seconds (RFC 6238).
+///
+/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID when `totp` is NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_totp_code(
+    totp: Option<&seconder_totp>,
+    unix_seconds: u64,
+    out: *mut *mut seconder_text,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        give(out, error, || {
+            let totp = &border::need("totp", totp)?.totp;
+            Ok(seconder_text::new(totp.code(unix_seconds).expose()))
+        })
+    }
+}
+
+/// Checks a code at a time, in Unix seconds. The steps right before and after are accepted too, for
+/// clocks that go wrong.
+///
+/// `last_step` is the memory of used codes: the step of the user's last accepted code, 0 before the
+/// first. A code of that step or of one before it is never accepted. SECONDER_OK says that the code is
+/// right, and nothing else does; `*last_step` is then the code's step. Store it, in a way that of two
+/// logins with one code only one succeeds, before anybody is let in. For any other status it stays as
+/// it was.
+///
+/// SECONDER_TOKEN_WRONG when the code is none of the present ones, SECONDER_TOKEN_REUSED when its step
+/// was used; SECONDER_INVALID when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
+/// counts no wrong tries: that is the caller's.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_totp_check(
+    totp: Option<&seconder_totp>,
+    token: *const c_char,
+    unix_seconds: u64,
+    last_step: *mut u64,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header asks.
+    unsafe {
+        run(error, || {
+            let totp = &border::need("totp", totp)?.totp;
+            if last_step.is_null() {
+                return Err(border::null("last_step"));
+            }
+            let token = border::value("token", token)?;
+            let step = accepted(totp.check(&token, unix_seconds, Some(last_step.read())))?;
+            last_step.write(step);
+            Ok(())
+        })
+    }
+}
+
+fn accepted(found: Match) -> Outcome<u64> {
+    let no = |status, message| Err(seconder_error::of_token(status, message));
+    match found {
+        Match::Step(step) => Ok(step),
+        Match::Used => no(SECONDER_TOKEN_REUSED, "has been used already"),
+        Match::None => no(SECONDER_TOKEN_WRONG, "is wrong"),
+    }
+}
+
+/// The bytes of the secret, for storage. They belong to `totp`. NULL for NULL alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_totp_secret(totp: Option<&seconder_totp>) -> *const c_void {
+    look(totp, |totp| totp.totp.secret().as_ptr().cast())
+}
+
+/// How many bytes the secret has.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_totp_secret_size(totp: Option<&seconder_totp>) -> usize {
+    look(totp, |totp| totp.totp.secret().len())
+}
+
+/// The hash that codes are made with: one of SECONDER_ALGORITHM_...; 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_totp_algorithm(totp: Option<&seconder_totp>) -> i32 {
+    look(totp, |totp| of_algorithm(totp.totp.algorithm()))
+}
+
+/// How many digits a code has.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_totp_digits(totp: Option<&seconder_totp>) -> u32 {
+    look(totp, |totp| totp.totp.digits().into())
+}
+
+/// How long a code is shown, in seconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_totp_period(totp: Option<&seconder_totp>) -> u64 {
+    look(totp, |totp| totp.totp.period())
+}
+
+/// Frees a secret, and wipes it. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_totp_free(totp: Option<Box<seconder_totp>>) {
+    free(totp);
+}

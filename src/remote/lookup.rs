@@ -1,0 +1,128 @@
+//! Where a host is.
+//!
+//! The system's own look-up can be neither broken off at a deadline nor, without another thread,
+//! left behind. So names are looked up here: in `/etc/hosts`, then by DNS, on the caller's thread.
+
+mod ask;
+mod conf;
+mod hosts;
+mod message;
+mod order;
+
+pub(super) use order::MOST;
+
+use super::deadline::Deadline;
+use crate::Result;
+use conf::Conf;
+use message::{Answer, Kind, Question};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// Looks names up.
+#[derive(Clone)]
+pub(super) struct Lookup {
+    hosts: PathBuf,
+    resolv_conf: PathBuf,
+    /// Those of the settings, which stand in for those of `resolv.conf`.
+    servers: Vec<SocketAddr>,
+}
+
+/// Why a name was not found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// There is no such name, or it has no address.
+    Unknown,
+    /// None of these name servers could tell, or none did in time.
+    Unanswered(Vec<SocketAddr>),
+}
+
+impl Lookup {
+    /// Asks these name servers, or with none those of `resolv.conf`.
+    pub(super) fn new(servers: &[String]) -> Result<Lookup> {
+        let servers = servers.iter().map(|server| conf::server(server)).collect::<Result<_>>()?;
+        let (hosts, resolv_conf) = ("/etc/hosts".into(), "/etc/resolv.conf".into());
+        Ok(Lookup { hosts, resolv_conf, servers })
+    }
+
+    /// The addresses of the host of a URL, in the order in which to try them. The files are read
+    /// each time, since networks change while a process lives.
+    pub(super) fn addresses(&self, host: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        if let Ok(address) = bare.parse() {
+            return Ok(vec![address]);
+        }
+        let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        if !is_name(&name) || is_below(&name, "invalid") {
+            return Err(Failure::Unknown);
+        }
+        if is_below(&name, "localhost") {
+            return Ok(order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]));
+        }
+        let known = hosts::addresses(&self.hosts, &name);
+        if !known.is_empty() {
+            return Ok(order::by_reach(&known));
+        }
+        let mut conf = Conf::read(&self.resolv_conf);
+        if !self.servers.is_empty() {
+            conf.servers.clone_from(&self.servers);
+        }
+        conf.turn();
+        for name in conf.names(&name, host.ends_with('.')) {
+            let found = ask::ask(&conf, &name, deadline)?;
+            if !found.is_empty() {
+                return Ok(order::by_reach(&found));
+            }
+        }
+        Err(Failure::Unknown)
+    }
+}
+
+/// The addresses that an answer of a name server has for a name, whatever its id: for the fuzzing of
+/// what reads it.
+pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
+    let id = answer.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
+    let kinds = [Kind::V6, Kind::V4].into_iter();
+    let answers = kinds.filter_map(|kind| Question { id, name, kind }.read(answer));
+    let found = answers.filter_map(|answer| match answer {
+        Answer::Found(found) => Some(found),
+        Answer::Truncated | Answer::Failed => None,
+    });
+    found.flatten().collect()
+}
+
+/// Whether a name is a domain or below it (RFC 6761).
+fn is_below(name: &str, domain: &str) -> bool {
+    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Whether this can be the name of a host. One that ends in a number is an address written in a way
+/// that is not taken.
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(plain);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    name.len() <= 253 && name.split('.').all(label) && !last.bytes().all(|b| b.is_ascii_digit())
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Unknown => f.write_str("the name is not known here"),
+            Failure::Unanswered(servers) => {
+                let asked: Vec<String> = servers.iter().map(ToString::to_string).collect();
+                let asked = asked.join(", ");
+                write!(
+                    f,
+                    "no name server could tell where it is (asked: {asked}). Is the network up, \
+                     and resolv.conf or the setting name_server right?"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Asking name servers: over UDP, and over TCP for what is too long.
+
+use super::Failure;
+use super::conf::Conf;
+use super::message::{Answer, Kind, Question};
+use crate::remote::deadline::Deadline;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// How long IPv6 addresses are waited for when those of IPv4 are there (RFC 8305, section 3).
+const DELAY: Duration = Duration::from_millis(50);
+/// More bytes than a UDP answer has to a question that allows 512.
+const DATAGRAM: usize = 4096;
+/// More bytes than a host's addresses take.
+const LONGEST: usize = 16 * 1024;
+
+/// What has come so far to the questions for a name.
+struct Asking<'a> {
+    name: &'a str,
+    open: Vec<Kind>,
+    found: Vec<IpAddr>,
+}
+
+/// The addresses of exactly this name: none when a name server says that there are none, and a
+/// failure when none of them can tell. The time that is left is shared out among those still to be
+/// asked, with one share for what comes after.
+pub(super) fn ask(conf: &Conf, name: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
+    let mut asking = Asking { name, open: vec![Kind::V4, Kind::V6], found: Vec::new() };
+    for _ in 0..conf.attempts {
+        for (at, server) in conf.servers.iter().enumerate() {
+            let shares = u32::try_from(conf.servers.len() - at).unwrap_or(u32::MAX);
+            let share = deadline.left() / shares.saturating_add(1);
+            // One that cannot be talked to is as one that does not answer: the next is asked.
+            let _ = asking.ask(*server, Deadline::within(share.min(conf.timeout)));
+            if asking.is_enough() {
+                return Ok(asking.found);
+            }
+        }
+    }
+    match asking.found.is_empty() {
+        true => Err(Failure::Unanswered(conf.servers.clone())),
+        false => Ok(asking.found),
+    }
+}
+
+impl Asking<'_> {
+    fn is_enough(&self) -> bool {
+        self.open.is_empty() || self.has_v4()
+    }
+
+    fn has_v4(&self) -> bool {
+        self.found.iter().any(IpAddr::is_ipv4)
+    }
+
+    /// Asks one name server all that is open, on a socket of its own, so from a port that nobody
+    /// can guess. It is connected, so that nobody else's packets arrive.
+    fn ask(&mut self, server: SocketAddr, until: Deadline) -> io::Result<()> {
+        let any: IpAddr = match server {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect(server)?;
+        let mut questions = Vec::new();
+        for kind in &self.open {
+            let id = getrandom::u32().map_err(io::Error::other)? as u16;
+            let question = Question { id, name: self.name, kind: *kind };
+            let bytes = question.bytes().ok_or(ErrorKind::InvalidInput)?;
+            socket.send(&bytes)?;
+            questions.push((question, bytes));
+        }
+        let (mut until, mut buffer) = (until, [0; DATAGRAM]);
+        while !questions.is_empty() {
+            if self.has_v4() {
+                until = until.sooner(DELAY);
+            }
+            let length = receive(&socket, &mut buffer, until)?;
+            let read = |(question, _): &(Question<'_>, _)| question.read(&buffer[..length]);
+            let answer = |(at, question)| Some((at, read(question)?));
+            let Some((at, answer)) = questions.iter().enumerate().find_map(answer) else {
+                continue;
+            };
+            let (question, bytes) = questions.remove(at);
+            self.take(
+                question.kind,
+                match answer {
+                    Answer::Truncated => over_tcp(server, &question, &bytes, until)?,
+                    answer => answer,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, kind: Kind, answer: Answer) {
+        if let Answer::Found(found) = answer {
+            self.found.extend(found);
+            self.open.retain(|open| *open != kind);
+        }
+    }
+}
+
+/// The next packet of the server.
+fn receive(socket: &UdpSocket, buffer: &mut [u8], until: Deadline) -> io::Result<usize> {
+    loop {
+        socket.set_read_timeout(Some(left(until)?))?;
+        match socket.recv(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            received => return received,
+        }
+    }
+}
+
+/// The answer over a connection, where each message has its length before it (RFC 1035, 4.2.2).
+fn over_tcp(
+    server: SocketAddr,
+    question: &Question<'_>,
+    bytes: &[u8],
+    until: Deadline,
+) -> io::Result<Answer> {
+    let mut stream = TcpStream::connect_timeout(&server, left(until)?)?;
+    let length = u16::try_from(bytes.len()).map_err(io::Error::other)?;
+    stream.set_write_timeout(Some(left(until)?))?;
+    stream.write_all(&[&length.to_be_bytes(), bytes].concat())?;
+    let mut length = [0; 2];
+    fill(&mut stream, &mut length, until)?;
+    let length = usize::from(u16::from_be_bytes(length));
+    if length > LONGEST {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    let mut answer = vec![0; length];
+    fill(&mut stream, &mut answer, until)?;
+    match question.read(&answer) {
+        None | Some(Answer::Truncated) => Ok(Answer::Failed),
+        Some(answer) => Ok(answer),
+    }
+}
+
+fn fill(stream: &mut TcpStream, mut buffer: &mut [u8], until: Deadline) -> io::Result<()> {
+    while !buffer.is_empty() {
+        stream.set_read_timeout(Some(left(until)?))?;
+        match stream.read(buffer) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => buffer = &mut buffer[read..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The time that is left, of which there must be some.
+fn left(until: Deadline) -> io::Result<Duration> {
+    let left = until.left();
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}

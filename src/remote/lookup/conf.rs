@@ -1,0 +1,210 @@
+//! `/etc/resolv.conf` (resolv.conf(5)), and name servers of the settings.
+
+use crate::{Error, Result};
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
+use std::path::Path;
+use std::time::Duration;
+
+/// More bytes than such a file has.
+const LONGEST: u64 = 64 * 1024;
+/// As many name servers as the system asks.
+const SERVERS: usize = 3;
+const PORT: u16 = 53;
+
+/// Who is asked, for which names, and with how much patience.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Conf {
+    pub(super) servers: Vec<SocketAddr>,
+    search: Vec<String>,
+    ndots: usize,
+    /// How long one name server is waited for.
+    pub(super) timeout: Duration,
+    /// How often each is asked.
+    pub(super) attempts: usize,
+    rotate: bool,
+}
+
+impl Conf {
+    /// A file that cannot be read says nothing, and then the name server of this machine is asked.
+    pub(super) fn read(file: &Path) -> Conf {
+        let mut bytes = Vec::new();
+        if let Ok(file) = File::open(file) {
+            let _ = file.take(LONGEST).read_to_end(&mut bytes);
+        }
+        Conf::parse(&String::from_utf8_lossy(&bytes))
+    }
+
+    fn parse(text: &str) -> Conf {
+        let mut conf = Conf {
+            servers: Vec::new(),
+            search: Vec::new(),
+            ndots: 1,
+            timeout: Duration::from_secs(5),
+            attempts: 2,
+            rotate: false,
+        };
+        for line in text.lines().filter(|line| !line.starts_with(['#', ';'])) {
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some("nameserver") if conf.servers.len() < SERVERS => {
+                    conf.servers.extend(words.next().and_then(scoped));
+                }
+                Some("search" | "domain") => conf.search = words.filter_map(domain).collect(),
+                Some("options") => words.for_each(|option| conf.set(option)),
+                _ => {}
+            }
+        }
+        if conf.servers.is_empty() {
+            conf.servers.push((Ipv4Addr::LOCALHOST, PORT).into());
+        }
+        conf
+    }
+
+    /// The bounds are those of the system.
+    fn set(&mut self, option: &str) {
+        let (name, value) = option.split_once(':').unwrap_or((option, ""));
+        match (name, value.parse::<u8>()) {
+            ("ndots", Ok(count)) => self.ndots = count.min(15).into(),
+            ("timeout", Ok(time)) => self.timeout = Duration::from_secs(time.clamp(1, 30).into()),
+            ("attempts", Ok(count)) => self.attempts = count.clamp(1, 5).into(),
+            ("rotate", _) => self.rotate = true,
+            _ => {}
+        }
+    }
+
+    /// Begins with any of the servers where the file wants it.
+    pub(super) fn turn(&mut self) {
+        if self.rotate
+            && let Ok(any) = getrandom::u32()
+        {
+            let count = self.servers.len().max(1);
+            self.servers.rotate_left(any as usize % count);
+        }
+    }
+
+    /// The names that a name may stand for, in the order in which to ask for them.
+    pub(super) fn names(&self, name: &str, whole: bool) -> Vec<String> {
+        let mut names = vec![name.to_owned()];
+        if !whole {
+            let below = self.search.iter().map(|domain| format!("{name}.{domain}"));
+            let dots = name.bytes().filter(|byte| *byte == b'.').count();
+            let at = if dots >= self.ndots { 1 } else { 0 };
+            names.splice(at..at, below);
+        }
+        names
+    }
+}
+
+/// A name server of the settings: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:53`.
+pub(super) fn server(text: &str) -> Result<SocketAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
+    let address = address.or_else(|_| text.parse());
+    address.ok().filter(|address| address.port() > 0).ok_or_else(|| {
+        Error::invalid(
+            "name_server",
+            "must be an IP address, with a port or without: 192.0.2.1, 192.0.2.1:5353, \
+             [2001:db8::1]:53",
+        )
+    })
+}
+
+/// A name server of the file, whose address may name a network card: `fe80::1%eth0`.
+fn scoped(text: &str) -> Option<SocketAddr> {
+    let Some((address, card)) = text.split_once('%') else {
+        return text.parse().ok().map(|ip| SocketAddr::new(ip, PORT));
+    };
+    let index = card.parse().ok().or_else(|| {
+        let plain = card.bytes().all(|b| b.is_ascii_graphic() && b != b'/') && card != "..";
+        let text = std::fs::read_to_string(format!("/sys/class/net/{card}/ifindex"));
+        text.ok().filter(|_| plain)?.trim().parse().ok()
+    })?;
+    Some(SocketAddrV6::new(address.parse().ok()?, PORT, 0, index).into())
+}
+
+/// A domain to search; the root is none, since the name itself is asked for anyway.
+fn domain(text: &str) -> Option<String> {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    super::is_name(text).then(|| text.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn servers(conf: &Conf) -> Vec<String> {
+        conf.servers.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn reads_what_the_manual_says() {
+        let conf = Conf::parse(
+            "# nameserver 192.0.2.9\n; x\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 \n\
+             nameserver nonsense\nnameserver fe80::1%7\nnameserver 192.0.2.4\ndomain a.example\n\
+             search B.example. . c.example\noptions ndots:2 timeout:3 attempts:4 rotate edns0\n\
+             options ndots:x timeout:0\n",
+        );
+        assert_eq!(servers(&conf), ["192.0.2.1:53", "[2001:db8::1]:53", "[fe80::1%7]:53"]);
+        assert_eq!(conf.search, ["b.example", "c.example"]);
+        assert_eq!((conf.ndots, conf.timeout, conf.attempts), (2, Duration::from_secs(1), 4));
+        assert!(conf.rotate);
+        let conf = Conf::parse("options ndots:200 timeout:200 attempts:200\n");
+        assert_eq!((conf.ndots, conf.timeout, conf.attempts), (15, Duration::from_secs(30), 5));
+        assert_eq!(servers(&conf), ["127.0.0.1:53"]);
+        assert_eq!(Conf::read(Path::new("/nowhere/resolv.conf")), Conf::parse(""));
+    }
+
+    #[test]
+    fn a_short_name_is_searched_for_first() {
+        let conf = Conf::parse("search a.example b.example\noptions ndots:2\n");
+        let all = ["x.a.example", "x.b.example", "x"];
+        assert_eq!(conf.names("x", false), all);
+        assert_eq!(conf.names("x.y.z", false), ["x.y.z", "x.y.z.a.example", "x.y.z.b.example"]);
+        assert_eq!(conf.names("x", true), ["x"]);
+    }
+
+    #[test]
+    fn every_server_begins_at_times() {
+        let mut first = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let mut conf =
+                Conf::parse("nameserver 192.0.2.1\nnameserver 192.0.2.2\noptions rotate\n");
+            conf.turn();
+            assert_eq!(conf.servers.len(), 2);
+            first.insert(conf.servers[0]);
+        }
+        assert_eq!(first.len(), 2);
+    }
+
+    #[test]
+    fn a_network_card_has_a_number() {
+        let lo = std::fs::read_to_string("/sys/class/net/lo/ifindex");
+        let Ok(index) = lo.map(|text| text.trim().parse::<u32>().unwrap()) else { return };
+        let wanted = SocketAddrV6::new("fe80::1".parse().unwrap(), 53, 0, index);
+        assert_eq!(scoped("fe80::1%lo"), Some(wanted.into()));
+        assert_eq!(scoped("fe80::1%nowhere"), None);
+        assert_eq!(scoped("fe80::1%../lo"), None);
+    }
+
+    #[test]
+    fn a_setting_is_an_address() {
+        for (text, wanted) in [
+            ("192.0.2.1", "192.0.2.1:53"),
+            ("192.0.2.1:5353", "192.0.2.1:5353"),
+            ("::1", "[::1]:53"),
+            ("[::1]", "[::1]:53"),
+            ("[::1]:5353", "[::1]:5353"),
+        ] {
+            assert_eq!(server(text).unwrap().to_string(), wanted);
+        }
+        for bad in ["", "dns.example.com", "192.0.2.1:0", "192.0.2.1:", "192.0.2", "[::1", "1 "] {
+            let error = server(bad).unwrap_err();
+            assert!(
+                matches!(&error, Error::Invalid { parameter, .. } if parameter == "name_server"),
+                "{bad}"
+            );
+        }
+    }
+}

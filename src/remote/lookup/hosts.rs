@@ -1,0 +1,50 @@
+//! `/etc/hosts`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::net::IpAddr;
+use std::path::Path;
+
+/// More bytes than a list of hosts that is kept by hand or to block advertisers has.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// The addresses of a name, which is in lower case. A file that cannot be read has none.
+pub(super) fn addresses(file: &Path, name: &str) -> Vec<IpAddr> {
+    let Ok(file) = File::open(file) else { return Vec::new() };
+    let mut lines = BufReader::new(file.take(LONGEST));
+    let (mut found, mut line) = (Vec::new(), Vec::new());
+    while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        found.extend(address(&String::from_utf8_lossy(&line), name));
+        line.clear();
+    }
+    found
+}
+
+/// The address of a line that has the name.
+fn address(line: &str, name: &str) -> Option<IpAddr> {
+    let mut words = line.split('#').next()?.split_whitespace();
+    let address = words.next()?.parse().ok()?;
+    let same = |word: &str| word.strip_suffix('.').unwrap_or(word).eq_ignore_ascii_case(name);
+    words.any(same).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_an_address_and_its_names() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = b"# 192.0.2.9 ada\n192.0.2.1\tADA.example.com. ada # 192.0.2.8 eve\n\
+            nonsense ada\n\xff\xff ada\n2001:db8::1 bob ada\n192.0.2.3 adam\n192.0.2.4";
+        std::fs::write(file.path(), text).unwrap();
+        let found = |name| addresses(file.path(), name);
+        let of = |texts: &[&str]| -> Vec<IpAddr> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        assert_eq!(found("ada"), of(&["192.0.2.1", "2001:db8::1"]));
+        assert_eq!(found("ada.example.com"), of(&["192.0.2.1"]));
+        assert_eq!(found("eve"), of(&[]));
+        assert_eq!(addresses(Path::new("/nowhere/hosts"), "ada"), of(&[]));
+    }
+}

@@ -1,0 +1,98 @@
+//! In which order addresses are tried.
+//!
+//! The time for a connection is split among the addresses, half of what is left for each, so one
+//! that cannot be reached must not stand before one that can (RFC 6724, sections 5 and 6, as far as
+//! it matters to that; RFC 8305, section 4).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+/// As many addresses as the HTTP library tries.
+pub(in crate::remote) const MOST: usize = 16;
+
+/// IPv6 and IPv4 in turn, beginning with IPv6. After them comes IPv6 that only a private network of
+/// this machine's would carry; what no network carries is left out, unless that leaves none.
+pub(super) fn by_reach(addresses: &[IpAddr]) -> Vec<IpAddr> {
+    sorted(addresses, source)
+}
+
+fn sorted(addresses: &[IpAddr], source: impl Fn(IpAddr) -> Option<IpAddr>) -> Vec<IpAddr> {
+    let mut known = Vec::new();
+    for address in addresses {
+        if !known.contains(address) && known.len() < MOST {
+            known.push(*address);
+        }
+    }
+    let (mut v6, mut v4, mut later) = (Vec::new(), Vec::new(), Vec::new());
+    for to in &known {
+        match (to, source(*to)) {
+            (_, None) => {}
+            (IpAddr::V4(_), Some(_)) => v4.push(*to),
+            (IpAddr::V6(to), Some(IpAddr::V6(from))) if is_private(from) && !is_private(*to) => {
+                later.push(IpAddr::V6(*to));
+            }
+            (IpAddr::V6(_), Some(_)) => v6.push(*to),
+        }
+    }
+    let mut ordered = Vec::with_capacity(known.len());
+    for at in 0..v6.len().max(v4.len()) {
+        ordered.extend(v6.get(at).into_iter().chain(v4.get(at)).copied());
+    }
+    ordered.append(&mut later);
+    if ordered.is_empty() { known } else { ordered }
+}
+
+fn is_private(address: Ipv6Addr) -> bool {
+    address.is_unique_local() || address.is_unicast_link_local()
+}
+
+/// The address that this machine would connect from; none without a network to go by. Nothing is
+/// sent for it.
+fn source(to: IpAddr) -> Option<IpAddr> {
+    let any: IpAddr = match to {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((to, 443)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ips(texts: &[&str]) -> Vec<IpAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    const ALL: [&str; 5] = ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8::2"];
+
+    fn with(v4: Option<&str>, v6: Option<&str>) -> Vec<IpAddr> {
+        let ip = |text: &str| text.parse().unwrap();
+        sorted(&ips(&ALL), |to| if to.is_ipv4() { v4.map(ip) } else { v6.map(ip) })
+    }
+
+    #[test]
+    fn what_can_be_reached_comes_first() {
+        let both = ips(&["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2"]);
+        assert_eq!(with(Some("192.0.2.9"), Some("2001:db8::9")), both);
+        let private = ips(&["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"]);
+        assert_eq!(with(Some("192.0.2.9"), Some("fd00::9")), private);
+        assert_eq!(with(Some("192.0.2.9"), None), ips(&["192.0.2.1", "192.0.2.2"]));
+        assert_eq!(with(None, Some("fd00::9")), ips(&["2001:db8::1", "2001:db8::2"]));
+        assert_eq!(with(None, None), ips(&ALL[..4]));
+    }
+
+    #[test]
+    fn there_are_no_more_than_are_tried() {
+        let many: Vec<IpAddr> =
+            (0..=255).map(|last| Ipv4Addr::new(192, 0, 2, last).into()).collect();
+        assert_eq!(sorted(&many, Some).len(), MOST);
+    }
+
+    #[test]
+    fn this_machine_reaches_itself() {
+        assert_eq!(by_reach(&ips(&["127.0.0.1"])), ips(&["127.0.0.1"]));
+        assert_eq!(source(Ipv4Addr::LOCALHOST.into()), Some(Ipv4Addr::LOCALHOST.into()));
+    }
+}

@@ -1,0 +1,78 @@
+/* Asks the service at the URL that is named, once by each setting of how it is spoken to. */
+#include "check.h"
+
+static void ask(seconder_service *service)
+{
+    seconder_user_status_reply *status = NULL;
+    EXPECT(SECONDER_OK, seconder_user_status(service, 7, NULL, 0, &status, &error));
+    CHECK(seconder_user_status_reply_svc_id(status) == 7);
+    seconder_user_status_reply_free(status);
+}
+
+/* A service that says nothing is waited for so long as the second handle says. */
+static void waits(const char *url)
+{
+    seconder_open_options options = {0};
+    seconder_service *service, *quick = NULL;
+    options.allow_loopback_http = true;
+    options.timeout_ms = 60000;
+    service = open_or_die(url, "key", &options);
+    EXPECT(SECONDER_OK, seconder_service_with(service, 200, 0, &quick, &error));
+    CHECK(seconder_verify(quick, "123456", 7, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_error_stage(error) == SECONDER_STAGE_ASKING && !seconder_error_retry_safe(error));
+    seconder_error_free(error);
+    seconder_service_free(quick);
+    seconder_service_free(service);
+}
+
+/* A service that is busy is asked again where the program asks for that. */
+static void repeats(const char *url)
+{
+    seconder_open_options options = {0};
+    seconder_service *service, *patient = NULL;
+    options.allow_loopback_http = true;
+    options.repeats = SECONDER_REPEATS_NONE;
+    service = open_or_die(url, "key", &options);
+    CHECK(seconder_user_status(service, 7, NULL, 0, NULL, &error) == SECONDER_INVALID);
+    seconder_error_free(error);
+    CHECK(seconder_verify(service, "123456", 7, NULL, 0, NULL, &error) == SECONDER_LIMITED);
+    CHECK(same(seconder_error_service_message(error), "busy") && seconder_error_retry_safe(error));
+    CHECK(seconder_error_retry_after_seconds(error) == 1);
+    seconder_error_free(error);
+    EXPECT(SECONDER_OK, seconder_service_with(service, 0, SECONDER_REPEATS_ALL, &patient, &error));
+    EXPECT(SECONDER_OK, seconder_verify(patient, "123456", 7, NULL, 0, NULL, &error));
+    seconder_service_free(patient);
+    seconder_service_free(service);
+}
+
+static void formats(const char *url)
+{
+    seconder_open_options options = {0};
+    seconder_names names = {0};
+    seconder_service *service;
+    options.allow_loopback_http = true;
+    options.format = SECONDER_FORMAT_XML;
+    options.generation = SECONDER_GENERATION_OLDER;
+    service = open_or_die(url, "key", &options);
+    ask(service);
+    seconder_service_free(service);
+    names.word = "acme";
+    options.generation = SECONDER_GENERATION_CURRENT;
+    options.names = &names;
+    options.names_size = sizeof names;
+    service = open_or_die(url, "key", &options);
+    ask(service);
+    seconder_service_free(service);
+}
+
+int main(int count, char **arguments)
+{
+    CHECK(count == 3);
+    if (same(arguments[1], "formats"))
+        formats(arguments[2]);
+    else if (same(arguments[1], "waits"))
+        waits(arguments[2]);
+    else
+        repeats(arguments[2]);
+    return 0;
+}

@@ -1,0 +1,281 @@
+/* Every setting of seconder_open() has an effect, and a wrong one is told by its name. */
+#include "check.h"
+
+#include <time.h>
+
+static const char *folder;
+
+/* Opening fails because of this option. */
+static void refuses(const char *url, const char *option, const seconder_open_options *options)
+{
+    seconder_service *service = GARBAGE(seconder_service);
+    EXPECT_INVALID(option, seconder_open(url, "key", options, sizeof *options, &service, &error));
+    CHECK(service == NULL);
+}
+
+static void wrong_ones_elsewhere(void)
+{
+    static const char *const texts[] = {"sha256/x", "example.com", NULL};
+    static const char url[] = "https://2fa.example.com";
+    const seconder_open_options zero = {0};
+    seconder_open_options options = zero;
+    options.timeout_ms = 3600001;
+    refuses(url, "timeout_ms", &options);
+    options = zero;
+    options.repeats = 4;
+    refuses(url, "repeats", &options);
+    options = zero;
+    options.format = 3;
+    refuses(url, "format", &options);
+    options = zero;
+    options.generation = -1;
+    refuses(url, "generation", &options);
+    options = zero;
+    options.ca_file = "/no/such/file";
+    refuses(url, "ca_file", &options);
+    options = zero;
+    options.pins = texts;
+    options.pins_count = 1;
+    refuses(url, "pins", &options);
+    options.pins = texts + 2;
+    refuses(url, "pins", &options);
+    options.pins = NULL;
+    refuses(url, "pins", &options);
+    options = zero;
+    options.client_certificate = "/no/such/file";
+    refuses(url, "client_key", &options);
+    options.client_key = "/no/such/file";
+    refuses(url, "client_certificate", &options);
+    options.client_certificate = NULL;
+    refuses(url, "client_certificate", &options);
+    options = zero;
+    options.proxy = "ftp://proxy.example";
+    refuses(url, "proxy", &options);
+    options = zero;
+    options.name_servers = texts + 1;
+    options.name_servers_count = 1;
+    refuses(url, "name_servers", &options);
+    options = zero;
+    refuses("http://127.0.0.1:1", "url", &options);
+}
+
+static void wrong_ones_of_engines(void)
+{
+    const seconder_open_options zero = {0};
+    seconder_open_options options = zero;
+    seconder_names names = {0};
+    options.token_length = 5;
+    refuses("sandbox:", "token_length", &options);
+    options.token_length = 256 + 6;
+    refuses("sandbox:", "token_length", &options);
+    options = zero;
+    options.authenticator_digits = 9;
+    refuses("sandbox:", "authenticator_digits", &options);
+    options = zero;
+    options.authenticator_period = 3601;
+    refuses("sandbox:", "authenticator_period", &options);
+    options = zero;
+    options.callback_url = "ftp://app.example";
+    refuses("sandbox:", "callback_url", &options);
+    options = zero;
+    options.names = &names;
+    options.names_size = sizeof names - 1;
+    refuses("sandbox:", "names_size", &options);
+    options.names_size = sizeof names;
+    names.push_path = "protected";
+    refuses("sandbox:", "push_path", &options);
+    names.push_path = NULL;
+    names.header_prefix = "X:";
+    refuses("sandbox:", "header_prefix", &options);
+    names.header_prefix = NULL;
+    names.chrome_device = "";
+    refuses("sandbox:", "chrome_device", &options);
+}
+
+struct outside {
+    char code[16];
+    char body[4096];
+    char signature[64];
+    char nonce[64];
+    int posted;
+    int freed;
+};
+
+static int32_t deliver(const seconder_message *message, void *userdata)
+{
+    struct outside *outside = userdata;
+    snprintf(outside->code, sizeof outside->code, "%s", seconder_message_code(message));
+    return 0;
+}
+
+static int32_t post(const seconder_signed_callback *callback, void *userdata)
+{
+    struct outside *outside = userdata;
+    size_t size = seconder_signed_callback_body_size(callback);
+    CHECK(same(seconder_signed_callback_url(callback), "https://app.example/callback"));
+    CHECK(size < sizeof outside->body && seconder_signed_callback_header_count(callback) == 2);
+    memcpy(outside->body, seconder_signed_callback_body(callback), size);
+    CHECK(same(seconder_signed_callback_header_name(callback, 0), "X-Acme-Signature"));
+    CHECK(same(seconder_signed_callback_header_name(callback, 1), "X-Acme-Signature-Nonce"));
+    CHECK(seconder_signed_callback_header_name(callback, 2) == NULL);
+    CHECK(seconder_signed_callback_header_value(callback, 2) == NULL);
+    snprintf(outside->signature, sizeof outside->signature, "%s",
+             seconder_signed_callback_header_value(callback, 0));
+    snprintf(outside->nonce, sizeof outside->nonce, "%s",
+             seconder_signed_callback_header_value(callback, 1));
+    outside->posted++;
+    return 0;
+}
+
+static void freed(void *userdata)
+{
+    ((struct outside *)userdata)->freed++;
+}
+
+/* The callback that was posted is one that a verifier of the same names believes. */
+static void believed(const struct outside *outside, const seconder_names *names, uint64_t id)
+{
+    seconder_verifier_options options = {0};
+    seconder_verifier *verifier = NULL;
+    seconder_callback received = {0};
+    seconder_event *event = NULL;
+    options.names = names;
+    options.names_size = sizeof *names;
+    options.fresh_seconds = 60;
+    EXPECT(SECONDER_OK, seconder_verifier_new("key", &options, sizeof options, &verifier, &error));
+    received.url = "https://app.example/callback";
+    received.method = "POST";
+    received.body = outside->body;
+    received.body_size = strlen(outside->body);
+    received.signature = outside->signature;
+    received.nonce = outside->nonce;
+    CHECK(strstr(outside->body, "\"acme_id\"") != NULL);
+    EXPECT(SECONDER_OK, seconder_verifier_verify(verifier, &received, sizeof received,
+                                                 (uint64_t)time(NULL), &event, &error));
+    CHECK(seconder_event_approved_by(event, id) && seconder_event_svc_id(event) == id);
+    CHECK(seconder_event_device(event) != NULL && seconder_event_uuid(event) != NULL);
+    CHECK(strstr(seconder_event_parameters(event), "\"acme_id\"") != NULL);
+    seconder_event_free(event);
+    seconder_verifier_free(verifier);
+}
+
+static void approve(seconder_service *service, uint64_t id)
+{
+    seconder_device *device = NULL;
+    seconder_approval_created *created = NULL;
+    EXPECT(SECONDER_OK, seconder_register_device(service, id, "ios", &device, &error));
+    EXPECT(SECONDER_OK, seconder_create_approval(service, id, "Log in?", NULL, 0, &created, &error));
+    EXPECT(SECONDER_OK,
+           seconder_answer_approval(service, seconder_approval_created_uuid(created),
+                                    seconder_device_id(device), seconder_device_secret(device), "approve",
+                                    NULL, &error));
+    seconder_approval_created_free(created);
+    seconder_device_free(device);
+}
+
+static void right_ones_of_engines(void)
+{
+    struct outside outside;
+    char url[4096];
+    seconder_names names = {0};
+    seconder_open_options options = {0};
+    seconder_service *service, *second = NULL;
+    seconder_user_created *user = NULL;
+    seconder_authenticator_enrolled *enrolled = NULL;
+    seconder_totp *app = NULL;
+    uint64_t id;
+    memset(&outside, 0, sizeof outside);
+    snprintf(url, sizeof url, "sqlite:%s/settings.db", folder);
+    names.word = "acme";
+    options.names = &names;
+    options.names_size = sizeof names;
+    options.token_length = 9;
+    options.authenticator_digits = 8;
+    options.authenticator_period = 60;
+    options.callback_url = "https://app.example/callback";
+    options.deliver = deliver;
+    options.deliver_userdata = &outside;
+    options.deliver_userdata_free = freed;
+    options.post = post;
+    options.post_userdata = &outside;
+    options.post_userdata_free = freed;
+    service = open_or_die(url, "key", &options);
+    EXPECT(SECONDER_OK, seconder_service_with(service, 100, SECONDER_REPEATS_ALL, &second, &error));
+    seconder_service_free(service);
+    CHECK(outside.freed == 0 && same(seconder_api_key(second, NULL), "key"));
+    EXPECT(SECONDER_OK, seconder_create_user(second, "ada@example.com", "555-010-0123", "1", NULL, 0,
+                                             &user, &error));
+    id = seconder_user_created_id(user);
+    EXPECT(SECONDER_OK, seconder_request_sms(second, id, NULL, 0, NULL, &error));
+    CHECK(strlen(outside.code) == 9);
+    EXPECT(SECONDER_OK, seconder_enrol_authenticator(second, id, NULL, 0, &enrolled, &error));
+    EXPECT(SECONDER_OK,
+           seconder_totp_from_uri(seconder_authenticator_enrolled_uri(enrolled), &app, &error));
+    CHECK(seconder_totp_digits(app) == 8 && seconder_totp_period(app) == 60);
+    approve(second, id);
+    CHECK(outside.posted == 1);
+    believed(&outside, &names, id);
+    seconder_totp_free(app);
+    seconder_authenticator_enrolled_free(enrolled);
+    seconder_user_created_free(user);
+    seconder_service_free(second);
+    CHECK(outside.freed == 2);
+}
+
+/* How far a call comes that nobody answers. */
+static int32_t stage(const char *url, const seconder_open_options *options)
+{
+    seconder_service *service = open_or_die(url, "key", options);
+    int32_t found;
+    CHECK(seconder_app_stats(service, NULL, 0, NULL, NULL) == SECONDER_INVALID);
+    error = NULL;
+    CHECK(seconder_verify(service, "123456", 1, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_error_retry_safe(error) && seconder_error_service_message(error) == NULL);
+    found = seconder_error_stage(error);
+    seconder_error_free(error);
+    error = NULL;
+    seconder_service_free(service);
+    return found;
+}
+
+/* Port 1 of this machine is nobody's. */
+static void nobody_there(void)
+{
+    static const char *const nobody[] = {"127.0.0.1:1"};
+    const seconder_open_options zero = {0};
+    seconder_open_options options = zero;
+    options.timeout_ms = 2000;
+    options.name_servers = nobody;
+    options.name_servers_count = 1;
+    CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_RESOLVING);
+    options.proxy = "http://127.0.0.1:1";
+    CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_CONNECTING);
+    options = zero;
+    options.allow_loopback_http = true;
+    CHECK(stage("http://127.0.0.1:1", &options) == SECONDER_STAGE_CONNECTING);
+}
+
+static void second_handles(void)
+{
+    seconder_service *service = open_or_die("https://2fa.example.com", "key", NULL);
+    seconder_service *second = GARBAGE(seconder_service);
+    EXPECT_INVALID("repeats", seconder_service_with(service, 0, 9, &second, &error));
+    EXPECT_INVALID("timeout_ms", seconder_service_with(service, 3600001, 0, &second, &error));
+    EXPECT_INVALID("out", seconder_service_with(service, 0, 0, NULL, &error));
+    CHECK(second == NULL);
+    EXPECT(SECONDER_OK, seconder_service_with(service, 3600000, SECONDER_REPEATS_NONE, &second, &error));
+    seconder_service_free(second);
+    seconder_service_free(service);
+}
+
+int main(int count, char **arguments)
+{
+    CHECK(count == 2);
+    folder = arguments[1];
+    wrong_ones_elsewhere();
+    wrong_ones_of_engines();
+    right_ones_of_engines();
+    nobody_there();
+    second_handles();
+    return 0;
+}

@@ -1,0 +1,60 @@
+//! What a service elsewhere is asked by a C program with its settings.
+
+use super::stub::{RIGHT, Stub, response};
+use super::tools::{Folder, command, compile, run};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const XML: &str = "<hash><status><svc-id type=\"integer\">7</svc-id></status>\
+                   <success type=\"boolean\">true</success></hash>";
+
+fn ends_well(what: &str, stub: &Stub) {
+    let folder = Folder::new();
+    let program = compile("tests/c/elsewhere.c", &folder);
+    let outcome = run(command(program).arg(what).arg(stub.url()));
+    assert!(outcome.good, "tests/c/elsewhere.c: {}", outcome.text);
+}
+
+#[test]
+fn format_generation_and_names_are_those_of_the_options() {
+    let stub = Stub::start(|mut peer| {
+        while let Some(request) = peer.request() {
+            let older = request.contains("api_key=");
+            let body = if older { XML.to_owned() } else { XML.replace("svc-id", "acme-id") };
+            peer.send(&response(200, "Content-Type: application/xml\r\n", body));
+        }
+    });
+    ends_well("formats", &stub);
+    let asked = stub.asked();
+    let [older, named] = asked.as_slice() else { panic!("{asked:?}") };
+    assert!(older.starts_with("GET /protected/xml/users/7/status?api_key=key HTTP/1.1\r\n"));
+    assert!(!older.to_lowercase().contains("-api-key:"), "{older}");
+    assert!(named.starts_with("GET /protected/xml/users/7/status HTTP/1.1\r\n"), "{named}");
+    assert!(named.to_lowercase().contains("\r\nx-acme-api-key: key\r\n"), "{named}");
+}
+
+#[test]
+fn a_second_handle_has_its_own_time_limit() {
+    let stub = Stub::start(|mut peer| {
+        if peer.request().is_some() {
+            peer.hush();
+        }
+    });
+    ends_well("waits", &stub);
+    assert_eq!(stub.asked().len(), 1);
+}
+
+#[test]
+fn calls_are_repeated_where_the_program_asks_for_it() {
+    let questions = AtomicUsize::new(0);
+    let stub = Stub::start(move |mut peer| {
+        while peer.request().is_some() {
+            let busy = questions.fetch_add(1, Ordering::SeqCst) < 2;
+            peer.send(&match busy {
+                true => response(503, "Retry-After: 1\r\n", r#"{"message":"busy"}"#),
+                false => response(200, "", RIGHT),
+            });
+        }
+    });
+    ends_well("repeats", &stub);
+    assert_eq!(stub.asked().len(), 3);
+}
