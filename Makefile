@@ -77,7 +77,7 @@ test-c: c-library
 # Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
 # and with sanitizers.
 .PHONY: test-safety
-test-safety: c-library panic-library sanitized-library
+test-safety: panic-library c-library sanitized-library
 	$(call say,What a process keeps that loads the library)
 	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test safety -- --include-ignored
 

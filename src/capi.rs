@@ -33,3 +33,6 @@ pub mod userdata;
 pub mod users;
 pub mod verifier;
 pub mod waiting;
+
+#[cfg(test)]
+mod tests;

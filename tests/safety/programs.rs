@@ -46,10 +46,11 @@ impl Program {
         if source.ends_with("misuse.c") {
             folder.write("misuse.inc", &super::header::misuses(&tools::header()));
         }
-        let sanitized: &[&str] = match watch {
-            Watch::Nobody | Watch::Valgrind => &[],
+        let watched: &[&str] = match watch {
+            Watch::Nobody => &[],
+            Watch::Valgrind => &["-DWATCHED"],
             Watch::Program | Watch::All => {
-                &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+                &["-DWATCHED", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
             }
         };
         let outcome = run(strict("gcc", "c99")
@@ -57,7 +58,7 @@ impl Program {
             .arg(folder.path())
             .arg("-I")
             .arg(root().join("tests/c"))
-            .args(sanitized)
+            .args(watched)
             .arg(root().join(source))
             .arg("-o")
             .arg(folder.path().join("program"))
@@ -76,6 +77,7 @@ impl Program {
         bounded.arg(PATIENCE);
         if self.watch == Watch::Valgrind {
             bounded.args(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"]);
+            bounded.arg("--exit-on-first-error=yes");
             // What a static of Rust holds by a pointer into its middle is "possibly" lost.
             bounded.args(["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]);
         }
