@@ -27,6 +27,8 @@ pub mod phones;
 pub mod post;
 mod settings;
 pub mod status;
+#[cfg(test)]
+mod tests;
 pub mod text;
 pub mod totp;
 pub mod userdata;
@@ -34,5 +36,10 @@ pub mod users;
 pub mod verifier;
 pub mod waiting;
 
-#[cfg(test)]
-mod tests;
+/// What the header lets many threads use at once.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<open::seconder_service>();
+    shared::<verifier::seconder_verifier>();
+    shared::<totp::seconder_totp>();
+};
