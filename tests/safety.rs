@@ -35,7 +35,7 @@ fn loads(service: &Service, every: &str) {
 
 #[test]
 fn loading_and_unloading_with_a_sandbox_leaves_nothing() {
-    loads(&Service::sandbox(), "1");
+    loads(&Service::sandbox(), "5");
 }
 
 #[test]
