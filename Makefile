@@ -45,7 +45,7 @@ demo: tools c-library python-module ## Shows the second factor at work, in Rust,
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python docs test-readme test-install ## Tests everything; sets up what is missing
+test: tools lint test-rust test-features test-c test-python docs test-readme test-install test-safety ## Tests everything; sets up what is missing
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -75,6 +75,38 @@ test-c: c-library
 	$(call say,The C interface)
 	$(CARGO) clippy -q -p seconder --all-targets --features capi -- -D warnings
 	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi --test wrapper --test abi
+
+# Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
+# and with sanitizers.
+.PHONY: test-safety
+test-safety: panic-library c-library sanitized-library
+	$(call say,What a process keeps that loads the library)
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test safety -- --include-ignored
+
+# The library with a function that panics.
+.PHONY: panic-library
+panic-library:
+	@$(CARGO) rustc -p seconder --lib --features panic-test --crate-type cdylib,staticlib -q
+	@$(call lay_out,$(TARGET)/debug,build/$@)
+
+# The library, its SQLite included, with AddressSanitizer, and a function that panics. The stable
+# compiler has it behind a switch of its own.
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+.PHONY: sanitized-library
+sanitized-library:
+	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
+		$(CARGO) rustc -p seconder --lib --features panic-test --crate-type cdylib,staticlib -q \
+		--target $(HOST) --target-dir build/sanitized
+	@$(call lay_out,build/sanitized/$(HOST)/debug,build/$@)
+
+# Runs the tests of the C interface's own border by an interpreter that sees undefined behaviour. It
+# is no part of `make test`: the stable toolchain has no Miri.
+.PHONY: miri
+miri: ## Runs what Miri can run, where a nightly toolchain has it
+	@$(CARGO) +nightly miri --version >/dev/null 2>&1 || { \
+		echo "Miri is not installed: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
+	MIRIFLAGS=-Zmiri-strict-provenance $(CARGO) +nightly miri test -q -p seconder --features capi --lib \
+		--target-dir build/miri capi::
 
 .PHONY: test-python
 test-python: python-module

@@ -9,6 +9,9 @@ fn main() {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Programs link with the major number alone, so that a newer minor version can take its place.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libseconder.so.0");
+    // What dependencies keep for the whole process, such as numbering plans of several megabytes,
+    // would be lost at dlclose() and made anew at the next dlopen(). So the library stays.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     header::write()
 }
 

@@ -27,6 +27,8 @@ pub mod phones;
 pub mod post;
 mod settings;
 pub mod status;
+#[cfg(test)]
+mod tests;
 pub mod text;
 pub mod totp;
 pub mod userdata;

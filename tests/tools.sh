@@ -22,6 +22,8 @@ need cmake cmake --version
 need abigail-tools abidiff --version
 need dpkg-dev dpkg-shlibdeps --version
 need dnsmasq-base /usr/sbin/dnsmasq --version
+need valgrind valgrind --version
+need libc6-dbg valgrind -q true
 need python3 python3 --version
 need python3-venv python3 -c 'import ensurepip, venv'
 need redis-server redis-server --version

@@ -5,12 +5,14 @@ mod approvals;
 mod codes;
 mod group;
 mod open;
+mod process;
 mod users;
 mod verify;
 
 use super::*;
 use crate::{Error, Result};
 use group::Writer;
+use process::Opened;
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Mutex;
@@ -23,24 +25,32 @@ pub(crate) struct Sqlite {
     reader: Option<Mutex<Connection>>,
     writer: Writer,
     process: u32,
+    /// None in memory. It stands last, so that it goes when nothing is open any more.
+    _opened: Option<Opened>,
 }
 
 impl Sqlite {
     /// Opens a database file, and makes it when it is missing or empty.
     pub(crate) fn open(path: &Path) -> Result<Sqlite> {
+        let opened = Opened::begin()?;
         let writer = open::file(path)?;
         let reader = open::reader(path)?;
-        Ok(Sqlite::new(writer, Some(reader)))
+        Ok(Sqlite::new(writer, Some(reader), Some(opened)))
     }
 
     /// A database that goes when it is dropped.
     pub(crate) fn in_memory() -> Result<Sqlite> {
-        Ok(Sqlite::new(open::memory()?, None))
+        Ok(Sqlite::new(open::memory()?, None, None))
     }
 
-    fn new(writer: Connection, reader: Option<Connection>) -> Sqlite {
+    fn new(writer: Connection, reader: Option<Connection>, opened: Option<Opened>) -> Sqlite {
         let process = std::process::id();
-        Sqlite { writer: Writer::new(writer), reader: reader.map(Mutex::new), process }
+        Sqlite {
+            writer: Writer::new(writer),
+            reader: reader.map(Mutex::new),
+            process,
+            _opened: opened,
+        }
     }
 
     /// SQLite's locks do not survive a fork, and another thread may have held ours at that moment:
@@ -49,8 +59,8 @@ impl Sqlite {
         match std::process::id() == self.process {
             true => Ok(()),
             false => Err(Error::storage(
-                "the database was opened before this process was forked: open the service in each \
-                 process, after the fork",
+                "the database was opened before this process was forked: open services after the \
+                 fork, in the parent too",
             )),
         }
     }

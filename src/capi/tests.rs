@@ -1,0 +1,103 @@
+//! The functions that need neither network nor database, called as C calls them. Miri, which knows
+//! no foreign code, can run these: `make miri`.
+
+use super::callback::*;
+use super::checks::*;
+use super::error::*;
+use super::status::*;
+use super::text::*;
+use super::totp::*;
+use std::ffi::{CStr, c_char};
+use std::{mem, ptr};
+
+const KEY: &CStr = c"key";
+const URL: &CStr = c"https://app.example/callback";
+const NONCE: &CStr = c"1700000000.5";
+const BODY: &[u8] = br#"{"uuid":"3f05a350","status":"approved","svc_id":7}"#;
+
+fn of<'a>(text: *const c_char) -> &'a CStr {
+    assert!(!text.is_null());
+    // SAFETY: the library gave it, and the test frees nothing that it looks at.
+    unsafe { CStr::from_ptr(text) }
+}
+
+/// What was given, as the free functions take it.
+fn taken<T>(given: *mut T) -> Option<Box<T>> {
+    // SAFETY: the library gave it, once.
+    (!given.is_null()).then(|| unsafe { Box::from_raw(given) })
+}
+
+/// A call that finds fault with an argument, and says with which.
+fn finds_fault(parameter: &CStr, call: impl FnOnce(*mut *mut seconder_error) -> seconder_status) {
+    let mut error = ptr::null_mut();
+    assert_eq!(call(&mut error), SECONDER_INVALID);
+    // SAFETY: it was just given.
+    let told = unsafe { error.as_ref() };
+    assert_eq!(of(seconder_error_parameter(told)), parameter);
+    assert!(!of(seconder_error_message(told)).is_empty());
+    assert_eq!(seconder_error_field_count(told), 1);
+    assert!(seconder_error_field_text(told, 1).is_null());
+    seconder_error_free(taken(error));
+}
+
+#[test]
+fn texts_that_cannot_be_right_are_told() {
+    // SAFETY: texts or NULL, and an error that can be written to.
+    unsafe {
+        finds_fault(c"token", |error| seconder_check_token(c"../sms".as_ptr(), error));
+        finds_fault(c"token", |error| seconder_check_token(c"\xff".as_ptr(), error));
+        finds_fault(c"uuid", |error| seconder_check_uuid(ptr::null(), error));
+        assert_eq!(seconder_check_token(c"123456".as_ptr(), ptr::null_mut()), SECONDER_OK);
+    }
+}
+
+#[test]
+fn a_callback_is_signed_and_believed() {
+    let (mut signature, mut event) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: texts, a body of the size that is told, and ways out that can be written to.
+    unsafe {
+        let (body, size) = (BODY.as_ptr().cast(), BODY.len());
+        let (key, nonce, url) = (KEY.as_ptr(), NONCE.as_ptr(), URL.as_ptr());
+        let none = ptr::null_mut();
+        let status = seconder_callback_sign(key, nonce, url, body, size, &mut signature, none);
+        assert_eq!(status, SECONDER_OK);
+        let mut received = mem::zeroed::<seconder_callback>();
+        received.url = url;
+        received.method = c"POST".as_ptr();
+        (received.body, received.body_size) = (body, size);
+        received.signature = seconder_text_value(signature.as_ref());
+        received.nonce = nonce;
+        let size = size_of::<seconder_callback>();
+        let status = seconder_callback_verify(key, &received, size, &mut event, none);
+        assert_eq!(status, SECONDER_OK);
+        assert!(seconder_event_approved_by(event.as_ref(), 7));
+        assert_eq!(of(seconder_event_uuid(event.as_ref())), c"3f05a350");
+        seconder_event_free(taken(event));
+
+        let status = seconder_callback_verify(URL.as_ptr(), &received, size, &mut event, none);
+        assert_eq!((status, event.is_null()), (SECONDER_FORGED, true));
+        finds_fault(c"received_size", |error| {
+            seconder_callback_verify(key, &received, size - 1, &mut event, error)
+        });
+    }
+    seconder_text_free(taken(signature));
+}
+
+#[test]
+fn a_code_of_an_app_is_right_once() {
+    let (mut totp, mut code, mut last) = (ptr::null_mut(), ptr::null_mut(), 0);
+    let none = ptr::null_mut();
+    // SAFETY: a secret of the size that is told, and ways out that can be written to.
+    unsafe {
+        let secret = c"12345678901234567890";
+        let status = seconder_totp_new(secret.as_ptr().cast(), 20, ptr::null(), 0, &mut totp, none);
+        assert_eq!(status, SECONDER_OK);
+        assert_eq!(seconder_totp_code(totp.as_ref(), 1_111_111_109, &mut code, none), SECONDER_OK);
+        let text = seconder_text_value(code.as_ref());
+        assert_eq!(of(text), c"081804");
+        let mut check = || seconder_totp_check(totp.as_ref(), text, 1_111_111_109, &mut last, none);
+        assert_eq!((check(), check()), (SECONDER_OK, SECONDER_TOKEN_REUSED));
+    }
+    seconder_text_free(taken(code));
+    seconder_totp_free(taken(totp));
+}

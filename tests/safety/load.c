@@ -1,0 +1,130 @@
+/* Loads and unloads the library at the path, with a login in between now and then: load PATH URL
+ * ROUNDS EVERY.
+ *
+ * The library asks to stay once it is loaded, so a round is cheap, and what its dependencies keep
+ * for the whole process is made once. The first rounds load it in processes of their own. */
+#define _GNU_SOURCE
+#include "process.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+#define PROCESSES 100
+
+static int trips;
+
+struct face {
+    void *library;
+    seconder_status (*open)(const char *, const char *, const seconder_open_options *, size_t,
+                            seconder_service **, seconder_error **);
+    seconder_status (*create_user)(const seconder_service *, const char *, const char *, const char *,
+                                   const seconder_create_user_options *, size_t,
+                                   seconder_user_created **, seconder_error **);
+    seconder_status (*verify)(const seconder_service *, const char *, uint64_t,
+                              const seconder_verify_options *, size_t, seconder_verification **,
+                              seconder_error **);
+    void (*user_free)(seconder_user_created *);
+    void (*service_free)(seconder_service *);
+};
+
+/* C has no word for a pointer to data that becomes one to a function. */
+static void find(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    CHECK(found != NULL);
+    memcpy(function, &found, sizeof found);
+}
+
+static struct face load(const char *path)
+{
+    struct face face;
+    face.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (face.library == NULL)
+        fprintf(stderr, "%s\n", dlerror());
+    CHECK(face.library != NULL);
+    find(face.library, "seconder_open", &face.open);
+    find(face.library, "seconder_create_user", &face.create_user);
+    find(face.library, "seconder_verify", &face.verify);
+    find(face.library, "seconder_user_created_free", &face.user_free);
+    find(face.library, "seconder_service_free", &face.service_free);
+    return face;
+}
+
+static void login(const struct face *face, const char *url)
+{
+    seconder_service *service = NULL;
+    seconder_user_created *user = NULL;
+    seconder_status status;
+    seconder_open_options options;
+    memset(&options, 0, sizeof options);
+    options.allow_loopback_http = true;
+    CHECK(face->open(url, "key", &options, sizeof options, &service, NULL) == SECONDER_OK);
+    if (strncmp(url, "http", 4) != 0) {
+        CHECK(face->create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
+                                NULL) == SECONDER_OK);
+        face->user_free(user);
+    }
+    status = face->verify(service, "0000000", 1, NULL, 0, NULL, NULL);
+    CHECK(status == (strncmp(url, "sqlite:", 7) == 0 ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_OK));
+    face->service_free(service);
+}
+
+static void *round_trip(void *arguments)
+{
+    char **given = arguments;
+    struct face face = load(given[1]);
+    if (__sync_fetch_and_add(&trips, 1) % atoi(given[4]) == 0)
+        login(&face, given[2]);
+    CHECK(dlclose(face.library) == 0);
+    return NULL;
+}
+
+static void in_a_process_of_its_own(char **arguments)
+{
+    struct process before, after;
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        trips = 0;
+        look(&before);
+        round_trip(arguments);
+        look(&after);
+        same_but_for_memory(&before, &after);
+        exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void in_a_thread_of_its_own(char **arguments)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, round_trip, arguments) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+int main(int count, char **arguments)
+{
+    struct process before, after;
+    int round, rounds;
+    CHECK(count == 5);
+    rounds = atoi(arguments[3]);
+    for (round = 0; round < PROCESSES && round < rounds; round++)
+        in_a_process_of_its_own(arguments);
+    CHECK(dlopen(arguments[1], RTLD_NOW | RTLD_NOLOAD) == NULL);
+
+    for (round = 0; round < rounds; round++) {
+        if (round == rounds / 10)
+            look(&before);
+        if (round % 10 == 0)
+            in_a_thread_of_its_own(arguments);
+        else
+            round_trip(arguments);
+    }
+    look(&after);
+    CHECK(dlopen(arguments[1], RTLD_NOW | RTLD_NOLOAD) != NULL);
+    same_but_for_memory(&before, &after);
+    same_memory(&before, &after, 64 * 1024, 1024);
+    return 0;
+}

@@ -1,0 +1,197 @@
+/* Every function of the header with arguments that are missing, no text, or of a wrong size.
+ *
+ * misuse.inc is made of the header: a function for each of its functions, which calls it with one
+ * argument wrong. */
+#include "check.h"
+
+#define PARAMETERS 12
+#define FIELDS 24
+
+/* What is wrong with a call: a pointer that is NULL by its place, all of them, a text by its place,
+ * a text in the options, or the size of the options. */
+#define WELL (-1)
+#define ALL_NULL (-2)
+#define BAD_TEXT 100
+#define BAD_FIELD 200
+#define LARGER_UNUSED 300
+#define LARGER_USED 301
+#define SIZE 1000
+
+#define BAD "\xff"
+#define POINTER(index, valid) (which == (index) || which == ALL_NULL ? NULL : (valid))
+#define TEXT(index, valid) (which == BAD_TEXT + (index) ? BAD : POINTER(index, valid))
+
+enum kind { STATUS, LOOK, NOTHING };
+
+struct parameter {
+    char kind;
+    const char *name;
+};
+
+struct attempt {
+    const char *name;
+    enum kind kind;
+    seconder_status (*call)(int which);
+    struct parameter parameters[PARAMETERS];
+    size_t options_size;
+    const char *options_size_name;
+    const char *fields[FIELDS];
+};
+
+static seconder_service *service;
+static seconder_totp *totp;
+static seconder_verifier *verifier;
+static seconder_callback callback;
+static seconder_device *device;
+static bool is_nothing;
+static int complaints;
+
+static size_t size_of(size_t whole, int which)
+{
+    if (which >= SIZE)
+        return (size_t)(which - SIZE);
+    return which == LARGER_USED || which == LARGER_UNUSED ? whole + 8 : whole;
+}
+
+/* Options of just this size, so that a byte read beyond them is seen by what looks for that. */
+static void *filled(size_t size, int which, size_t whole)
+{
+    char *options = malloc(size == 0 ? 1 : size);
+    CHECK(options != NULL);
+    memset(options, 0, size);
+    if (which == LARGER_USED)
+        options[whole + 7] = 1;
+    return options;
+}
+
+#include "misuse.inc"
+
+static void complain(const struct attempt *attempt, int which, seconder_status got, const char *wanted)
+{
+    fprintf(stderr, "%s, case %d: %d of %s where %s was wanted: %s\n", attempt->name, which, got,
+            seconder_error_parameter(error) == NULL ? "nothing" : seconder_error_parameter(error), wanted,
+            seconder_error_message(error));
+    complaints++;
+}
+
+static seconder_status call(const struct attempt *attempt, int which)
+{
+    seconder_status got;
+    seconder_error_free(error);
+    error = NULL;
+    is_nothing = true;
+    got = attempt->call(which);
+    if (error != NULL)
+        CHECK(attempt->kind == LOOK || seconder_error_status(error) == got);
+    return got;
+}
+
+/* The call finds fault with this argument. */
+static void is_told(const struct attempt *attempt, int which, const char *name)
+{
+    seconder_status got = call(attempt, which);
+    if (got != SECONDER_INVALID || !same(seconder_error_parameter(error), name))
+        complain(attempt, which, got, name);
+}
+
+/* What may be NULL, beside options and ways out. */
+static bool is_optional(const struct attempt *attempt, const char *name)
+{
+    static const char *const optional[][2] = {{"seconder_open", "api_key"}};
+    size_t index;
+    if (same(name, "options") || same(name, "out") || same(name, "error"))
+        return true;
+    for (index = 0; index < sizeof optional / sizeof *optional; index++)
+        if (same(optional[index][0], attempt->name) && same(optional[index][1], name))
+            return true;
+    return false;
+}
+
+static void arguments(const struct attempt *attempt)
+{
+    int index;
+    for (index = 0; attempt->parameters[index].name != NULL; index++) {
+        const char *name = attempt->parameters[index].name;
+        if (attempt->parameters[index].kind == 'n')
+            continue;
+        if (!is_optional(attempt, name)) {
+            is_told(attempt, index, name);
+        } else {
+            seconder_status got = call(attempt, index);
+            if (got == SECONDER_INVALID && !same(seconder_error_parameter(error), name))
+                complain(attempt, index, got, name);
+        }
+        if (attempt->parameters[index].kind == 't')
+            is_told(attempt, BAD_TEXT + index, name);
+    }
+}
+
+static void options(const struct attempt *attempt)
+{
+    int size, index;
+    if (attempt->options_size == 0)
+        return;
+    for (size = 0; size < (int)attempt->options_size; size++)
+        is_told(attempt, SIZE + size, attempt->options_size_name);
+    is_told(attempt, LARGER_USED, attempt->options_size_name);
+    if (call(attempt, LARGER_UNUSED) == SECONDER_INVALID)
+        complain(attempt, LARGER_UNUSED, SECONDER_INVALID, "something valid");
+    for (index = 0; attempt->fields[index] != NULL; index++)
+        is_told(attempt, BAD_FIELD + index, attempt->fields[index]);
+}
+
+static void misuse(const struct attempt *attempt)
+{
+    if (attempt->kind != STATUS) {
+        call(attempt, ALL_NULL);
+        if (!is_nothing && !same(attempt->name, "seconder_error_status") &&
+            !same(attempt->name, "seconder_error_message") && !same(attempt->name, "seconder_version"))
+            complain(attempt, ALL_NULL, 0, "nothing");
+        return;
+    }
+    if (call(attempt, WELL) == SECONDER_INVALID)
+        complain(attempt, WELL, SECONDER_INVALID, "something valid");
+    if (call(attempt, ALL_NULL) != SECONDER_INVALID)
+        complain(attempt, ALL_NULL, SECONDER_OK, "an error");
+    arguments(attempt);
+    options(attempt);
+}
+
+/* A user of their own for the device: the one of the table is deleted. */
+static void enrol(void)
+{
+    static const char *const phones[] = {"555-010-0123", "555-010-0124"};
+    seconder_user_created *user = NULL;
+    int index;
+    for (index = 0; index < 2; index++) {
+        EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", phones[index], "1", NULL, 0,
+                                                 &user, &error));
+        seconder_user_created_free(user);
+    }
+    EXPECT(SECONDER_OK, seconder_register_device(service, 2, "ios", &device, &error));
+}
+
+int main(void)
+{
+    const seconder_callback nothing = {0};
+    size_t index;
+    service = open_or_die("sandbox:", NULL, NULL);
+    EXPECT(SECONDER_OK, seconder_totp_new("12345678901234567890", 20, NULL, 0, &totp, &error));
+    EXPECT(SECONDER_OK, seconder_verifier_new("key", NULL, 0, &verifier, &error));
+    enrol();
+    callback = nothing;
+    callback.url = "https://app.example/callback";
+    callback.method = "POST";
+    callback.body = "{}";
+    callback.body_size = 2;
+    callback.nonce = callback.signature = "1";
+    for (index = 0; index < sizeof attempts / sizeof *attempts; index++)
+        misuse(&attempts[index]);
+    seconder_error_free(error);
+    seconder_device_free(device);
+    seconder_verifier_free(verifier);
+    seconder_totp_free(totp);
+    seconder_service_free(service);
+    CHECK(complaints == 0);
+    return 0;
+}

@@ -1,0 +1,110 @@
+//! Programs in C: how they are built, and who watches them run.
+
+use super::tools::{self, Folder, Outcome, command, library, root, run, strict};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    Nobody,
+    /// The program is run by valgrind, which sees every access.
+    Valgrind,
+    /// The program is built to be watched, and the library is as ever.
+    Program,
+    /// The program and the library with its SQLite are built to be watched.
+    All,
+}
+
+/// How long a program may take.
+const PATIENCE: &str = "400";
+
+/// A program, and the folder that it lies in and may write to.
+pub(crate) struct Program {
+    folder: Folder,
+    watch: Watch,
+}
+
+impl Program {
+    pub(crate) fn build(source: &str, watch: Watch) -> Program {
+        Program::link(source, watch, &place(watch))
+    }
+
+    /// A program that finds the library in a folder.
+    pub(crate) fn link(source: &str, watch: Watch, place: &Path) -> Program {
+        let library = [
+            format!("-L{}", place.display()),
+            format!("-Wl,-rpath,{}", place.display()),
+            "-lseconder".into(),
+        ];
+        Program::compile(source, watch, &library)
+    }
+
+    /// A program that has what it is given of the library.
+    pub(crate) fn compile(source: &str, watch: Watch, with: &[String]) -> Program {
+        let folder = Folder::new();
+        if source.ends_with("misuse.c") {
+            folder.write("misuse.inc", &super::header::misuses(&tools::header()));
+        }
+        let watched: &[&str] = match watch {
+            Watch::Nobody => &[],
+            Watch::Valgrind => &["-DWATCHED"],
+            Watch::Program | Watch::All => {
+                &["-DWATCHED", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+            }
+        };
+        let outcome = run(strict("gcc", "c99")
+            .args(["-g", "-I"])
+            .arg(folder.path())
+            .arg("-I")
+            .arg(root().join("tests/c"))
+            .args(watched)
+            .arg(root().join(source))
+            .arg("-o")
+            .arg(folder.path().join("program"))
+            .args(with)
+            .args(["-lpthread", "-ldl", "-lm"]));
+        assert!(outcome.good, "{source}: {}", outcome.text);
+        Program { folder, watch }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn outcome<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Outcome {
+        let mut bounded = command("timeout");
+        bounded.arg(PATIENCE);
+        if self.watch == Watch::Valgrind {
+            bounded.args(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"]);
+            bounded.arg("--exit-on-first-error=yes");
+            // What a static of Rust holds by a pointer into its middle is "possibly" lost.
+            bounded.args(["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]);
+        }
+        bounded.arg(self.folder().join("program")).args(arguments).env("UBSAN_OPTIONS", UBSAN);
+        run(&mut bounded)
+    }
+
+    pub(crate) fn ends_well<S: AsRef<OsStr>>(&self, name: &str, arguments: &[S]) {
+        let outcome = self.outcome(arguments);
+        assert!(outcome.good, "{name}, watched by {:?}: {}", self.watch, outcome.text);
+    }
+}
+
+const UBSAN: &str = "print_stacktrace=1";
+
+/// The folder of the library that is as ever, or is watched.
+pub(crate) fn place(watch: Watch) -> PathBuf {
+    let usual = library().parent().unwrap().to_owned();
+    match watch {
+        Watch::All => built_by("sanitized-library"),
+        _ => usual,
+    }
+}
+
+/// The folder of a library that a target of the Makefile builds.
+pub(crate) fn built_by(target: &str) -> PathBuf {
+    let place = root().join("build").join(target);
+    assert!(place.join("libseconder.so").exists(), "`make {target}` builds it");
+    place
+}

@@ -1,0 +1,162 @@
+/* Verifies so many times, on one thread and on several: verify URL ROUNDS [CA_FILE].
+ *
+ * The rounds are of every kind that the service answers. Between the first tenth and the last
+ * nothing may grow. */
+#define _GNU_SOURCE
+#include "process.h"
+
+#define THREADS 4
+
+struct work {
+    seconder_service *service;
+    int rounds;
+    void (*verify)(const struct work *, int);
+};
+
+static uint64_t unconfirmed, guessed;
+static int enrolled;
+static __thread char code[16];
+
+/* Every answer has what belongs to it, and no more. */
+static seconder_status ask(const struct work *work, const char *token, uint64_t user, bool force)
+{
+    seconder_verify_options options;
+    seconder_verification *verification = GARBAGE(seconder_verification);
+    seconder_error *why = GARBAGE(seconder_error);
+    seconder_status status;
+    memset(&options, 0, sizeof options);
+    options.force = force;
+    status = seconder_verify(work->service, token, user, &options, sizeof options, &verification, &why);
+    CHECK((verification != NULL) == (status == SECONDER_OK));
+    CHECK((why == NULL) == (status == SECONDER_OK));
+    seconder_verification_free(verification);
+    seconder_error_free(why);
+    return status;
+}
+
+/* The stub answers by the token's last digit. */
+static void ask_elsewhere(const struct work *work, int round)
+{
+    static const char *const tokens[] = {"0000000", "0000001", "0000000", "0000002", "0000003"};
+    static const seconder_status wanted[] = {SECONDER_OK, SECONDER_TOKEN_WRONG, SECONDER_OK,
+                                             SECONDER_UNAVAILABLE, SECONDER_GARBLED};
+    int kind = round % 100 == 99 ? 3 + round / 100 % 2 : round % 3;
+    CHECK(ask(work, tokens[kind], 1, false) == wanted[kind]);
+}
+
+static void ask_sandbox(const struct work *work, int round)
+{
+    if (round % 2 == 0)
+        CHECK(ask(work, "0000000", 1, false) == SECONDER_OK);
+    else
+        CHECK(ask(work, "0000001", 1, false) == SECONDER_TOKEN_WRONG);
+}
+
+static int32_t deliver(const seconder_message *message, void *userdata)
+{
+    (void)userdata;
+    snprintf(code, sizeof code, "%s", seconder_message_code(message));
+    return 0;
+}
+
+static uint64_t enrol(seconder_service *service)
+{
+    seconder_user_created *user = NULL;
+    seconder_error *why = NULL;
+    char email[64], phone[32];
+    int number = __sync_add_and_fetch(&enrolled, 1);
+    uint64_t id;
+    snprintf(email, sizeof email, "user%d@example.com", number);
+    snprintf(phone, sizeof phone, "2%02d-555-%04d", 1 + number / 10000, number % 10000);
+    CHECK(seconder_create_user(service, email, phone, "1", NULL, 0, &user, &why) == SECONDER_OK);
+    id = seconder_user_created_id(user);
+    seconder_user_created_free(user);
+    return id;
+}
+
+/* A user who was never confirmed, one whose code is guessed, and now and then a new one who logs in. */
+static void ask_database(const struct work *work, int round)
+{
+    seconder_status status;
+    seconder_error *why = NULL;
+    uint64_t id;
+    if (round % 100 == 99) {
+        id = enrol(work->service);
+        CHECK(seconder_request_sms(work->service, id, NULL, 0, NULL, &why) == SECONDER_OK);
+        CHECK(ask(work, code, id, true) == SECONDER_OK);
+        CHECK(ask(work, code, id, true) == SECONDER_TOKEN_REUSED);
+    } else if (round % 2 == 0) {
+        CHECK(ask(work, "123456", unconfirmed, false) == SECONDER_TOKEN_NOT_CHECKED);
+    } else {
+        status = ask(work, "123456", guessed, true);
+        CHECK(status == SECONDER_TOKEN_WRONG || status == SECONDER_LIMITED);
+    }
+}
+
+static void *go(void *given)
+{
+    const struct work *work = given;
+    int round;
+    for (round = 0; round < work->rounds; round++)
+        work->verify(work, round);
+    return NULL;
+}
+
+/* Half on this thread, half on others. */
+static void all(const struct work *work, int rounds)
+{
+    pthread_t threads[THREADS];
+    struct work mine = *work, theirs = *work;
+    int index;
+    mine.rounds = rounds / 2;
+    theirs.rounds = rounds / 2 / THREADS;
+    go(&mine);
+    for (index = 0; index < THREADS; index++)
+        CHECK(pthread_create(&threads[index], NULL, go, &theirs) == 0);
+    for (index = 0; index < THREADS; index++)
+        CHECK(pthread_join(threads[index], NULL) == 0);
+}
+
+/* How the URL's service is asked. */
+static void prepare(struct work *work, const char *url)
+{
+    work->verify = strncmp(url, "http", 4) == 0 ? ask_elsewhere : ask_sandbox;
+    if (strncmp(url, "sqlite:", 7) == 0) {
+        unconfirmed = enrol(work->service);
+        guessed = enrol(work->service);
+        work->verify = ask_database;
+    }
+}
+
+int main(int count, char **arguments)
+{
+    struct process first, before, after, last;
+    struct work work;
+    seconder_open_options options;
+    int rounds;
+    CHECK(count == 3 || count == 4);
+    rounds = atoi(arguments[2]);
+    memset(&options, 0, sizeof options);
+    options.allow_loopback_http = true;
+    options.ca_file = count == 4 ? arguments[3] : NULL;
+    options.deliver = deliver;
+    look(&first);
+    work.service = open_or_die(arguments[1], "key", &options);
+    prepare(&work, arguments[1]);
+
+    all(&work, rounds / 10);
+    look(&before);
+    all(&work, rounds);
+    look(&after);
+    /* SQLite keeps up to 2 MB of a growing database at hand. */
+    same_memory(&before, &after, (work.verify == ask_database ? 512 : 64) * 1024, 1024);
+    /* How many connections are kept depends on how many threads called at once. */
+    if (work.verify == ask_elsewhere)
+        memcpy(after.descriptors, before.descriptors, sizeof after.descriptors);
+    same_but_for_memory(&before, &after);
+
+    seconder_service_free(work.service);
+    look(&last);
+    same_but_for_memory(&first, &last);
+    return 0;
+}

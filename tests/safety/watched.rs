@@ -1,0 +1,97 @@
+//! The programs in C, watched by valgrind and by sanitizers.
+
+use super::programs::{Program, Watch, built_by};
+use super::services::Service;
+use super::tools::{library, root};
+use serde_json::Value;
+use std::fs;
+
+/// Programs of `c/` that are told more than a folder, or need a library of another kind.
+const OTHERS: &[&str] = &["callback.c", "elsewhere.c", "layout.c", "panic.c", "remote.c"];
+
+/// Whether the watch sees what the program does wrong, here and in the library.
+fn sees(watch: Watch) {
+    let program = Program::build("tests/safety/faults.c", watch);
+    for fault in ["leak", "beyond"] {
+        // A library that is not watched itself may read beyond what it was given.
+        let blind = watch == Watch::Program && fault == "beyond";
+        assert_eq!(program.outcome(&[fault]).good, blind, "{watch:?}: {fault}");
+    }
+}
+
+/// Every program, with as many rounds as the watch has time for. The sanitizers' own locks do not
+/// survive a fork while threads allocate, so there is none then.
+fn watch(watch: Watch, rounds: &str, forks: &str) {
+    let mut seen = 0;
+    for entry in fs::read_dir(root().join("tests/c")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".c") && !OTHERS.contains(&name.as_str()) {
+            let program = Program::build(&format!("tests/c/{name}"), watch);
+            program.ends_well(&name, &[program.folder()]);
+            seen += 1;
+        }
+    }
+    assert!(seen > 7);
+    Program::build("tests/safety/misuse.c", watch).ends_well::<&str>("misuse.c", &[]);
+    let (verify, fork) = (
+        Program::build("tests/safety/verify.c", watch),
+        Program::build("tests/safety/fork.c", watch),
+    );
+    // What the assembly of TLS's ciphers has written, valgrind takes for unset.
+    let seen = |service: &Service| watch != Watch::Valgrind || !service.url.starts_with("https:");
+    for service in Service::each().into_iter().filter(seen) {
+        verify.ends_well("verify.c", &service.arguments(rounds));
+    }
+    for service in Service::each().into_iter().filter(seen) {
+        fork.ends_well("fork.c", &service.arguments(forks));
+    }
+}
+
+fn callbacks(watch: Watch) {
+    let vectors = fs::read_to_string(root().join("tests/vectors/callback_signature.json"));
+    let vectors: Vec<Value> = serde_json::from_str(&vectors.unwrap()).unwrap();
+    let program = Program::build("tests/c/callback.c", watch);
+    for vector in &vectors {
+        for field in ["api_key", "url", "method", "query", "signature", "nonce", "body"] {
+            let text = vector[field].as_str();
+            let body = if field == "body" { vector["params_json"].as_str() } else { None };
+            fs::write(program.folder().join(field), text.or(body).unwrap_or_default()).unwrap();
+        }
+        program.ends_well("callback.c", &[program.folder()]);
+    }
+}
+
+#[test]
+#[ignore = "`make test-safety` builds what it needs"]
+fn valgrind_finds_nothing() {
+    sees(Watch::Valgrind);
+    watch(Watch::Valgrind, "400", "1");
+    let program = Program::compile("tests/safety/load.c", Watch::Valgrind, &[]);
+    let library = library().display().to_string();
+    program.ends_well("load.c", &[&library, "sandbox:", "3", "1"]);
+}
+
+#[test]
+#[ignore = "`make test-safety` builds what it needs"]
+fn sanitizers_of_the_programs_find_nothing() {
+    sees(Watch::Program);
+    watch(Watch::Program, "5000", "0");
+}
+
+#[test]
+#[ignore = "`make test-safety` builds what it needs"]
+fn sanitizers_of_all_find_nothing() {
+    sees(Watch::All);
+    watch(Watch::All, "5000", "0");
+    callbacks(Watch::All);
+}
+
+#[test]
+#[ignore = "`make test-safety` builds what it needs"]
+fn a_panic_ends_in_the_library() {
+    let place = built_by("panic-library");
+    for watch in [Watch::Valgrind, Watch::Program] {
+        Program::link("tests/c/panic.c", watch, &place).ends_well::<&str>("panic.c", &[]);
+    }
+    Program::build("tests/c/panic.c", Watch::All).ends_well::<&str>("panic.c", &[]);
+}
