@@ -30,8 +30,15 @@
  * Parts       A build of the library may lack the engine or the client of a service elsewhere. It
  *             has every function all the same; one that needs what is not there is SECONDER_INVALID.
  * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles may
- *             be read by many threads at once. Each is freed by one, when no other uses it. No function starts a thread, installs a signal
+ *             be read by many threads at once. Each is freed by one, when no other uses it; that a
+ *             handle was freed before is not noticed. No function starts a thread, installs a signal
  *             handler or reads an environment variable.
+ * Forks       A service elsewhere may be used in the child too, on connections of the child's own. An
+ *             engine on a database may not, and the child can open none while the parent has one
+ *             open: open services after the fork, in the parent too.
+ * Unloading   The shared library stays in memory after dlclose(). A module that links the static one
+ *             and can be unloaded is linked with -z nodelete.
+ * Memory      When there is none left the process ends, by abort(): no status can say so.
  *
  * "Interface" and a number in a description is a section of the interface specification. */
 #ifndef SECONDER_H
@@ -1199,7 +1206,8 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  *
  * `url` says who answers: `https://...` for a service elsewhere, `sqlite:/path/file.db` for an
  * engine in this process, `sandbox:` for an engine that forgets and accepts every token, for the
- * tests of applications (`sandbox:?accept=0000000` accepts that token alone).
+ * tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
+ * `sandbox:?accept=right` checks codes as `sqlite:` does).
  *
  * `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
  * NULL, which makes one for the first application of a new database.

@@ -251,6 +251,9 @@ public:
     /// How far the call came, when the status is unavailable.
     Stage stage() const noexcept { return static_cast<Stage>(seconder_error_stage(get())); }
 
+    /// Whether the call's time was over, when the status is unavailable.
+    bool timed_out() const noexcept { return seconder_error_timed_out(get()); }
+
     /// Whether the same call can be made again without the risk that it happens twice.
     bool retry_safe() const noexcept { return seconder_error_retry_safe(get()); }
 

@@ -113,7 +113,8 @@ unsafe impl Plain for seconder_open_options {}
 ///
 /// `url` says who answers: `https://...` for a service elsewhere, `sqlite:/path/file.db` for an
 /// engine in this process, `sandbox:` for an engine that forgets and accepts every token, for the
-/// tests of applications (`sandbox:?accept=0000000` accepts that token alone).
+/// tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
+/// `sandbox:?accept=right` checks codes as `sqlite:` does).
 ///
 /// `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
 /// NULL, which makes one for the first application of a new database.

@@ -44,7 +44,8 @@ def open(
     Args:
         url: Who answers: ``https://…`` is a service elsewhere; ``sqlite:/path/file.db`` an engine
             in this process; ``sandbox:`` one that forgets and accepts every token, for the tests
-            of applications (``sandbox:?accept=0000000`` accepts that one alone).
+            of applications (``sandbox:?accept=0000000`` accepts that one alone, and
+            ``sandbox:?accept=right`` checks codes as ``sqlite:`` does).
         api_key: The application's API key. A service elsewhere needs it; an engine makes one for
             the first application of a new database when none is given.
         timeout: How long a call to a service elsewhere may take from its first step to its last,
