@@ -16,8 +16,9 @@ use crate::Result;
 use conf::Conf;
 use message::{Answer, Kind, Question};
 use std::fmt;
+use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Looks names up.
 #[derive(Clone)]
@@ -96,6 +97,12 @@ pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
         Answer::Truncated | Answer::Failed => None,
     });
     found.flatten().collect()
+}
+
+/// A file that can be read without waiting: whoever opens a pipe waits for who writes it.
+fn plain(file: &Path) -> Option<File> {
+    let is_file = std::fs::metadata(file).is_ok_and(|found| found.is_file());
+    is_file.then(|| File::open(file).ok()).flatten()
 }
 
 /// Whether a name is a domain or below it (RFC 6761).

@@ -1,6 +1,5 @@
 //! `/etc/hosts`.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
 use std::path::Path;
@@ -10,7 +9,7 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// The addresses of a name, which is in lower case. A file that cannot be read has none.
 pub(super) fn addresses(file: &Path, name: &str) -> Vec<IpAddr> {
-    let Ok(file) = File::open(file) else { return Vec::new() };
+    let Some(file) = super::plain(file) else { return Vec::new() };
     let mut lines = BufReader::new(file.take(LONGEST));
     let (mut found, mut line) = (Vec::new(), Vec::new());
     while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {

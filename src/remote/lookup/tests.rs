@@ -233,6 +233,15 @@ fn records_of_other_names_do_not_count() {
         None,
     );
     assert_eq!(look_up(NAME, &[&stray]), Err(Failure::Unknown));
+    let of_another_class = server(
+        |question| {
+            vec![answer(question, |packet, kind| {
+                packet.answers.push(ResourceRecord { class: CLASS::CH, ..address(NAME, kind) });
+            })]
+        },
+        None,
+    );
+    assert_eq!(look_up(NAME, &[&of_another_class]), Err(Failure::Unknown));
 }
 
 #[test]
@@ -381,4 +390,21 @@ fn the_files_of_the_system_count() {
     let asked = searched.asked.load(Ordering::SeqCst);
     assert_eq!(found(&long), Err(Failure::Unknown));
     assert_eq!(searched.asked.load(Ordering::SeqCst), asked + 2);
+}
+
+#[test]
+fn only_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hosts");
+    std::fs::write(&file, "127.0.0.7 written\n").unwrap();
+    assert!(plain(&file).is_some());
+    for other in [folder.path(), Path::new("/dev/zero"), Path::new("/nowhere")] {
+        assert!(plain(other).is_none(), "{other:?}");
+    }
+    // Nobody writes into the pipe, so whoever opened it would wait for ever.
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let lookup = Lookup::new(&["127.0.0.1:9".to_owned()]).unwrap();
+    let lookup = lookup.with_files(pipe.clone(), pipe);
+    assert!(lookup.addresses("host", Deadline::within(TIME)).is_err());
 }
