@@ -76,13 +76,17 @@ impl Lookup {
         }
         conf.turn();
         let names = conf.names(&name, host.ends_with('.')).into_iter();
+        let mut failure = Failure::Unknown;
         for name in names.filter(|name| is_name(name)) {
-            let found = ask::ask(&conf, &name, deadline)?;
-            if !found.is_empty() {
-                return Ok(order::by_reach(&found));
+            // A name server that cannot tell of one domain may know the next, as the system has it.
+            match ask::ask(&conf, &name, deadline) {
+                Ok(found) if found.is_empty() => {}
+                Ok(found) => return Ok(order::by_reach(&found)),
+                Err(late) if deadline.left().is_zero() => return Err(late),
+                Err(unanswered) => failure = unanswered,
             }
         }
-        Err(Failure::Unknown)
+        Err(failure)
     }
 }
 

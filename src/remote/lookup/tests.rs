@@ -369,6 +369,9 @@ fn the_files_of_the_system_count() {
             let name = Packet::parse(question).unwrap().questions[0].qname.to_string();
             vec![match name.as_str() {
                 NAME => good(question),
+                "host.broken.example" | "other.broken.example" => {
+                    with(RCODE::ServerFailure, question)
+                }
                 _ => with(RCODE::NameError, question),
             }]
         },
@@ -377,7 +380,7 @@ fn the_files_of_the_system_count() {
     let folder = tempfile::tempdir().unwrap();
     let (hosts, resolv_conf) = (folder.path().join("hosts"), folder.path().join("resolv.conf"));
     std::fs::write(&hosts, "127.0.0.7 written\n").unwrap();
-    std::fs::write(&resolv_conf, "search nowhere.example example.com\n").unwrap();
+    std::fs::write(&resolv_conf, "search nowhere.example broken.example example.com\n").unwrap();
     let servers = vec![searched.address];
     let lookup = Lookup { hosts, resolv_conf, servers };
     let found = |name| lookup.addresses(name, Deadline::within(TIME));
@@ -385,6 +388,7 @@ fn the_files_of_the_system_count() {
     assert_eq!(searched.asked.load(Ordering::SeqCst), 0);
     assert_eq!(found("host").unwrap().len(), 2);
     assert_eq!(found("host."), Err(Failure::Unknown));
+    assert_eq!(found("other"), Err(Failure::Unanswered(vec![searched.address])));
     // With a domain behind it, it is too long, and then not asked for.
     let long = ["x"; 125].join(".");
     let asked = searched.asked.load(Ordering::SeqCst);
