@@ -66,7 +66,7 @@ impl Lookup {
         if is_below(&name, "localhost") {
             return Ok(order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]));
         }
-        let known = hosts::addresses(&self.hosts, &name);
+        let known = hosts::addresses(&self.hosts, &name, deadline);
         if !known.is_empty() {
             return Ok(order::by_reach(&known));
         }
