@@ -102,7 +102,7 @@ pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<Str
 /// the query of a JSON body.
 ///
 /// # Errors
-/// As [`sign`], and for a query that is not percent-encoded UTF-8.
+/// As [`sign`], and for a query that is not percent-encoded UTF-8 or has over 1000 parameters.
 pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Result<String> {
     signed(api_key, nonce, "GET", url, &canonical::of_form(query)?)
 }

@@ -32,7 +32,7 @@ use crate::{Error, Result};
 use address::Address;
 use connect::{Connections, Way};
 use deadline::Deadline;
-use hide::Wiped;
+use hide::{Wiped, Words};
 use letter::Letter;
 use lookup::Lookup;
 use proxy::Proxy;
@@ -42,6 +42,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trust::Trust;
+use ureq::Body;
+use ureq::http::Response;
 use zeroize::Zeroizing;
 
 /// What is waited at least before a call is repeated, even if the service asks for less; doubled
@@ -183,7 +185,7 @@ impl Remote {
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
-            match self.client.exchange(&request.0, deadline).and_then(&read) {
+            match self.client.ask(&request.0, deadline, &read) {
                 Err(Error::Limited { retry_after: Some(wait), .. })
                     if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
                 {
@@ -196,7 +198,20 @@ impl Remote {
 }
 
 impl Client {
-    fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
+    /// One request and what its reply means, which repeats nothing that is secret.
+    fn ask<T>(
+        &self,
+        request: &Request,
+        deadline: Deadline,
+        read: impl Fn(Reply) -> Result<T>,
+    ) -> Result<T> {
+        let words = Words::of(request, &self.api_key);
+        let response = self.send(request, deadline)?;
+        let reply = self.read(request, response, &words);
+        reply.and_then(read).map_err(|error| words.hide_in_error(error))
+    }
+
+    fn send(&self, request: &Request, deadline: Deadline) -> Result<Response<Body>> {
         let target = self.target(request)?;
         let mut letter = Letter::new(request.method, self.address.origin(), &target)?;
         letter = letter.header("accept", self.format.media_type())?;
@@ -206,12 +221,14 @@ impl Client {
         let body = body(request);
         let letter = letter.end(body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))?;
         let sent = connect::run(self.connections.agent(), letter, deadline)?;
-        let host = self.address.host();
-        let response = sent.map_err(|error| explain::error(error, host))?;
-        let mut reply = reply::read(response, self.format, host)?;
+        sent.map_err(|error| explain::error(error, self.address.host()))
+    }
+
+    fn read(&self, request: &Request, response: Response<Body>, words: &Words) -> Result<Reply> {
+        let mut reply = reply::read(response, self.format, self.address.host())?;
         self.names.body_from_wire(&mut reply.body)?;
         if reply.status != 200 {
-            hide::secrets(&mut reply.body, request, &self.api_key);
+            words.hide_in(&mut reply.body);
         }
         reply.generation = request.generation;
         Ok(reply)

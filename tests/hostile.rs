@@ -174,6 +174,15 @@ fn heads() -> Vec<Case> {
         headers("a second length", "Content-Length: 1\r\n", "HTTP"),
         headers("a length and chunks", "Transfer-Encoding: chunked\r\n", "HTTP"),
         headers("a header that is none", "no colon\r\n", "HTTP"),
+        raw(
+            "chunks, and a length",
+            chunked(&format!("{:x}\r\n{RIGHT}\r\n0\r\n\r\n", RIGHT.len())).replacen(
+                "\r\n",
+                "\r\nContent-Length: 5\r\n",
+                1,
+            ),
+            "two ways",
+        ),
         raw("a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}", "HTTP"),
         raw("a length in words", "HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n{}", "HTTP"),
         raw("a chunk too large", chunked("ffffffffffffffffff\r\n"), "HTTP"),

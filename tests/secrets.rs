@@ -136,6 +136,38 @@ fn debug_shows_neither_bodies_nor_urls() {
     }
 }
 
+/// A service that repeats what it was sent, wherever an answer has room for it.
+#[test]
+fn no_error_repeats_what_was_sent() {
+    let words = format!("{KEY} {TOKEN}");
+    let refusal = format!(r#"{{"success":false,"message":"{words}","token":"{words}"}}"#);
+    let fields = format!(r#"{{"errors":{{"{KEY}":"x","{TOKEN}":["y"],"z":"{words}"}}}}"#);
+    let code = format!(r#"{{"errors":{{}},"error_code":"{KEY}"}}"#);
+    for (status, host, body) in [
+        (200, "", refusal.as_str()),
+        (401, "", &refusal),
+        (503, "", &refusal),
+        (400, "", &fields),
+        (400, "", &code),
+        (404, "", &words),
+        (302, KEY, ""),
+        (302, TOKEN, ""),
+    ] {
+        let stub = Stub::answering(response(status, &format!("Location: //{host}.a/\r\n"), body));
+        let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
+        let service = settings.open().unwrap();
+        let told = match service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()) {
+            Err(error) => format!("{error:?} {error}"),
+            Ok(verdict) => panic!("{verdict:?}"),
+        };
+        assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+        let number = TOKEN.parse::<u64>().unwrap().try_into().unwrap();
+        let told = service.user_status(number).map(|_| ()).unwrap_err();
+        let told = format!("{told:?} {told}");
+        assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+    }
+}
+
 #[test]
 fn another_origin_gets_nothing() {
     let elsewhere = Stub::answering(response(200, "", RIGHT));

@@ -10,6 +10,8 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, date_time_ymd};
 use seconder::{Error, Result, Settings, Stage, Verdict};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use stub::{KEY, Peer, RIGHT, Stub, TOKEN, response};
 use tls::{Encrypted, Identity, authority, params, pin};
@@ -202,6 +204,33 @@ fn connections_are_kept_over_tls() {
         assert!(service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).is_ok());
     }
     assert_eq!((stub.connections(), stub.asked().len()), (1, 5));
+}
+
+/// Wherever the pieces end in which what comes is read, none of it is left for the next call.
+#[test]
+fn a_connection_with_something_unasked_on_it_is_left() {
+    let identity = Identity::self_signed(params());
+    let length = Arc::new(AtomicUsize::new(0));
+    let served = Arc::clone(&length);
+    let stub = tls::start(identity.config(), move |mut peer| {
+        while peer.request().is_some() {
+            let body = format!("{{\"x\":\"{}\"}}", "x".repeat(served.load(Ordering::SeqCst)));
+            // Two records, which arrive at once.
+            let (tls, mut bytes) = (&mut peer.stream.conn, Vec::new());
+            for answer in [response(401, "", body), response(200, "", RIGHT)] {
+                tls.writer().write_all(&answer).unwrap();
+                tls.write_tls(&mut bytes).unwrap();
+            }
+            peer.stream.sock.write_all(&bytes).unwrap();
+        }
+    });
+    let service = settings(&stub).pin(identity.pin()).open().unwrap();
+    for (calls, bytes) in (3500..4200).step_by(50).enumerate() {
+        length.store(bytes, Ordering::SeqCst);
+        let error = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Unauthorized { .. }), "{bytes} {error}");
+        assert_eq!(stub.connections(), calls + 1, "{bytes}");
+    }
 }
 
 /// The error of a call that must end in time, with at most three tries on a busy machine.

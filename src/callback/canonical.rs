@@ -52,7 +52,11 @@ fn pairs(form: &str) -> Result<Vec<Pair>> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         Ok((escape(&form::unescape(name)?) + "=", escape(&form::unescape(value)?)))
     };
-    form.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
+    let sent = || form.split('&').filter(|pair| !pair.is_empty());
+    if form.len() > LONGEST || sent().nth(form::PAIRS).is_some() {
+        return Err(Error::invalid("parameters", "are more than any callback has"));
+    }
+    sent().map(pair).collect()
 }
 
 /// Sorts the pairs by their keys; where `lists` stay whole, by the part before the first `[]`.
@@ -206,5 +210,10 @@ mod tests {
     fn a_small_body_cannot_ask_for_a_huge_text() {
         let body = format!("{{\"{}\":[{}1]}}", "k".repeat(100_000), "1,".repeat(100_000));
         assert!(of_json(body.as_bytes()).is_err());
+        let pairs = |count: usize| vec!["a[]=1"; count].join("&&");
+        assert!(of_form(&pairs(1000)).is_ok() && of_form(&pairs(1001)).is_err());
+        assert!(
+            of_form(&"a".repeat(LONGEST)).is_ok() && of_form(&"a".repeat(LONGEST + 1)).is_err()
+        );
     }
 }

@@ -32,7 +32,8 @@ pub struct Seen<'a> {
 
 /// A memory in this process, of a bounded size.
 ///
-/// It forgets a callback when that is no longer fresh. When it is full of fresh ones it refuses new
+/// It forgets a callback when that is no longer fresh, and refuses from then on whatever is no longer
+/// fresh by the same time, so that a clock that is set back lets nothing pass twice. When it is full of fresh ones it refuses new
 /// ones with [`Error::Limited`] and forgets none: what it forgot could be replayed. Nobody without
 /// the API key can fill it, so a full memory says that `capacity` is too small for the window.
 pub struct Memory {
@@ -45,6 +46,8 @@ struct Known {
     until: HashMap<Box<str>, u64>,
     /// The same, the first to be forgotten first.
     order: BTreeSet<(u64, Box<str>)>,
+    /// Until when the last of those was fresh that were forgotten.
+    forgotten: Option<u64>,
 }
 
 impl Memory {
@@ -57,8 +60,9 @@ impl Memory {
 impl Known {
     fn forget_before(&mut self, now: u64) {
         while self.order.first().is_some_and(|(until, _)| *until < now) {
-            if let Some((_, key)) = self.order.pop_first() {
+            if let Some((until, key)) = self.order.pop_first() {
                 self.until.remove(&key);
+                self.forgotten = self.forgotten.max(Some(until));
             }
         }
     }
@@ -71,7 +75,8 @@ impl Replay for Memory {
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.forget_before(callback.now);
-        if known.until.contains_key(callback.key) {
+        // By a clock that was set back, or read before another thread's, what was forgotten is fresh.
+        if known.until.contains_key(callback.key) || known.forgotten >= Some(until) {
             return Ok(false);
         }
         if known.until.len() >= self.capacity {
@@ -126,6 +131,21 @@ mod tests {
         assert!(!memory.first_time(&seen("a", 110, 110)).unwrap(), "it is still known");
         assert!(memory.first_time(&seen("c", 111, 121)).unwrap());
         assert!(!memory.first_time(&seen("b", 111, 120)).unwrap());
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_lets_nothing_pass_twice() {
+        let memory = Memory::new(10);
+        assert!(memory.first_time(&seen("a", 100, 110)).unwrap());
+        assert!(memory.first_time(&seen("b", 111, 121)).unwrap());
+        assert!(!memory.first_time(&seen("a", 110, 110)).unwrap());
+        // Another clock is far ahead for a moment, and what is sent after it is believed again.
+        assert!(memory.first_time(&seen("c", u64::MAX, u64::MAX)).unwrap());
+        for (key, until) in [("a", 110), ("b", 121)] {
+            assert!(!memory.first_time(&seen(key, 112, until)).unwrap(), "{key}");
+        }
+        assert!(memory.first_time(&seen("d", 112, 122)).unwrap());
+        assert!(!memory.first_time(&seen("c", u64::MAX, u64::MAX)).unwrap());
     }
 
     #[test]

@@ -86,6 +86,9 @@ pub(super) fn check(parameter: &'static str, url: &str, loopback_http: bool) -> 
     if host.is_empty() || !port.is_some_and(is_port) {
         return Err(bad("must name a host, and a port from 1 to 65535 or none"));
     }
+    if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(bad("must be ASCII, with %XX for what else is in its path"));
+    }
     match uri.scheme() == Some(&Scheme::HTTPS) {
         true => Ok(uri),
         false if uri.scheme() != Some(&Scheme::HTTP) => Err(bad("must begin with https:")),
@@ -157,6 +160,7 @@ mod tests {
             "https:host",
             "ftp://host",
             "https://host\n",
+            "https://host/hidd\u{e9}n",
         ] {
             let error = Address::parse(bad, false).err().unwrap();
             assert!(

@@ -82,7 +82,14 @@ impl Connections {
     fn agent_of(&self, id: Id) -> &Agent {
         let mut process = &self.first;
         while process.id != id {
-            process = process.child.get_or_init(|| Box::new(Process::new(id, &self.way)));
+            process = match process.child.get() {
+                Some(child) => child,
+                // Made before its place is taken: a fork meanwhile would leave one taken for ever.
+                None => {
+                    let child = Box::new(Process::new(id, &self.way));
+                    process.child.get_or_init(|| child)
+                }
+            };
         }
         &process.agent
     }

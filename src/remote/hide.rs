@@ -1,23 +1,83 @@
 //! What a service repeats of a call when it refuses it ends up in errors and logs, so the secrets of
 //! the call are taken out before.
 
+use crate::Error;
+use crate::error::Refusal;
 use crate::model::Secret;
-use crate::wire::{Request, scalar};
+use crate::wire::{Request, form, scalar};
 use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
 const HIDDEN: &str = "(hidden)";
 /// Codes have 4 to 12 digits, phone numbers as many.
 const SHORTEST: usize = 4;
+/// An error code has five digits, which may be those of a user's number too.
+const LONGER: usize = 6;
 
-/// Takes the API key, the code and the numbers of a call out of the texts of a refusal.
-pub(super) fn secrets(body: &mut Value, request: &Request, api_key: &Secret) {
-    let in_path = request.path.split('/').map(str::to_owned);
-    let in_params = request.params.values().filter_map(scalar);
-    let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
-    let mut words: Vec<_> = words.collect();
-    words.push(Zeroizing::new(api_key.expose().to_owned()));
-    hide(body, &words);
+/// The API key, the code and the numbers of a call.
+pub(super) struct Words(Vec<Zeroizing<String>>);
+
+impl Words {
+    /// The longest first: a number within the key would otherwise leave the rest of it to be read.
+    pub(super) fn of(request: &Request, api_key: &Secret) -> Words {
+        let in_path = request.path.split('/').map(str::to_owned);
+        let in_params = request.params.values().filter_map(scalar);
+        let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
+        let key = [api_key.expose().to_owned(), form::escape(api_key.expose())];
+        let mut words: Vec<_> = words.chain(key.map(Zeroizing::new)).collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        Words(words)
+    }
+
+    /// Takes them out of the texts of a refusal.
+    pub(super) fn hide_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => hide(text, &self.0),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in(item)),
+            Value::Object(fields) => {
+                // A code that decides must stay readable until it did.
+                let texts = fields.iter_mut().filter(|(name, _)| *name != "error_code");
+                texts.for_each(|(_, text)| self.hide_in(text));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes them out of an error, whatever the service put them into and with whichever status.
+    pub(super) fn hide_in_error(&self, mut error: Error) -> Error {
+        match &mut error {
+            Error::Refused(no) => self.hide_in_refusal(no),
+            Error::Unauthorized { message }
+            | Error::Limited { message, .. }
+            | Error::Unavailable { message, .. }
+            | Error::Garbled { message } => hide(message, &self.0),
+            _ => {}
+        }
+        error
+    }
+
+    fn hide_in_refusal(&self, no: &mut Refusal) {
+        hide(&mut no.message, &self.0);
+        let longer = self.0.iter().filter(|word| word.len() >= LONGER);
+        no.code.iter_mut().for_each(|code| hide(code, longer.clone()));
+        let fields = std::mem::take(&mut no.fields).into_iter();
+        no.fields = fields
+            .map(|(mut name, mut text)| {
+                hide(&mut name, &self.0);
+                hide(&mut text, &self.0);
+                (name, text)
+            })
+            .collect();
+    }
+}
+
+fn hide<'a>(text: &mut String, words: impl IntoIterator<Item = &'a Zeroizing<String>>) {
+    for word in words {
+        if text.contains(word.as_str()) {
+            let hidden = text.replace(word.as_str(), HIDDEN);
+            std::mem::replace(text, hidden).zeroize();
+        }
+    }
 }
 
 /// A request that is wiped when it goes.
@@ -43,26 +103,6 @@ fn is_code(word: &str) -> bool {
     word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn hide(value: &mut Value, words: &[Zeroizing<String>]) {
-    match value {
-        Value::String(text) => {
-            for word in words {
-                if text.contains(word.as_str()) {
-                    let hidden = text.replace(word.as_str(), HIDDEN);
-                    std::mem::replace(text, hidden).zeroize();
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, words)),
-        Value::Object(fields) => {
-            // A code that decides must stay readable: it never is one of the call's own words.
-            let texts = fields.iter_mut().filter(|(name, _)| *name != "error_code");
-            texts.for_each(|(_, text)| hide(text, words));
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,9 +125,34 @@ mod tests {
         let request = request(&call, Format::Json, Generation::Current);
         let mut body = json!({"message": "no 7654321 with the-key", "error_code": "60020",
             "errors": {"message": ["7654321"], "token": "is invalid"}, "token": "is invalid"});
-        secrets(&mut body, &request, &Secret::new("the-key"));
+        Words::of(&request, &Secret::new("the-key")).hide_in(&mut body);
         let wanted = json!({"message": "no (hidden) with (hidden)", "error_code": "60020",
             "errors": {"message": ["(hidden)"], "token": "is invalid"}, "token": "is invalid"});
         assert_eq!(body, wanted);
+    }
+
+    #[test]
+    fn an_error_repeats_no_secret_wherever_it_stands() {
+        let call = Verify::new("7654321".parse().unwrap(), 60020.try_into().unwrap());
+        let request = request(&call, Format::Json, Generation::Older);
+        // The user's number is a part of the key.
+        let words = Words::of(&request, &Secret::new("key+600200"));
+        let fields = [("7654321", "key+600200"), ("errors", "60020")];
+        let refusal = |code: &str| {
+            Error::Refused(Box::new(Refusal {
+                status: 200,
+                code: Some(code.to_owned()),
+                message: "?api_key=key%2B600200".to_owned(),
+                fields: fields.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
+            }))
+        };
+        let told = words.hide_in_error(refusal("key+600200")).to_string();
+        let wanted = "?api_key=(hidden) (status 200, code (hidden); (hidden) (hidden); errors \
+            (hidden))";
+        assert!(told.contains(wanted), "{told}");
+        let told = words.hide_in_error(refusal("60020")).to_string();
+        assert!(told.contains("code 60020"), "{told}");
+        let told = words.hide_in_error(Error::garbled("it redirects to 7654321.example"));
+        assert_eq!(told, Error::garbled("it redirects to (hidden).example"));
     }
 }

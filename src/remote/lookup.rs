@@ -16,8 +16,9 @@ use crate::Result;
 use conf::Conf;
 use message::{Answer, Kind, Question};
 use std::fmt;
+use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Looks names up.
 #[derive(Clone)]
@@ -65,7 +66,7 @@ impl Lookup {
         if is_below(&name, "localhost") {
             return Ok(order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]));
         }
-        let known = hosts::addresses(&self.hosts, &name);
+        let known = hosts::addresses(&self.hosts, &name, deadline);
         if !known.is_empty() {
             return Ok(order::by_reach(&known));
         }
@@ -75,13 +76,17 @@ impl Lookup {
         }
         conf.turn();
         let names = conf.names(&name, host.ends_with('.')).into_iter();
+        let mut failure = Failure::Unknown;
         for name in names.filter(|name| is_name(name)) {
-            let found = ask::ask(&conf, &name, deadline)?;
-            if !found.is_empty() {
-                return Ok(order::by_reach(&found));
+            // A name server that cannot tell of one domain may know the next, as the system has it.
+            match ask::ask(&conf, &name, deadline) {
+                Ok(found) if found.is_empty() => {}
+                Ok(found) => return Ok(order::by_reach(&found)),
+                Err(late) if deadline.left().is_zero() => return Err(late),
+                Err(unanswered) => failure = unanswered,
             }
         }
-        Err(Failure::Unknown)
+        Err(failure)
     }
 }
 
@@ -96,6 +101,12 @@ pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
         Answer::Truncated | Answer::Failed => None,
     });
     found.flatten().collect()
+}
+
+/// A file that can be read without waiting: whoever opens a pipe waits for who writes it.
+fn plain(file: &Path) -> Option<File> {
+    let is_file = std::fs::metadata(file).is_ok_and(|found| found.is_file());
+    is_file.then(|| File::open(file).ok()).flatten()
 }
 
 /// Whether a name is a domain or below it (RFC 6761).

@@ -17,6 +17,11 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
     if (300..400).contains(&status) {
         return Err(redirected(status, &parts.headers));
     }
+    let is_there = |name| parts.headers.contains_key(name);
+    if is_there(header::CONTENT_LENGTH) && is_there(header::TRANSFER_ENCODING) {
+        // What stands between may believe the other, and where it ends is then another place.
+        return Err(Error::garbled("it says in two ways how long it is, so it is not HTTP/1.1"));
+    }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
     let bytes = bytes.map_err(|error| explain::error(error, host))?;
     let body = plain(&parts.headers).and_then(|()| format.read(&bytes));

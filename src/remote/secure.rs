@@ -2,7 +2,7 @@
 
 use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use rustls::{ClientConfig, ClientConnection, IoState, StreamOwned};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -110,8 +110,14 @@ impl<T: Transport> Transport for Encrypted<T> {
         Ok(amount > 0)
     }
 
+    /// What was sent beyond an answer would be taken for that of the next call. It may have been read
+    /// from the connection and decrypted already, or read alone.
     fn is_open(&mut self) -> bool {
-        self.stream.sock.get_mut().is_open()
+        let state = self.stream.conn.process_new_packets();
+        let quiet =
+            |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
+        let below = self.stream.sock.get_mut();
+        state.is_ok_and(quiet) && below.buffers().input().is_empty() && below.is_open()
     }
 
     fn is_tls(&self) -> bool {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Nesting deeper than any call of the interface needs is refused.
 const DEPTH: usize = 8;
 /// More pairs than any call of the interface needs are refused.
-const PAIRS: usize = 1000;
+pub(crate) const PAIRS: usize = 1000;
 
 /// Writes parameters as a query or a form body; nulls, empty lists and empty objects vanish.
 pub fn write(params: &Map<String, Value>) -> String {

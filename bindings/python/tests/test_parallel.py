@@ -4,7 +4,6 @@ that forks."""
 from __future__ import annotations
 
 import concurrent.futures
-import os
 import signal
 import subprocess
 import sys
@@ -129,25 +128,37 @@ def test_ctrl_c_while_the_service_is_asked_ends_the_wait_after_that(elsewhere: E
     assert time.monotonic() - began < 10 and len(elsewhere.seen) == 1
 
 
-def test_workers_that_were_forked_share_a_database(tmp_path: Path) -> None:
-    """As a server does that loads the application first and forks then: each worker opens its own,
-    and of all who present one code, one is let in."""
-    url, messages = f"sqlite:{tmp_path}/test.db", list[seconder.Message]()
+PREFORK = """
+    import os, sys
+    import seconder
+
+    url, messages = f"sqlite:{sys.argv[1]}/test.db", []
     with seconder.open(url, deliver=messages.append) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         service.request_sms(user.id)
+
+    def worker():
+        try:
+            with seconder.open(url) as own:
+                own.verify(messages[-1].code, user.id, force=True)
+            return 10
+        except (seconder.TokenInvalid, seconder.Limited):
+            return 20
+
     workers = []
     for _ in range(4):
-        worker = os.fork()
-        if worker == 0:
-            try:
-                with seconder.open(url) as own:
-                    own.verify(messages[-1].code, user.id, force=True)
-                os._exit(10)
-            except (seconder.TokenInvalid, seconder.Limited):
-                os._exit(20)
-            except BaseException:
-                os._exit(1)
-        workers.append(worker)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) for worker in workers]
-    assert sorted(codes) == [10, 20, 20, 20]
+        pid = os.fork()
+        if pid == 0:
+            os._exit(worker())
+        workers.append(pid)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in workers]
+    assert sorted(codes) == [10, 20, 20, 20], codes
+"""
+
+
+def test_workers_that_were_forked_share_a_database(tmp_path: Path) -> None:
+    """As a server does that loads the application first and forks then: each worker opens its own,
+    and of all who present one code, one is let in. Its process is a new one: in this one another
+    test may have a database open."""
+    command = [sys.executable, "-c", textwrap.dedent(PREFORK), str(tmp_path)]
+    subprocess.run(command, check=True, timeout=60)

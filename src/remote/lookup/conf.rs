@@ -1,7 +1,6 @@
 //! `/etc/resolv.conf` (resolv.conf(5)), and name servers of the settings.
 
 use crate::{Error, Result};
-use std::fs::File;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::path::Path;
@@ -30,7 +29,7 @@ impl Conf {
     /// A file that cannot be read says nothing, and then the name server of this machine is asked.
     pub(super) fn read(file: &Path) -> Conf {
         let mut bytes = Vec::new();
-        if let Ok(file) = File::open(file) {
+        if let Some(file) = super::plain(file) {
             let _ = file.take(LONGEST).read_to_end(&mut bytes);
         }
         Conf::parse(&String::from_utf8_lossy(&bytes))
@@ -65,10 +64,10 @@ impl Conf {
     /// The bounds are those of the system.
     fn set(&mut self, option: &str) {
         let (name, value) = option.split_once(':').unwrap_or((option, ""));
-        match (name, value.parse::<u8>()) {
-            ("ndots", Ok(count)) => self.ndots = count.min(15).into(),
-            ("timeout", Ok(time)) => self.timeout = Duration::from_secs(time.clamp(1, 30).into()),
-            ("attempts", Ok(count)) => self.attempts = count.clamp(1, 5).into(),
+        match (name, value.parse::<usize>()) {
+            ("ndots", Ok(count)) => self.ndots = count.min(15),
+            ("timeout", Ok(time)) => self.timeout = Duration::from_secs(time.clamp(1, 30) as u64),
+            ("attempts", Ok(count)) => self.attempts = count.clamp(1, 5),
             ("rotate", _) => self.rotate = true,
             _ => {}
         }
@@ -118,8 +117,8 @@ fn scoped(text: &str) -> Option<SocketAddr> {
     };
     let index = card.parse().ok().or_else(|| {
         let plain = card.bytes().all(|b| b.is_ascii_graphic() && b != b'/') && card != "..";
-        let text = std::fs::read_to_string(format!("/sys/class/net/{card}/ifindex"));
-        text.ok().filter(|_| plain)?.trim().parse().ok()
+        let file = plain.then(|| format!("/sys/class/net/{card}/ifindex"))?;
+        std::fs::read_to_string(file).ok()?.trim().parse().ok()
     })?;
     Some(SocketAddrV6::new(address.parse().ok()?, PORT, 0, index).into())
 }
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!(conf.search, ["b.example", "c.example"]);
         assert_eq!((conf.ndots, conf.timeout, conf.attempts), (2, Duration::from_secs(1), 4));
         assert!(conf.rotate);
-        let conf = Conf::parse("options ndots:200 timeout:200 attempts:200\n");
+        let conf = Conf::parse("options ndots:200 timeout:999 attempts:70000\n");
         assert_eq!((conf.ndots, conf.timeout, conf.attempts), (15, Duration::from_secs(30), 5));
         assert_eq!(servers(&conf), ["127.0.0.1:53"]);
         assert_eq!(Conf::read(Path::new("/nowhere/resolv.conf")), Conf::parse(""));

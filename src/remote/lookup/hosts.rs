@@ -1,6 +1,6 @@
 //! `/etc/hosts`.
 
-use std::fs::File;
+use crate::remote::deadline::Deadline;
 use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
 use std::path::Path;
@@ -8,12 +8,15 @@ use std::path::Path;
 /// More bytes than a list of hosts that is kept by hand or to block advertisers has.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// The addresses of a name, which is in lower case. A file that cannot be read has none.
-pub(super) fn addresses(file: &Path, name: &str) -> Vec<IpAddr> {
-    let Ok(file) = File::open(file) else { return Vec::new() };
+/// The addresses of a name, which is in lower case. A file that cannot be read has none, and a long
+/// one those that are found in time.
+pub(super) fn addresses(file: &Path, name: &str, deadline: Deadline) -> Vec<IpAddr> {
+    let Some(file) = super::plain(file) else { return Vec::new() };
     let mut lines = BufReader::new(file.take(LONGEST));
     let (mut found, mut line) = (Vec::new(), Vec::new());
-    while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+    while !deadline.left().is_zero()
+        && lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0)
+    {
         found.extend(address(&String::from_utf8_lossy(&line), name));
         line.clear();
     }
@@ -31,6 +34,7 @@ fn address(line: &str, name: &str) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_line_has_an_address_and_its_names() {
@@ -38,13 +42,15 @@ mod tests {
         let text = b"# 192.0.2.9 ada\n192.0.2.1\tADA.example.com. ada # 192.0.2.8 eve\n\
             nonsense ada\n\xff\xff ada\n2001:db8::1 bob ada\n192.0.2.3 adam\n192.0.2.4";
         std::fs::write(file.path(), text).unwrap();
-        let found = |name| addresses(file.path(), name);
+        let in_time = Deadline::within(Duration::from_secs(60));
+        let found = |name| addresses(file.path(), name, in_time);
         let of = |texts: &[&str]| -> Vec<IpAddr> {
             texts.iter().map(|text| text.parse().unwrap()).collect()
         };
         assert_eq!(found("ada"), of(&["192.0.2.1", "2001:db8::1"]));
         assert_eq!(found("ada.example.com"), of(&["192.0.2.1"]));
         assert_eq!(found("eve"), of(&[]));
-        assert_eq!(addresses(Path::new("/nowhere/hosts"), "ada"), of(&[]));
+        assert_eq!(addresses(Path::new("/nowhere/hosts"), "ada", in_time), of(&[]));
+        assert_eq!(addresses(file.path(), "ada", Deadline::within(Duration::ZERO)), of(&[]));
     }
 }

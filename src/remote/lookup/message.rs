@@ -2,8 +2,8 @@
 
 use simple_dns::rdata::RData;
 use simple_dns::{
-    CLASS, Name, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, RCODE, TYPE,
-    header_buffer,
+    CLASS, Name, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, RCODE,
+    ResourceRecord as Record, TYPE, header_buffer,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -71,7 +71,8 @@ impl Question<'_> {
     fn follow(&self, packet: &Packet<'_>, name: &Name<'_>) -> Vec<IpAddr> {
         let mut name = name;
         for _ in 0..CHAIN {
-            let of = packet.answers.iter().filter(|answer| answer.name == *name);
+            let is_of = |answer: &&Record<'_>| answer.name == *name && answer.class == CLASS::IN;
+            let of = packet.answers.iter().filter(is_of);
             let addresses: Vec<IpAddr> =
                 of.clone().filter_map(|answer| self.kind.address(&answer.rdata)).collect();
             let other = of.clone().find_map(|answer| match &answer.rdata {

@@ -233,6 +233,15 @@ fn records_of_other_names_do_not_count() {
         None,
     );
     assert_eq!(look_up(NAME, &[&stray]), Err(Failure::Unknown));
+    let of_another_class = server(
+        |question| {
+            vec![answer(question, |packet, kind| {
+                packet.answers.push(ResourceRecord { class: CLASS::CH, ..address(NAME, kind) });
+            })]
+        },
+        None,
+    );
+    assert_eq!(look_up(NAME, &[&of_another_class]), Err(Failure::Unknown));
 }
 
 #[test]
@@ -360,6 +369,9 @@ fn the_files_of_the_system_count() {
             let name = Packet::parse(question).unwrap().questions[0].qname.to_string();
             vec![match name.as_str() {
                 NAME => good(question),
+                "host.broken.example" | "other.broken.example" => {
+                    with(RCODE::ServerFailure, question)
+                }
                 _ => with(RCODE::NameError, question),
             }]
         },
@@ -368,7 +380,7 @@ fn the_files_of_the_system_count() {
     let folder = tempfile::tempdir().unwrap();
     let (hosts, resolv_conf) = (folder.path().join("hosts"), folder.path().join("resolv.conf"));
     std::fs::write(&hosts, "127.0.0.7 written\n").unwrap();
-    std::fs::write(&resolv_conf, "search nowhere.example example.com\n").unwrap();
+    std::fs::write(&resolv_conf, "search nowhere.example broken.example example.com\n").unwrap();
     let servers = vec![searched.address];
     let lookup = Lookup { hosts, resolv_conf, servers };
     let found = |name| lookup.addresses(name, Deadline::within(TIME));
@@ -376,9 +388,27 @@ fn the_files_of_the_system_count() {
     assert_eq!(searched.asked.load(Ordering::SeqCst), 0);
     assert_eq!(found("host").unwrap().len(), 2);
     assert_eq!(found("host."), Err(Failure::Unknown));
+    assert_eq!(found("other"), Err(Failure::Unanswered(vec![searched.address])));
     // With a domain behind it, it is too long, and then not asked for.
     let long = ["x"; 125].join(".");
     let asked = searched.asked.load(Ordering::SeqCst);
     assert_eq!(found(&long), Err(Failure::Unknown));
     assert_eq!(searched.asked.load(Ordering::SeqCst), asked + 2);
+}
+
+#[test]
+fn only_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("hosts");
+    std::fs::write(&file, "127.0.0.7 written\n").unwrap();
+    assert!(plain(&file).is_some());
+    for other in [folder.path(), Path::new("/dev/zero"), Path::new("/nowhere")] {
+        assert!(plain(other).is_none(), "{other:?}");
+    }
+    // Nobody writes into the pipe, so whoever opened it would wait for ever.
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let lookup = Lookup::new(&["127.0.0.1:9".to_owned()]).unwrap();
+    let lookup = lookup.with_files(pipe.clone(), pipe);
+    assert!(lookup.addresses("host", Deadline::within(TIME)).is_err());
 }
