@@ -21,6 +21,6 @@ int main(int count, char **arguments)
     if (count != 3)
         fail("usage: callback_hmac BODY TURNS");
     read_body(arguments[1]);
-    measure(once, strtoul(arguments[2], NULL, 10), 100);
+    measure(once, strtoul(arguments[2], NULL, 10), 10);
     return 0;
 }

@@ -30,7 +30,7 @@ int main(int count, char **arguments)
     callback.body_size = body_size;
     callback.nonce = "1700000000.5";
     callback.signature = seconder_text_value(signature);
-    measure(once, strtoul(arguments[2], NULL, 10), 100);
+    measure(once, strtoul(arguments[2], NULL, 10), 10);
     seconder_text_free(signature);
     return 0;
 }

@@ -62,10 +62,13 @@ impl Event {
     }
 }
 
-/// The fields by the names of the interface document. This is the one place that knows what the
-/// service calls them.
+/// The fields that may be read here, by the names of the interface document: what is nested is not,
+/// but for the device. This is the one place that knows what the service calls them.
 fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
-    let mut body = Value::Object(parameters.clone());
+    let plain = |value: &Value| !value.is_object() && !value.is_array();
+    let fields = parameters.iter().filter(|(name, value)| *name == "device" || plain(value));
+    let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
+    let mut body = Value::Object(fields.collect());
     names
         .body_from_wire(&mut body)
         .map_err(|_| forged("it is signed, but it names its user twice"))?;

@@ -147,7 +147,10 @@ fn of_json(body: &[u8], holds: impl Fn(&str) -> bool) -> Result<Map<String, Valu
         return Err(unsigned());
     }
     match json::read(body).map_err(unreadable)? {
-        Value::Object(fields) => Ok(signed_fields(fields)),
+        Value::Object(mut fields) => {
+            fields.retain(|_, value| is_signed(value));
+            Ok(fields)
+        }
         _ => Err(forged("its body is no object")),
     }
 }
@@ -160,22 +163,19 @@ fn of_form(text: &str, holds: impl Fn(&str) -> bool) -> Result<Map<String, Value
     form::read(&held).map_err(unreadable)
 }
 
-/// Without the empty objects and lists, which no signature covers.
-fn signed_fields(fields: Map<String, Value>) -> Map<String, Value> {
-    fields.into_iter().filter_map(|(name, value)| Some((name, signed_part(value)?))).collect()
-}
-
-fn signed_part(value: Value) -> Option<Value> {
+/// Whether a signature covers anything of a value; the empty objects and lists inside it, which none
+/// covers, are taken out.
+fn is_signed(value: &mut Value) -> bool {
     match value {
         Value::Object(fields) => {
-            let fields = signed_fields(fields);
-            (!fields.is_empty()).then_some(Value::Object(fields))
+            fields.retain(|_, value| is_signed(value));
+            !fields.is_empty()
         }
         Value::Array(items) => {
-            let items: Vec<Value> = items.into_iter().filter_map(signed_part).collect();
-            (!items.is_empty()).then_some(Value::Array(items))
+            items.retain_mut(is_signed);
+            !items.is_empty()
         }
-        scalar => Some(scalar),
+        _ => true,
     }
 }
 
