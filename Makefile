@@ -102,19 +102,9 @@ BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--pro
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
-bench: tools $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others in one table: QUICK=1 only shows that it runs
+bench: tools $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows
 	@$(CARGO) bench -q -p seconder --bench server --no-run $(if $(QUICK),--profile dev)
-	@for program in benches/c/*.c; do \
-		name=$$(basename "$$program" .c); \
-		case "$$name" in \
-			*_seconder) link="-L$(BENCH)/full -l:$(SONAME) -Wl,-rpath,$$PWD/$(BENCH)/full";; \
-			*_libcurl) link=-lcurl;; \
-			*_hmac) link=-lcrypto;; \
-			*_liboath) link=-loath;; \
-			*) link=-ldl;; \
-		esac; \
-		$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude "$$program" -o "$(BENCH)/$$name" $$link; \
-	done
+	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" \
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 

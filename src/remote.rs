@@ -35,7 +35,7 @@ use deadline::Deadline;
 use letter::Letter;
 use lookup::Lookup;
 use proxy::Proxy;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -169,12 +169,30 @@ impl Remote {
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
         let request = calls::request(call, self.client.format, self.client.generation);
+        let mut read = None;
+        self.ask(&request, self.repeats.allow::<C>(), &mut |reply| {
+            read = Some(C::read(reply)?);
+            Ok(())
+        })?;
+        read.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
+    }
+}
+
+impl Remote {
+    /// Exchanges a request until `read` takes the reply, by one deadline. It is the same code for
+    /// every call, which keeps the library small.
+    fn ask(
+        &self,
+        request: &Request,
+        repeatable: bool,
+        read: &mut dyn FnMut(Reply) -> Result<()>,
+    ) -> Result<()> {
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
-            match self.client.exchange(&request, deadline).and_then(C::read) {
+            match self.client.exchange(request, deadline).and_then(&mut *read) {
                 Err(Error::Limited { retry_after: Some(wait), .. })
-                    if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
+                    if repeatable && deadline.wait(wait.max(pause)) =>
                 {
                     pause *= 2;
                 }
@@ -186,16 +204,17 @@ impl<C: Call> Answer<C> for Remote {
 
 impl Client {
     fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
-        let mut query = Map::new();
-        if request.method == "GET" {
-            query.clone_from(&request.params);
-        }
+        let mut query = match request.method {
+            "GET" => form::write(&request.params),
+            _ => String::new(),
+        };
         let older = request.generation == Generation::Older;
         if older {
-            query.insert("api_key".into(), self.api_key.expose().into());
+            let and = if query.is_empty() { "" } else { "&" };
+            query += &format!("{and}api_key={}", form::escape(self.api_key.expose()));
         }
         let path = self.names.path_to_wire(&request.path);
-        let uri = self.address.uri(&path, &form::write(&query))?;
+        let uri = self.address.uri(&path, &query)?;
         let mut letter = Letter::new(request.method, &uri)?;
         letter = letter.header("accept", self.format.media_type())?;
         if !older {

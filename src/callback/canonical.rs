@@ -21,7 +21,12 @@ pub(super) fn of_json(body: &[u8]) -> Result<String> {
     let bad = |_| Error::Forged { message: "the body is not JSON".into() };
     let body = std::str::from_utf8(body).map_err(|e| bad(e.to_string()))?;
     let raw: &RawValue = serde_json::from_str(body).map_err(|e| bad(e.to_string()))?;
-    Walk::over(raw.get()).ok_or_else(|| bad(String::new()))
+    of_well_formed(raw.get())
+}
+
+/// The canonical parameters of a JSON text that has been read without an error.
+pub(super) fn of_well_formed(text: &str) -> Result<String> {
+    Walk::over(text).ok_or_else(|| Error::Forged { message: "the body is not JSON".into() })
 }
 
 /// The canonical parameters of a query or a form body: each pair written anew, and sorted by key.
@@ -222,17 +227,18 @@ impl<'a> Walk<'a> {
 
     /// A text without its quotes, decoded.
     fn text(&mut self) -> Option<Cow<'a, str>> {
-        let (mut end, mut plain) = (1, true);
-        let bytes = self.rest.as_bytes();
-        while *bytes.get(end)? != b'"' {
-            plain &= bytes[end] != b'\\';
-            end += if bytes[end] == b'\\' { 2 } else { 1 };
+        let inner = self.rest.strip_prefix('"')?;
+        let mut end = inner.find('"')?;
+        if !inner.as_bytes()[..end].contains(&b'\\') {
+            self.rest = &inner[end + 1..];
+            return Some(Cow::Borrowed(&inner[..end]));
         }
-        let quoted = self.take(end + 1)?;
-        match plain {
-            true => quoted.get(1..end).map(Cow::Borrowed),
-            false => serde_json::from_str(quoted).ok().map(Cow::Owned),
+        while inner.as_bytes()[..end].iter().rev().take_while(|byte| **byte == b'\\').count() % 2
+            == 1
+        {
+            end += 1 + inner[end + 1..].find('"')?;
         }
+        serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
     }
 
     /// The next byte that is no white space.

@@ -48,8 +48,8 @@ impl Event {
             svc_id: Option<UserId>,
             callback_action: Option<String>,
         }
-        let fields = told(&parameters, names)?;
-        let device = fields.get("device").and_then(Value::as_object).cloned();
+        let mut fields = told(&parameters, names)?;
+        let device = fields.shift_remove("device");
         let body: Body = loose::read(fields)
             .map_err(|mismatch| forged(format!("it is signed, but {mismatch}")))?;
         let Body { uuid, status, svc_id, callback_action } = body;
@@ -57,7 +57,10 @@ impl Event {
             return Err(forged("it is signed, but it is no answer to an approval request"));
         }
         // The device decides nothing, so one that cannot be read does not lose the answer.
-        let device = device.and_then(|device| loose::read(device).ok());
+        let device = match device {
+            Some(Value::Object(device)) => loose::read(device).ok(),
+            _ => None,
+        };
         Ok(Event { uuid, status, svc_id, device, parameters })
     }
 }

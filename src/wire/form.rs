@@ -140,6 +140,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// Whether a byte is an unreserved character of RFC 3986.
+#[inline(always)]
 pub(crate) fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
