@@ -1243,15 +1243,20 @@ void seconder_service_free(struct seconder_service *service);
 const char *seconder_api_key(const struct seconder_service *service, struct seconder_error **error);
 
 /**
- * The version of the library, such as "0.1.0". It stays as long as the library is loaded.
+ * The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never
+ * NULL.
  */
 const char *seconder_version(void);
 
 /**
  * Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
  *
- * `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or spaces
- * may separate; `country_code`, the calling code of the number, such as "1" or "44".
+ * `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or
+ * spaces may separate; `country_code`, the calling code of the number, such as "1" or "44".
+ *
+ * `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
+ * with a value, which seconder_error_field_name() names; else as the header's beginning says of
+ * calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_user(const struct seconder_service *service,
@@ -1264,8 +1269,10 @@ seconder_status seconder_create_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Removes a user from the application, with all that is known of them (interface 4.5). `out` may
- * be NULL.
+ * Removes a user from the application, with all that is known of them (interface 4.5).
+ *
+ * `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REFUSED when there is no
+ * such user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_delete_user(const struct seconder_service *service,
@@ -1278,7 +1285,9 @@ seconder_status seconder_delete_user(const struct seconder_service *service,
 /**
  * Tells the service what a user did, so that fraud can be found (interface 4.6).
  *
- * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL.
+ * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
+ * freed with seconder_done_free(). SECONDER_REFUSED when there is no such user; else as the
+ * header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_activity(const struct seconder_service *service,
@@ -1291,6 +1300,9 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
 
 /**
  * Asks what the service knows of a user (interface 4.8).
+ *
+ * `out` is freed with seconder_user_status_reply_free(). SECONDER_REFUSED when there is no such
+ * user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_user_status(const struct seconder_service *service,
@@ -1306,7 +1318,7 @@ seconder_status seconder_user_status(const struct seconder_service *service,
 uint64_t seconder_user_created_id(const struct seconder_user_created *user);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_user_created_message(const struct seconder_user_created *user);
 
@@ -1316,7 +1328,7 @@ const char *seconder_user_created_message(const struct seconder_user_created *us
 void seconder_user_created_free(struct seconder_user_created *user);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_done_message(const struct seconder_done *done);
 
@@ -1341,12 +1353,12 @@ bool seconder_user_status_reply_confirmed(const struct seconder_user_status_repl
 bool seconder_user_status_reply_registered(const struct seconder_user_status_reply *user);
 
 /**
- * The calling code of the user's number.
+ * The calling code of the user's number. 0 where the service does not tell.
  */
 uint64_t seconder_user_status_reply_country_code(const struct seconder_user_status_reply *user);
 
 /**
- * The user's number, masked: XXX-XXX-0123.
+ * The user's number, masked: XXX-XXX-0123. NULL where the service does not tell.
  */
 const char *seconder_user_status_reply_phone_number(const struct seconder_user_status_reply *user);
 
@@ -1373,7 +1385,7 @@ bool seconder_user_status_reply_has_hard_token(const struct seconder_user_status
 bool seconder_user_status_reply_account_disabled(const struct seconder_user_status_reply *user);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user);
 
@@ -1383,9 +1395,11 @@ const char *seconder_user_status_reply_message(const struct seconder_user_status
 void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
 
 /**
- * Sends a code by SMS (interface 4.2). `out` may be NULL.
+ * Sends a code by SMS (interface 4.2).
  *
- * SECONDER_LIMITED when the user was sent one just now.
+ * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
+ * user was sent one just now; SECONDER_REFUSED when there is no such user; else as the header's
+ * beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
@@ -1396,9 +1410,11 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Speaks a code in a voice call (interface 4.3). `out` may be NULL.
+ * Speaks a code in a voice call (interface 4.3).
  *
- * SECONDER_LIMITED when the user was called just now.
+ * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
+ * user was called just now; SECONDER_REFUSED when there is no such user; else as the header's
+ * beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_call(const struct seconder_service *service,
@@ -1412,10 +1428,12 @@ seconder_status seconder_request_call(const struct seconder_service *service,
  * Checks the code that a user typed (interface 4.4).
  *
  * SECONDER_OK says that the code was checked and is right, and nothing else does. `token` must be
- * 6 to 12 digits and nothing else. `out` may be NULL.
+ * 6 to 12 digits and nothing else. `out` may be NULL, and is freed with
+ * seconder_verification_free().
  *
  * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
- * nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again.
+ * nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again;
+ * SECONDER_INVALID says that `token` is no token; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -1429,6 +1447,9 @@ seconder_status seconder_verify(const struct seconder_service *service,
 /**
  * Gives a user's authenticator app a new secret. A secret that the user had before stays valid
  * until a code of the new one was right.
+ *
+ * `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
+ * SECONDER_REFUSED when there is no such user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_enrol_authenticator(const struct seconder_service *service,
@@ -1439,12 +1460,12 @@ seconder_status seconder_enrol_authenticator(const struct seconder_service *serv
                                              struct seconder_error **error);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_code_requested_message(const struct seconder_code_requested *code);
 
 /**
- * The number used, masked: +1-XXX-XXX-XX23.
+ * The number used, masked: +1-XXX-XXX-XX23. NULL where the service does not tell.
  */
 const char *seconder_code_requested_cellphone(const struct seconder_code_requested *code);
 
@@ -1454,7 +1475,8 @@ const char *seconder_code_requested_cellphone(const struct seconder_code_request
 bool seconder_code_requested_ignored(const struct seconder_code_requested *code);
 
 /**
- * The user's latest device, when the request was ignored.
+ * The user's latest device, when the request was ignored. NULL where it was not, or the service
+ * does not tell.
  */
 const char *seconder_code_requested_device(const struct seconder_code_requested *code);
 
@@ -1464,7 +1486,7 @@ const char *seconder_code_requested_device(const struct seconder_code_requested 
 void seconder_code_requested_free(struct seconder_code_requested *code);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_verification_message(const struct seconder_verification *verification);
 
@@ -1480,22 +1502,22 @@ const struct seconder_device_info *seconder_verification_device(const struct sec
 void seconder_verification_free(struct seconder_verification *verification);
 
 /**
- * What the app shows beside the code.
+ * What the app shows beside the code. NULL where the service does not tell.
  */
 const char *seconder_authenticator_enrolled_label(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * Who the code is for.
+ * Who the code is for. NULL where the service does not tell.
  */
 const char *seconder_authenticator_enrolled_issuer(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * The otpauth: URI that holds the secret.
+ * The otpauth: URI that holds the secret. NULL for NULL alone.
  */
 const char *seconder_authenticator_enrolled_uri(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * The same as a picture: a data: or https: URL for an `<img>`.
+ * The same as a picture: a data: or https: URL for an `<img>`. NULL for NULL alone.
  */
 const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authenticator_enrolled *enrolled);
 
@@ -1507,6 +1529,10 @@ void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled
 /**
  * Asks a user to approve something on their device (interface 4.12). `message` is what the user is
  * asked, 1 to 1024 bytes.
+ *
+ * `out` is freed with seconder_approval_created_free(). SECONDER_LIMITED when the user has too
+ * many open requests, or said that the last was not theirs; SECONDER_REFUSED when there is no such
+ * user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_approval(const struct seconder_service *service,
@@ -1532,7 +1558,7 @@ seconder_status seconder_check_approval(const struct seconder_service *service,
                                         struct seconder_error **error);
 
 /**
- * The request's name, to ask for its answer with.
+ * The request's name, to ask for its answer with. NULL for NULL alone.
  */
 const char *seconder_approval_created_uuid(const struct seconder_approval_created *created);
 
@@ -1554,7 +1580,7 @@ int32_t seconder_approval_status(const struct seconder_approval *approval);
 bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t svc_id);
 
 /**
- * The request's name.
+ * The request's name. NULL where the service does not tell.
  */
 const char *seconder_approval_uuid(const struct seconder_approval *approval);
 
@@ -1565,12 +1591,12 @@ const char *seconder_approval_uuid(const struct seconder_approval *approval);
 uint64_t seconder_approval_svc_id(const struct seconder_approval *approval);
 
 /**
- * When the request was made, in RFC 3339.
+ * When the request was made, in RFC 3339. NULL where the service does not tell.
  */
 const char *seconder_approval_created_at(const struct seconder_approval *approval);
 
 /**
- * When the request last changed, in RFC 3339.
+ * When the request last changed, in RFC 3339. NULL where the service does not tell.
  */
 const char *seconder_approval_updated_at(const struct seconder_approval *approval);
 
@@ -1580,7 +1606,8 @@ const char *seconder_approval_updated_at(const struct seconder_approval *approva
 const char *seconder_approval_processed_at(const struct seconder_approval *approval);
 
 /**
- * How long the request can be answered, in seconds, or SECONDER_FOREVER.
+ * How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
+ * not tell.
  */
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
@@ -1625,7 +1652,8 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
  * Sends a code to a number that belongs to no user yet (interface 4.10).
  *
  * `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
- * NULL.
+ * NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_LIMITED when a code
+ * was sent there just now; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_start_phone_verification(const struct seconder_service *service,
@@ -1640,9 +1668,11 @@ seconder_status seconder_start_phone_verification(const struct seconder_service 
 /**
  * Checks the code that was sent to a number by seconder_start_phone_verification().
  *
- * SECONDER_OK says that the code is right, and nothing else does. A wrong one is SECONDER_REFUSED
- * with the service code "60022"; "60023" says that no code is waiting. `verification_code` must be
- * 4 to 10 digits and nothing else. `out` may be NULL.
+ * SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
+ * 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
+ *
+ * A wrong code is SECONDER_REFUSED with the service code "60022"; "60023" says that no code is
+ * waiting; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,
@@ -1654,6 +1684,9 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
 
 /**
  * Asks what kind of number a number is (interface 4.11).
+ *
+ * `out` is freed with seconder_phone_information_free(). SECONDER_REFUSED when it is no number;
+ * else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_phone_info(const struct seconder_service *service,
@@ -1665,7 +1698,7 @@ seconder_status seconder_phone_info(const struct seconder_service *service,
                                     struct seconder_error **error);
 
 /**
- * Who carries the number.
+ * Who carries the number. NULL where the service does not tell.
  */
 const char *seconder_phone_verification_started_carrier(const struct seconder_phone_verification_started *started);
 
@@ -1681,17 +1714,17 @@ int32_t seconder_phone_verification_started_is_ported(const struct seconder_phon
 int32_t seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_phone_verification_started_message(const struct seconder_phone_verification_started *started);
 
 /**
- * How long the code lives, in seconds, or SECONDER_FOREVER.
+ * How long the code lives, in seconds, or SECONDER_FOREVER. 0 where the service does not tell.
  */
 int64_t seconder_phone_verification_started_seconds_to_expire(const struct seconder_phone_verification_started *started);
 
 /**
- * The verification's own name.
+ * The verification's own name. NULL where the service does not tell.
  */
 const char *seconder_phone_verification_started_uuid(const struct seconder_phone_verification_started *started);
 
@@ -1701,12 +1734,12 @@ const char *seconder_phone_verification_started_uuid(const struct seconder_phone
 void seconder_phone_verification_started_free(struct seconder_phone_verification_started *started);
 
 /**
- * The kind of number: "voip", "landline", "cellphone" or "unknown".
+ * The kind of number: "voip", "landline", "cellphone" or "unknown". NULL for NULL alone.
  */
 const char *seconder_phone_information_type(const struct seconder_phone_information *phone);
 
 /**
- * Who carries the number.
+ * Who carries the number. NULL where the service does not tell.
  */
 const char *seconder_phone_information_provider(const struct seconder_phone_information *phone);
 
@@ -1717,7 +1750,7 @@ const char *seconder_phone_information_provider(const struct seconder_phone_info
 int32_t seconder_phone_information_ported(const struct seconder_phone_information *phone);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_phone_information_message(const struct seconder_phone_information *phone);
 
@@ -1728,6 +1761,9 @@ void seconder_phone_information_free(struct seconder_phone_information *phone);
 
 /**
  * Asks what the service knows of the application (interface 4.7).
+ *
+ * `out` is freed with seconder_application_free(). SECONDER_UNAUTHORIZED when the API key is not
+ * accepted; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_details(const struct seconder_service *service,
@@ -1738,6 +1774,9 @@ seconder_status seconder_app_details(const struct seconder_service *service,
 
 /**
  * Asks how much the application used, month by month (interface 4.9).
+ *
+ * `out` is freed with seconder_statistics_free(). SECONDER_UNAUTHORIZED when the API key is not
+ * accepted; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_stats(const struct seconder_service *service,
@@ -1747,17 +1786,17 @@ seconder_status seconder_app_stats(const struct seconder_service *service,
                                    struct seconder_error **error);
 
 /**
- * The application's number.
+ * The application's number. 0 where the service does not tell.
  */
 uint64_t seconder_application_app_id(const struct seconder_application *application);
 
 /**
- * The name that users see in messages.
+ * The name that users see in messages. NULL for NULL alone.
  */
 const char *seconder_application_name(const struct seconder_application *application);
 
 /**
- * What was booked with the service.
+ * What was booked with the service. NULL where the service does not tell.
  */
 const char *seconder_application_plan(const struct seconder_application *application);
 
@@ -1772,7 +1811,7 @@ bool seconder_application_sms_enabled(const struct seconder_application *applica
 bool seconder_application_white_label(const struct seconder_application *application);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_application_message(const struct seconder_application *application);
 
@@ -1782,7 +1821,7 @@ const char *seconder_application_message(const struct seconder_application *appl
 void seconder_application_free(struct seconder_application *application);
 
 /**
- * The application's number.
+ * The application's number. 0 where the service does not tell.
  */
 uint64_t seconder_statistics_app_id(const struct seconder_statistics *statistics);
 
@@ -1803,12 +1842,12 @@ const struct seconder_monthly_statistic *seconder_statistics_stat(const struct s
                                                                   size_t index);
 
 /**
- * How many users the application has now.
+ * How many users the application has now. 0 where the service does not tell.
  */
 uint64_t seconder_statistics_total_users(const struct seconder_statistics *statistics);
 
 /**
- * What happened, in the service's words.
+ * What happened, in the service's words. NULL where the service does not tell.
  */
 const char *seconder_statistics_message(const struct seconder_statistics *statistics);
 
@@ -2165,7 +2204,8 @@ void seconder_totp_free(struct seconder_totp *totp);
 
 /**
  * Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing
- * of whether the token is right.
+ * of whether the token is right. SECONDER_INVALID, and an error that says what is wrong, when it
+ * has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_token(const char *text,
@@ -2173,7 +2213,8 @@ seconder_status seconder_check_token(const char *text,
 
 /**
  * Whether a text has the form of a user's id: a positive 64-bit integer, in decimal digits without
- * sign or leading zero.
+ * sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
+ * for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_svc_id(const char *text,
@@ -2181,15 +2222,16 @@ seconder_status seconder_check_svc_id(const char *text,
 
 /**
  * Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of
- * ASCII.
+ * ASCII. SECONDER_INVALID, and an error that says what is wrong, when it has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_uuid(const char *text,
                                     struct seconder_error **error);
 
 /**
- * Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in groups
- * that dashes, periods or spaces may separate.
+ * Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in
+ * groups that dashes, periods or spaces may separate. SECONDER_INVALID, and an error that says
+ * what is wrong, when it has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_number(const char *text,

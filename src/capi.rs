@@ -33,3 +33,11 @@ pub mod userdata;
 pub mod users;
 pub mod verifier;
 pub mod waiting;
+
+/// What the header lets many threads use at once.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<open::seconder_service>();
+    shared::<verifier::seconder_verifier>();
+    shared::<totp::seconder_totp>();
+};

@@ -32,6 +32,7 @@ use crate::{Error, Result};
 use address::Address;
 use connect::{Connections, Way};
 use deadline::Deadline;
+use hide::Wiped;
 use letter::Letter;
 use lookup::Lookup;
 use proxy::Proxy;
@@ -41,6 +42,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trust::Trust;
+use zeroize::Zeroizing;
 
 /// What is waited at least before a call is repeated, even if the service asks for less; doubled
 /// each time, so that a service that always asks for less is not asked for ever.
@@ -59,14 +61,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// (`.local`): for a host that only these know, give the URL with its IP address, or name it in
 /// `/etc/hosts`. Only a new connection looks a name up.
 ///
-/// The API key is sent to the service and to nobody else, is in no error, log or `Debug` text, and
-/// is wiped from memory when the client is dropped and after each request. What is not wiped: the
-/// URL of a call, which holds its code, and in the older generation the key; and what TLS and the
-/// system copy.
+/// The API key is sent to the service and to nobody else, and is in no error, log or `Debug` text.
+/// Every copy of it that is made for a request is wiped after the request, and the key itself when
+/// the client is dropped. The code of a call is wiped where this client keeps it: in the request, its
+/// path and its body; pieces that were put together to make these are freed as they are. Not wiped
+/// either: replies, and what the system copies.
 ///
 /// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
-/// that level shows the replies, and the reply to `enrol_authenticator` holds a secret. What is
-/// sent is logged at no level.
+/// at that level, and at no other, it logs the bytes of replies, heads and bodies alike, and the
+/// reply to `enrol_authenticator` holds a secret. What is sent is logged at no level.
 #[derive(Clone)]
 pub struct Remote {
     client: Arc<Client>,
@@ -169,8 +172,9 @@ impl Remote {
 impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
         let request = calls::request(call, self.client.format, self.client.generation);
+        let request = Wiped(request);
         let mut read = None;
-        self.ask(&request, self.repeats.allow::<C>(), &mut |reply| {
+        self.ask(&request.0, self.repeats.allow::<C>(), &mut |reply| {
             read = Some(C::read(reply)?);
             Ok(())
         })?;
@@ -204,20 +208,10 @@ impl Remote {
 
 impl Client {
     fn exchange(&self, request: &Request, deadline: Deadline) -> Result<Reply> {
-        let mut query = match request.method {
-            "GET" => form::write(&request.params),
-            _ => String::new(),
-        };
-        let older = request.generation == Generation::Older;
-        if older {
-            let and = if query.is_empty() { "" } else { "&" };
-            query += &format!("{and}api_key={}", form::escape(self.api_key.expose()));
-        }
-        let path = self.names.path_to_wire(&request.path);
-        let uri = self.address.uri(&path, &query)?;
-        let mut letter = Letter::new(request.method, &uri)?;
+        let target = self.target(request)?;
+        let mut letter = Letter::new(request.method, self.address.origin(), &target)?;
         letter = letter.header("accept", self.format.media_type())?;
-        if !older {
+        if request.generation == Generation::Current {
             letter = letter.secret(&self.names.api_key(), &self.api_key)?;
         }
         let body = body(request);
@@ -233,6 +227,21 @@ impl Client {
         reply.generation = request.generation;
         Ok(reply)
     }
+
+    /// What is asked for: the path, and the parameters of a GET, with the key among them in the
+    /// older generation.
+    fn target(&self, request: &Request) -> Result<Zeroizing<String>> {
+        let path = Zeroizing::new(self.names.path_to_wire(&request.path));
+        let (mut params, mut key) = (Zeroizing::default(), Zeroizing::default());
+        if request.method == "GET" {
+            params = Zeroizing::new(form::write(&request.params));
+        }
+        if request.generation == Generation::Older {
+            let escaped = Zeroizing::new(form::escape(self.api_key.expose()));
+            key = Zeroizing::new(["api_key=", &escaped].concat());
+        }
+        self.address.target(&path, &[&params, &key])
+    }
 }
 
 /// The parameters that hold whatever the application likes.
@@ -241,17 +250,16 @@ const FREE: [&str; 3] = ["data", "details", "hidden_details"];
 /// The body of a POST and its media type. Free objects have values and keys of every kind, which a
 /// form would make other values and other keys, so these go as JSON, and so do calls below `/push/`
 /// (interface 4.12); all others go as the form that every service of the interface reads.
-fn body(request: &Request) -> Option<(&'static str, Vec<u8>)> {
+fn body(request: &Request) -> Option<(&'static str, Zeroizing<Vec<u8>>)> {
     let free = FREE.iter().any(|name| request.params.contains_key(*name));
-    match (request.method, free || request.path.starts_with("/push/")) {
-        ("POST", true) => {
-            Some(("application/json", json::write(&Value::Object(request.params.clone()))))
-        }
+    let (kind, body) = match (request.method, free || request.path.starts_with("/push/")) {
+        ("POST", true) => ("application/json", json::write(&Value::Object(request.params.clone()))),
         ("POST", false) => {
-            Some(("application/x-www-form-urlencoded", form::write(&request.params).into_bytes()))
+            ("application/x-www-form-urlencoded", form::write(&request.params).into_bytes())
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((kind, Zeroizing::new(body)))
 }
 
 fn checked(key: Option<&Secret>) -> Result<Secret> {

@@ -5,6 +5,8 @@
 
 #[path = "capi/elsewhere.rs"]
 mod elsewhere;
+#[path = "capi/examples.rs"]
+mod examples;
 mod stub;
 #[path = "capi/tools.rs"]
 mod tools;
@@ -101,13 +103,33 @@ fn every_function_that_returns_a_status_says_so() {
 
 #[test]
 fn the_library_shows_what_the_header_shows_and_nothing_else() {
-    let shown = run(tools::command("nm").args(["-D", "--defined-only"]).arg(library()));
-    let shown: BTreeSet<&str> =
-        shown.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    let header = header();
-    let declared: BTreeSet<&str> = header.lines().filter_map(declared).collect();
-    assert!(declared.len() > 50);
-    assert_eq!(shown, declared);
+    assert!(exported().len() > 50);
+    assert_eq!(tools::symbols(&library()), exported());
+}
+
+fn exported() -> BTreeSet<String> {
+    header().lines().filter_map(declared).map(str::to_owned).collect()
+}
+
+/// Programs find every function in every library; what a part does that was left out is refused.
+#[test]
+fn a_library_without_an_engine_shows_the_same() {
+    let mut shown = tools::symbols(&tools::variant().join("libseconder.so"));
+    assert!(shown.remove("seconder_panic_test"), "the one function that no other library has");
+    assert_eq!(shown, exported());
+    comes_to_its_end_with_the_variant("remote");
+}
+
+#[test]
+fn a_panic_ends_at_the_border() {
+    comes_to_its_end_with_the_variant("panic");
+}
+
+fn comes_to_its_end_with_the_variant(name: &str) {
+    let folder = Folder::new();
+    let program = tools::compile_with(&format!("tests/c/{name}.c"), &folder, tools::variant());
+    let outcome = run(&mut tools::command(&program));
+    assert!(outcome.good, "tests/c/{name}.c: {}", outcome.text);
 }
 
 /// The function that a line declares, where it declares one.

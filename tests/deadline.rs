@@ -7,7 +7,9 @@ mod stub;
 use seconder::calls::RequestSms;
 use seconder::remote::Repeats;
 use seconder::{Answer, Error, Result, Service, Settings, Stage, Verdict};
-use std::net::TcpStream;
+use socket2::{Domain, SockRef, Socket, Type};
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use stub::{KEY, Peer, RIGHT, Stub, TOKEN, response};
@@ -24,17 +26,25 @@ fn verify(service: &Service) -> Result<Verdict> {
     service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 
-/// The error of a verification that must end in time. A machine that is busy with other things may
-/// be late once or twice, so there are three tries.
+/// The error of a verification that must end in time, and is never sent twice.
 fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
     let stub = Stub::start(behave);
-    let service = open(&stub.url());
-    let mut took = Vec::new();
-    for tries in 1..=3 {
-        let started = Instant::now();
-        let error = verify(&service).unwrap_err();
-        took.push(started.elapsed());
+    let mut tries = 0;
+    in_time(&open(&stub.url()), || {
+        tries += 1;
         assert!(stub.asked().len() <= tries && stub.connections() <= tries, "a verification twice");
+    })
+}
+
+/// The error of a verification that must end in time. A machine that is busy with other things may
+/// be late once or twice, so there are three tries.
+fn in_time(service: &Service, mut after_each: impl FnMut()) -> Error {
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        let started = Instant::now();
+        let error = verify(service).unwrap_err();
+        took.push(started.elapsed());
+        after_each();
         if took.last() < Some(&(DEADLINE + LATE)) {
             return error;
         }
@@ -139,6 +149,68 @@ fn connections_that_break_off() {
     closed(&ends(drop));
     // What is closed with a request unread is reset.
     closed(&ends(|_| std::thread::sleep(Duration::from_millis(50))));
+}
+
+#[test]
+fn connections_that_are_reset() {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}");
+    let chunk = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{RIGHT}");
+    for first in ["", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 103 X\r\n\r\n", &head, &chunk] {
+        let first = first.to_owned();
+        closed(&ends(move |mut peer| {
+            peer.request();
+            peer.send(first.as_bytes());
+            // What was sent is read before the connection is reset.
+            std::thread::sleep(Duration::from_millis(20));
+            reset(peer);
+        }));
+    }
+    closed(&ends(reset));
+}
+
+#[test]
+fn connections_that_are_reset_or_silent_while_they_are_secured() {
+    const PIN: &str = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+    // The head of a handshake record, whose rest never comes.
+    const BEGUN: &[u8] = &[22, 3, 3, 0, 100, 2, 0, 0];
+    for (first, told) in [(None, "closed"), (Some(BEGUN), "closed"), (Some(BEGUN), "is over")] {
+        let stub = Stub::start(move |mut peer| {
+            peer.stream.read_exact(&mut [0; 64]).unwrap();
+            first.map(|first| peer.send(first));
+            match told {
+                "closed" => reset(peer),
+                _ => peer.hush(),
+            }
+        });
+        let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY).pin(PIN);
+        let error = in_time(&settings.timeout(DEADLINE).open().unwrap(), || {});
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Securing, .. }), "{error}");
+        assert!(error.retry_safe() && error.to_string().contains(told), "{error}");
+    }
+}
+
+/// Closes a connection so that the other side gets a reset, whatever was sent.
+fn reset(peer: Peer<TcpStream>) {
+    SockRef::from(&peer.stream).set_linger(Some(Duration::ZERO)).unwrap();
+}
+
+#[test]
+fn connections_that_never_come_about() {
+    // A backlog that is full: no further connection is answered at all.
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    socket.listen(0).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    let mut waiting = Vec::new();
+    let full = (0..16).any(|_| {
+        let connected = TcpStream::connect_timeout(&address, Duration::from_millis(200));
+        connected.map(|stream| waiting.push(stream)).is_err()
+    });
+    assert!(full, "{} connections were taken", waiting.len());
+    let error = in_time(&open(&format!("http://{address}")), || {});
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(error.retry_safe(), "{error}");
+    assert!(error.to_string().contains("the time for the call is over"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! Every face shows every call, with every parameter. What a call takes is asked of serde, so no
 //! face and no document can forget a field.
 
+#[path = "faces/c.rs"]
+mod c;
+#[path = "faces/header.rs"]
+mod header;
+
 use seconder::calls::*;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor, value::Error};
 use std::collections::BTreeSet;

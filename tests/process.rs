@@ -9,12 +9,13 @@ mod stub;
 use seconder::{Service, Settings};
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_link, read_to_string};
+use std::net::UdpSocket;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stub::{KEY, RIGHT, Stub, TOKEN, response};
 
-const URL: &str = "SECONDER_TEST_URL";
+const ADDRESS: &str = "SECONDER_TEST_ADDRESS";
 
 /// What can be seen of a process from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +57,6 @@ fn flags(pid: &str, descriptor: &str) -> u32 {
 
 #[test]
 fn a_call_starts_no_thread_leaves_signals_alone_and_hides_its_sockets_from_children() {
-    const CLOSED_ON_EXEC: u32 = 0o2_000_000;
     let pid: Arc<OnceLock<String>> = Arc::default();
     let during: Arc<OnceLock<Seen>> = Arc::default();
     let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
@@ -68,30 +68,61 @@ fn a_call_starts_no_thread_leaves_signals_alone_and_hides_its_sockets_from_child
             peer.send(&response(200, "", RIGHT));
         }
     });
-    // A name, since names are looked up on the caller's thread too.
     let url = format!("http://localhost:{}", stub.addr.port());
+    let told = run("the_process_that_calls", &url, &pid);
+    is_as_before(during.wait(), &told);
+}
+
+#[test]
+fn a_look_up_starts_no_thread_either() {
+    let pid: Arc<OnceLock<String>> = Arc::default();
+    let during: Arc<OnceLock<Seen>> = Arc::default();
+    let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    stub::spawn(move || {
+        let mut buffer = [0; 512];
+        while let Ok((length, from)) = server.recv_from(&mut buffer) {
+            std::thread::sleep(Duration::from_millis(100));
+            keep.get_or_init(|| look(of.wait()));
+            // An answer that there is no such name.
+            buffer[2..4].copy_from_slice(&[0x81, 0x83]);
+            server.send_to(&buffer[..length], from).unwrap();
+        }
+    });
+    let told = run("the_process_that_looks_up", &address, &pid);
+    is_as_before(during.wait(), &told);
+}
+
+/// Runs a test of this file in a process of its own, and gives what it printed.
+fn run(test: &str, address: &str, pid: &OnceLock<String>) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_that_calls", "--nocapture", "--test-threads=1"])
-        .env(URL, url)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(ADDRESS, address)
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     pid.set(child.id().to_string()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && told.contains("1 passed"), "{told}");
-    let during = during.wait();
+    told
+}
+
+/// The process was as before its call but for one socket, which its children do not get.
+fn is_as_before(during: &Seen, told: &str) {
+    const CLOSED_ON_EXEC: u32 = 0o2_000_000;
     assert!(told.contains(&format!("before: {:?}", during.status)), "{told}{during:?}");
     assert_eq!(during.sockets.len(), 1, "{during:?}");
     assert!(during.sockets.iter().all(|flags| flags & CLOSED_ON_EXEC != 0), "{during:?}");
 }
 
-/// The other half of the test above, in a process of its own; alone it does nothing.
+/// The other half of the first test, in a process of its own; alone it does nothing.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the test above tells it the address so")]
+#[allow(clippy::disallowed_methods, reason = "the first test tells it the address so")]
 fn the_process_that_calls() {
-    let Ok(url) = std::env::var(URL) else { return };
+    let Ok(url) = std::env::var(ADDRESS) else { return };
     let before = look("self");
     println!("before: {:?}", before.status);
     let service = open(&url);
@@ -104,6 +135,21 @@ fn the_process_that_calls() {
     assert_eq!(after.sockets.len(), 1, "the connection that is kept");
     drop(service);
     assert_eq!(look("self"), before, "closing");
+}
+
+/// The other half of the second test.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the second test tells it the address so")]
+fn the_process_that_looks_up() {
+    let Ok(server) = std::env::var(ADDRESS) else { return };
+    let settings = Settings::new("https://service.example.test").api_key(KEY).name_server(server);
+    let pin = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+    let service = settings.pin(pin).open().unwrap();
+    let before = look("self");
+    println!("before: {:?}", before.status);
+    let error = service.app_details().unwrap_err();
+    assert!(error.to_string().contains("the name is not known"), "{error}");
+    assert_eq!(look("self"), before);
 }
 
 fn open(url: &str) -> Service {

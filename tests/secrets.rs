@@ -94,12 +94,34 @@ fn nothing_that_is_sent_is_logged_or_told() {
         assert!(stub.asked().iter().all(|asked| asked.contains(KEY)), "{:?}", stub.asked());
     }
     assert!(proxy.asked().iter().all(|asked| !asked.contains(KEY)));
+    is_logged_at_trace_alone(&identity);
     let (plain, bytes) = logged();
     assert!(plain.contains("ureq") && bytes.contains("HTTP/1.1 200 OK"), "{plain} {bytes}");
     for secret in SECRETS {
         assert!(!told.contains(secret), "{secret} is told: {told}");
         assert!(!plain.contains(secret), "{secret} is logged: {plain}");
         assert!(!bytes.contains(secret), "{secret} is logged in bytes: {bytes}");
+    }
+}
+
+/// What a service tells in confidence is logged at one level of one library, as the documentation
+/// of `Remote` says.
+fn is_logged_at_trace_alone(identity: &Identity) {
+    const TOLD: &str =
+        r#"{"success":true,"otpauth_uri":"otpauth://totp/x?secret=JBSWY3DPEHPK3PXP"}"#;
+    let stub = tls::start(identity.config(), |mut peer| {
+        peer.request();
+        peer.send(&response(200, "X-Told: JBSWY3DPEHPK3PXP\r\n", TOLD));
+    });
+    let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY);
+    let service = settings.pin(identity.pin()).open().unwrap();
+    let enrolled = format!("{:?}", service.enrol_authenticator(1.try_into().unwrap()));
+    assert!(enrolled.starts_with("Ok(") && !enrolled.contains("JBSWY3DP"), "{enrolled}");
+    let (plain, bytes) = logged();
+    assert!(bytes.contains("secret=JBSWY3DPEHPK3PXP"), "{bytes}");
+    let told = |line: &&str| line.contains("JBSWY3DP") || line.contains("4a42 5357");
+    for line in plain.lines().filter(told) {
+        assert!(line.starts_with("TRACE ureq_proto::"), "{line}");
     }
 }
 

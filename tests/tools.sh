@@ -18,6 +18,7 @@ need clang clang++ --version
 need libc6-dev sh -c 'echo "#include <stdio.h>" | cc -E -'
 need pkg-config pkg-config --version
 need openssl openssl version
+need dnsmasq-base /usr/sbin/dnsmasq --version
 need python3 python3 --version
 need python3-venv python3 -c 'import ensurepip, venv'
 # The benchmark's peers.

@@ -17,7 +17,7 @@ use std::str::FromStr;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("json", json),
     ("xml", xml),
     ("form", form),
@@ -25,6 +25,7 @@ pub const TARGETS: [Target; 7] = [
     ("values", values),
     ("calls", calls),
     ("retry_after", retry_after),
+    ("name_server", name_server),
 ];
 
 /// What is read is written so that it is read again as the same.
@@ -34,13 +35,12 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// What is read can be written; what was written once is written the same again.
+/// What is read can be written and read again; what was written once is written the same again.
 pub fn xml(data: &[u8]) {
     if let Ok(value) = xml::read(data) {
         let written = xml::write(&value);
-        if let Ok(again) = xml::read(&written) {
-            assert_eq!(xml::write(&again), written);
-        }
+        let again = xml::read(&written).unwrap();
+        assert_eq!(xml::write(&again), written);
     }
 }
 
@@ -140,5 +140,16 @@ pub fn retry_after(data: &[u8]) {
     if let Some(wait) = seconder::remote::retry_after(after, date) {
         let seconds = after.bytes().all(|byte| byte.is_ascii_digit());
         assert!(seconds || date.is_some(), "{wait:?}");
+    }
+}
+
+/// Whatever a name server answers, each address is written in the answer.
+pub fn name_server(data: &[u8]) {
+    for address in seconder::remote::addresses_in("a.b", data) {
+        let bytes = match address {
+            std::net::IpAddr::V4(address) => address.octets().to_vec(),
+            std::net::IpAddr::V6(address) => address.octets().to_vec(),
+        };
+        assert!(data.windows(bytes.len()).any(|window| window == bytes), "{address}");
     }
 }

@@ -52,6 +52,9 @@ fn xml_in_the_older_generation() {
 #[test]
 fn under_other_names() {
     let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
-    through_https(Format::Json, Generation::Current, &names);
-    through_https(Format::Xml, Generation::Older, &names);
+    for format in [Format::Json, Format::Xml] {
+        for generation in [Generation::Current, Generation::Older] {
+            through_https(format, generation, &names);
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Nested bodies are flattened as the original service flattens them: hashes as `a[b]=…`, lists as
 //! `a[]=…` in the order of the document, null as `a=`, numbers as they are written, empty hashes
-//! and lists not at all. Finished pairs are sorted bytewise at each level.
+//! and lists not at all, nor what holds nothing but these. Finished pairs are sorted bytewise at
+//! each level.
 
 use crate::wire::form;
 use crate::{Error, Result};
@@ -275,6 +276,13 @@ mod tests {
             ),
             (r#"{"a b":"c*ü|"}"#, "a+b=c%2A%C3%BC%7C"),
             ("{}", ""),
+            (r#"{"a":{"b":{}},"c":1}"#, "c=1"),
+            (r#"{"a":{"b":{"d":[]}}}"#, ""),
+            (r#"{"a":[[]],"c":1}"#, "c=1"),
+            (
+                r#"{"a":[{}],"b":[[],2,{"x":[]},[[3]]],"c":1}"#,
+                "b%5B%5D=2&b%5B%5D%5B%5D%5B%5D=3&c=1",
+            ),
             (" { } ", ""),
             (r#"{"a":[{},null,[]]}"#, "a%5B%5D="),
             (r#"{"z":[],"y":{"x":{}},"":{"b":1}}"#, "%5Bb%5D=1"),

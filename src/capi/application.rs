@@ -106,6 +106,9 @@ fn monthly(stat: &MonthlyStatistic, month: &Text) -> seconder_monthly_statistic 
 }
 
 /// Asks what the service knows of the application (interface 4.7).
+///
+/// `out` is freed with seconder_application_free(). SECONDER_UNAUTHORIZED when the API key is not
+/// accepted; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_app_details(
@@ -127,6 +130,9 @@ pub unsafe extern "C" fn seconder_app_details(
 }
 
 /// Asks how much the application used, month by month (interface 4.9).
+///
+/// `out` is freed with seconder_statistics_free(). SECONDER_UNAUTHORIZED when the API key is not
+/// accepted; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_app_stats(
@@ -147,13 +153,13 @@ pub unsafe extern "C" fn seconder_app_stats(
     }
 }
 
-/// The application's number.
+/// The application's number. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_app_id(application: Option<&seconder_application>) -> u64 {
     look(application, |application| application.reply.app_id.unwrap_or_default())
 }
 
-/// The name that users see in messages.
+/// The name that users see in messages. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_name(
     application: Option<&seconder_application>,
@@ -161,7 +167,7 @@ pub extern "C" fn seconder_application_name(
     look(application, |application| application.name.as_ptr())
 }
 
-/// What was booked with the service.
+/// What was booked with the service. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_plan(
     application: Option<&seconder_application>,
@@ -185,7 +191,7 @@ pub extern "C" fn seconder_application_white_label(
     look(application, |application| application.reply.white_label)
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_message(
     application: Option<&seconder_application>,
@@ -199,7 +205,7 @@ pub extern "C" fn seconder_application_free(application: Option<Box<seconder_app
     free(application);
 }
 
-/// The application's number.
+/// The application's number. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_app_id(statistics: Option<&seconder_statistics>) -> u64 {
     look(statistics, |statistics| statistics.app_id)
@@ -228,13 +234,13 @@ pub extern "C" fn seconder_statistics_stat(
     look(statistics, |statistics| statistics.stats.get(index).map_or(ptr::null(), ptr::from_ref))
 }
 
-/// How many users the application has now.
+/// How many users the application has now. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_total_users(statistics: Option<&seconder_statistics>) -> u64 {
     look(statistics, |statistics| statistics.total_users)
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_message(
     statistics: Option<&seconder_statistics>,

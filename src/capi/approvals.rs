@@ -76,6 +76,10 @@ impl From<Approval> for seconder_approval {
 
 /// Asks a user to approve something on their device (interface 4.12). `message` is what the user is
 /// asked, 1 to 1024 bytes.
+///
+/// `out` is freed with seconder_approval_created_free(). SECONDER_LIMITED when the user has too
+/// many open requests, or said that the last was not theirs; SECONDER_REFUSED when there is no such
+/// user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_approval(
@@ -157,7 +161,7 @@ pub unsafe extern "C" fn seconder_check_approval(
     }
 }
 
-/// The request's name, to ask for its answer with.
+/// The request's name, to ask for its answer with. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_created_uuid(
     created: Option<&seconder_approval_created>,
@@ -189,7 +193,7 @@ pub extern "C" fn seconder_approval_approved_by(
     look(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
 }
 
-/// The request's name.
+/// The request's name. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -> *const c_char {
     look(approval, |approval| pointer(&approval.uuid))
@@ -202,7 +206,7 @@ pub extern "C" fn seconder_approval_svc_id(approval: Option<&seconder_approval>)
     look(approval, |approval| approval.reply.svc_id.map_or(0, UserId::get))
 }
 
-/// When the request was made, in RFC 3339.
+/// When the request was made, in RFC 3339. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_created_at(
     approval: Option<&seconder_approval>,
@@ -210,7 +214,7 @@ pub extern "C" fn seconder_approval_created_at(
     look(approval, |approval| pointer(&approval.created_at))
 }
 
-/// When the request last changed, in RFC 3339.
+/// When the request last changed, in RFC 3339. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_updated_at(
     approval: Option<&seconder_approval>,
@@ -226,7 +230,8 @@ pub extern "C" fn seconder_approval_processed_at(
     look(approval, |approval| pointer(&approval.processed_at))
 }
 
-/// How long the request can be answered, in seconds, or SECONDER_FOREVER.
+/// How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
+/// not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder_approval>) -> i64 {
     look(approval, |approval| of_seconds(approval.reply.seconds_to_expire))

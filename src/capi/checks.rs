@@ -20,7 +20,8 @@ unsafe fn check<T: FromStr<Err = Error>>(
 }
 
 /// Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing
-/// of whether the token is right.
+/// of whether the token is right. SECONDER_INVALID, and an error that says what is wrong, when it
+/// has not; for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_token(
@@ -32,7 +33,8 @@ pub unsafe extern "C" fn seconder_check_token(
 }
 
 /// Whether a text has the form of a user's id: a positive 64-bit integer, in decimal digits without
-/// sign or leading zero.
+/// sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
+/// for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_svc_id(
@@ -44,7 +46,7 @@ pub unsafe extern "C" fn seconder_check_svc_id(
 }
 
 /// Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of
-/// ASCII.
+/// ASCII. SECONDER_INVALID, and an error that says what is wrong, when it has not; for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_uuid(
@@ -55,8 +57,9 @@ pub unsafe extern "C" fn seconder_check_uuid(
     unsafe { check::<ApprovalId>("uuid", text, error) }
 }
 
-/// Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in groups
-/// that dashes, periods or spaces may separate.
+/// Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in
+/// groups that dashes, periods or spaces may separate. SECONDER_INVALID, and an error that says
+/// what is wrong, when it has not; for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_phone_number(

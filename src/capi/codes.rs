@@ -129,9 +129,11 @@ fn decide(found: Verification) -> Outcome<seconder_verification> {
     }
 }
 
-/// Sends a code by SMS (interface 4.2). `out` may be NULL.
+/// Sends a code by SMS (interface 4.2).
 ///
-/// SECONDER_LIMITED when the user was sent one just now.
+/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
+/// user was sent one just now; SECONDER_REFUSED when there is no such user; else as the header's
+/// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_sms(
@@ -158,9 +160,11 @@ pub unsafe extern "C" fn seconder_request_sms(
     }
 }
 
-/// Speaks a code in a voice call (interface 4.3). `out` may be NULL.
+/// Speaks a code in a voice call (interface 4.3).
 ///
-/// SECONDER_LIMITED when the user was called just now.
+/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
+/// user was called just now; SECONDER_REFUSED when there is no such user; else as the header's
+/// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_call(
@@ -190,10 +194,12 @@ pub unsafe extern "C" fn seconder_request_call(
 /// Checks the code that a user typed (interface 4.4).
 ///
 /// SECONDER_OK says that the code was checked and is right, and nothing else does. `token` must be
-/// 6 to 12 digits and nothing else. `out` may be NULL.
+/// 6 to 12 digits and nothing else. `out` may be NULL, and is freed with
+/// seconder_verification_free().
 ///
 /// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
-/// nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again.
+/// nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again;
+/// SECONDER_INVALID says that `token` is no token; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verify(
@@ -223,6 +229,9 @@ pub unsafe extern "C" fn seconder_verify(
 
 /// Gives a user's authenticator app a new secret. A secret that the user had before stays valid
 /// until a code of the new one was right.
+///
+/// `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
+/// SECONDER_REFUSED when there is no such user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_enrol_authenticator(
@@ -248,7 +257,7 @@ pub unsafe extern "C" fn seconder_enrol_authenticator(
     }
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_message(
     code: Option<&seconder_code_requested>,
@@ -256,7 +265,7 @@ pub extern "C" fn seconder_code_requested_message(
     look(code, |code| pointer(&code.message))
 }
 
-/// The number used, masked: +1-XXX-XXX-XX23.
+/// The number used, masked: +1-XXX-XXX-XX23. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_cellphone(
     code: Option<&seconder_code_requested>,
@@ -270,7 +279,8 @@ pub extern "C" fn seconder_code_requested_ignored(code: Option<&seconder_code_re
     look(code, |code| code.ignored)
 }
 
-/// The user's latest device, when the request was ignored.
+/// The user's latest device, when the request was ignored. NULL where it was not, or the service
+/// does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_device(
     code: Option<&seconder_code_requested>,
@@ -284,7 +294,7 @@ pub extern "C" fn seconder_code_requested_free(code: Option<Box<seconder_code_re
     free(code);
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_verification_message(
     verification: Option<&seconder_verification>,
@@ -309,7 +319,7 @@ pub extern "C" fn seconder_verification_free(verification: Option<Box<seconder_v
     free(verification);
 }
 
-/// What the app shows beside the code.
+/// What the app shows beside the code. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_label(
     enrolled: Option<&seconder_authenticator_enrolled>,
@@ -317,7 +327,7 @@ pub extern "C" fn seconder_authenticator_enrolled_label(
     look(enrolled, |enrolled| pointer(&enrolled.label))
 }
 
-/// Who the code is for.
+/// Who the code is for. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_issuer(
     enrolled: Option<&seconder_authenticator_enrolled>,
@@ -325,7 +335,7 @@ pub extern "C" fn seconder_authenticator_enrolled_issuer(
     look(enrolled, |enrolled| pointer(&enrolled.issuer))
 }
 
-/// The otpauth: URI that holds the secret.
+/// The otpauth: URI that holds the secret. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_uri(
     enrolled: Option<&seconder_authenticator_enrolled>,
@@ -333,7 +343,7 @@ pub extern "C" fn seconder_authenticator_enrolled_uri(
     look(enrolled, |enrolled| enrolled.uri.as_ptr())
 }
 
-/// The same as a picture: a data: or https: URL for an `<img>`.
+/// The same as a picture: a data: or https: URL for an `<img>`. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_qr_code(
     enrolled: Option<&seconder_authenticator_enrolled>,

@@ -210,7 +210,8 @@ fn own_key(_: &seconder_service) -> border::Outcome<*const c_char> {
     Err(border::no_engine())
 }
 
-/// The version of the library, such as "0.1.0". It stays as long as the library is loaded.
+/// The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never
+/// NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -76,7 +76,8 @@ impl From<PhoneInformation> for seconder_phone_information {
 /// Sends a code to a number that belongs to no user yet (interface 4.10).
 ///
 /// `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
-/// NULL.
+/// NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_LIMITED when a code
+/// was sent there just now; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_start_phone_verification(
@@ -114,9 +115,11 @@ fn channel(name: &str) -> Result<Channel> {
 
 /// Checks the code that was sent to a number by seconder_start_phone_verification().
 ///
-/// SECONDER_OK says that the code is right, and nothing else does. A wrong one is SECONDER_REFUSED
-/// with the service code "60022"; "60023" says that no code is waiting. `verification_code` must be
-/// 4 to 10 digits and nothing else. `out` may be NULL.
+/// SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
+/// 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
+///
+/// A wrong code is SECONDER_REFUSED with the service code "60022"; "60023" says that no code is
+/// waiting; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_phone_verification(
@@ -142,6 +145,9 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
 }
 
 /// Asks what kind of number a number is (interface 4.11).
+///
+/// `out` is freed with seconder_phone_information_free(). SECONDER_REFUSED when it is no number;
+/// else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_phone_info(
@@ -168,7 +174,7 @@ pub unsafe extern "C" fn seconder_phone_info(
     }
 }
 
-/// Who carries the number.
+/// Who carries the number. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_carrier(
     started: Option<&seconder_phone_verification_started>,
@@ -193,7 +199,7 @@ pub extern "C" fn seconder_phone_verification_started_is_cellphone(
     look(started, |started| of_flag(started.reply.is_cellphone))
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_message(
     started: Option<&seconder_phone_verification_started>,
@@ -201,7 +207,7 @@ pub extern "C" fn seconder_phone_verification_started_message(
     look(started, |started| pointer(&started.message))
 }
 
-/// How long the code lives, in seconds, or SECONDER_FOREVER.
+/// How long the code lives, in seconds, or SECONDER_FOREVER. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(
     started: Option<&seconder_phone_verification_started>,
@@ -209,7 +215,7 @@ pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(
     look(started, |started| of_seconds(started.reply.seconds_to_expire))
 }
 
-/// The verification's own name.
+/// The verification's own name. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_uuid(
     started: Option<&seconder_phone_verification_started>,
@@ -225,7 +231,7 @@ pub extern "C" fn seconder_phone_verification_started_free(
     free(started);
 }
 
-/// The kind of number: "voip", "landline", "cellphone" or "unknown".
+/// The kind of number: "voip", "landline", "cellphone" or "unknown". NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_type(
     phone: Option<&seconder_phone_information>,
@@ -233,7 +239,7 @@ pub extern "C" fn seconder_phone_information_type(
     look(phone, |phone| phone.phone_type.as_ptr())
 }
 
-/// Who carries the number.
+/// Who carries the number. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_provider(
     phone: Option<&seconder_phone_information>,
@@ -250,7 +256,7 @@ pub extern "C" fn seconder_phone_information_ported(
     look(phone, |phone| of_flag(phone.reply.ported))
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_message(
     phone: Option<&seconder_phone_information>,

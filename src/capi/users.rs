@@ -102,8 +102,12 @@ impl From<UserStatusReply> for seconder_user_status_reply {
 
 /// Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
 ///
-/// `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or spaces
-/// may separate; `country_code`, the calling code of the number, such as "1" or "44".
+/// `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or
+/// spaces may separate; `country_code`, the calling code of the number, such as "1" or "44".
+///
+/// `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
+/// with a value, which seconder_error_field_name() names; else as the header's beginning says of
+/// calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_user(
@@ -144,8 +148,10 @@ fn choice(options: &seconder_create_user_options) -> Result<bool> {
     }
 }
 
-/// Removes a user from the application, with all that is known of them (interface 4.5). `out` may
-/// be NULL.
+/// Removes a user from the application, with all that is known of them (interface 4.5).
+///
+/// `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REFUSED when there is no
+/// such user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_delete_user(
@@ -170,7 +176,9 @@ pub unsafe extern "C" fn seconder_delete_user(
 
 /// Tells the service what a user did, so that fraud can be found (interface 4.6).
 ///
-/// `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL.
+/// `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
+/// freed with seconder_done_free(). SECONDER_REFUSED when there is no such user; else as the
+/// header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_register_activity(
@@ -207,6 +215,9 @@ fn activity(name: &str) -> Result<ActivityType> {
 }
 
 /// Asks what the service knows of a user (interface 4.8).
+///
+/// `out` is freed with seconder_user_status_reply_free(). SECONDER_REFUSED when there is no such
+/// user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_user_status(
@@ -235,7 +246,7 @@ pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>)
     look(user, |user| user.id)
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_created_message(
     user: Option<&seconder_user_created>,
@@ -249,7 +260,7 @@ pub extern "C" fn seconder_user_created_free(user: Option<Box<seconder_user_crea
     free(user);
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_done_message(done: Option<&seconder_done>) -> *const c_char {
     look(done, |done| pointer(&done.message))
@@ -285,7 +296,7 @@ pub extern "C" fn seconder_user_status_reply_registered(
     look(user, |user| user.reply.registered)
 }
 
-/// The calling code of the user's number.
+/// The calling code of the user's number. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_country_code(
     user: Option<&seconder_user_status_reply>,
@@ -293,7 +304,7 @@ pub extern "C" fn seconder_user_status_reply_country_code(
     look(user, |user| user.reply.country_code.unwrap_or_default())
 }
 
-/// The user's number, masked: XXX-XXX-0123.
+/// The user's number, masked: XXX-XXX-0123. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_phone_number(
     user: Option<&seconder_user_status_reply>,
@@ -335,7 +346,7 @@ pub extern "C" fn seconder_user_status_reply_account_disabled(
     look(user, |user| user.reply.account_disabled)
 }
 
-/// What happened, in the service's words.
+/// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_message(
     user: Option<&seconder_user_status_reply>,

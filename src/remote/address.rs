@@ -3,11 +3,17 @@
 use crate::{Error, Result};
 use std::net::IpAddr;
 use ureq::http::Uri;
-use ureq::http::uri::Scheme;
+use ureq::http::uri::{PathAndQuery, Scheme};
+use zeroize::Zeroizing;
+
+/// As long as a URL may be for the services that are met.
+const LONGEST: usize = 64 * 1024 - 2;
 
 /// Where a service is.
 pub(super) struct Address {
-    /// The URL without a slash at its end.
+    /// The URL without its path.
+    origin: Uri,
+    /// Its path, without a slash at the end.
     base: String,
     /// `host` or `host:port`, for messages.
     host: String,
@@ -22,14 +28,35 @@ impl Address {
         let uri = check("url", url, loopback_http)?;
         let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
         let tls = uri.scheme() == Some(&Scheme::HTTPS);
-        Ok(Address { base: url.trim_end_matches('/').to_owned(), host, tls })
+        let base = uri.path().trim_end_matches('/').to_owned();
+        let mut parts = uri.into_parts();
+        parts.path_and_query = Some(PathAndQuery::from_static("/"));
+        let origin = Uri::from_parts(parts).map_err(|_| Error::invalid("url", "is no URL"))?;
+        Ok(Address { origin, base, host, tls })
     }
 
-    /// The URL of a call.
-    pub(super) fn uri(&self, path: &str, query: &str) -> Result<Uri> {
-        let mark = if query.is_empty() { "" } else { "?" };
-        let whole = format!("{}{path}{mark}{query}", self.base);
-        whole.parse().map_err(|_| Error::invalid("parameters", "are too long for a URL"))
+    /// What a call asks for: its path and its query, the parts of which are joined by `&`. It holds
+    /// the code of a call, and in the older generation the key, so it is wiped, and no [`Uri`].
+    pub(super) fn target(&self, path: &str, query: &[&str]) -> Result<Zeroizing<String>> {
+        let query = query.iter().filter(|part| !part.is_empty());
+        let length =
+            self.base.len() + path.len() + query.clone().map(|part| 1 + part.len()).sum::<usize>();
+        if length > LONGEST {
+            return Err(Error::invalid("parameters", "are too long for a URL"));
+        }
+        let mut target = Zeroizing::new(String::with_capacity(length));
+        target.push_str(&self.base);
+        target.push_str(path);
+        for (at, part) in query.enumerate() {
+            target.push(if at == 0 { '?' } else { '&' });
+            target.push_str(part);
+        }
+        Ok(target)
+    }
+
+    /// The URL without its path.
+    pub(super) fn origin(&self) -> &Uri {
+        &self.origin
     }
 
     pub(super) fn host(&self) -> &str {
@@ -98,12 +125,15 @@ mod tests {
             "https://127.0.0.1",
         ] {
             let address = Address::parse(good, false).unwrap();
-            let uri = address.uri("/protected/json/app/details", "user_ip=%3A%3A1").unwrap();
-            let whole = format!(
-                "{}/protected/json/app/details?user_ip=%3A%3A1",
-                good.trim_end_matches('/')
+            let target = address.target("/protected/json/app/details", &["", "user_ip=%3A%3A1"]);
+            let whole = format!("{}{}", address.origin(), &target.unwrap()[1..]);
+            assert_eq!(
+                whole,
+                format!(
+                    "{}/protected/json/app/details?user_ip=%3A%3A1",
+                    good.trim_end_matches('/')
+                )
             );
-            assert_eq!(uri.to_string(), whole);
             assert!(address.needs_tls());
         }
     }

@@ -11,7 +11,7 @@ use crate::engine::{Post, SignedCallback};
 use crate::error::Refusal;
 use crate::{Error, Result};
 use std::time::Duration;
-use ureq::http::uri::Scheme;
+use ureq::http::uri::{PathAndQuery, Scheme};
 
 /// How long an application may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -35,7 +35,8 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
         true => Trust::system()?,
         false => Trust::ThisMachine,
     };
-    let mut letter = Letter::new("POST", &uri)?.header("accept", "*/*")?;
+    let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let mut letter = Letter::new("POST", &uri, target)?.header("accept", "*/*")?;
     for (name, value) in headers {
         letter = letter.header(name, value)?;
     }

@@ -45,21 +45,41 @@ pub(super) struct Connections {
 /// its own. No lock is held while the child looks for its own: another thread of the parent might
 /// have held it when the fork happened.
 struct Process {
-    id: u32,
+    id: Id,
     agent: Agent,
     child: OnceLock<Box<Process>>,
 }
 
+/// Which process this is. The number of a process that has ended may be given to a descendant, but
+/// not with the same parent, unless that number was given anew too; or unless both are the first of
+/// a PID namespace, so what starts one must open its service after. A process whose parent ends is
+/// taken for another, which costs it a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Id {
+    own: u32,
+    parent: u32,
+}
+
+impl Id {
+    fn now() -> Id {
+        #[cfg(unix)]
+        let parent = std::os::unix::process::parent_id();
+        #[cfg(not(unix))]
+        let parent = 0;
+        Id { own: std::process::id(), parent }
+    }
+}
+
 impl Connections {
     pub(super) fn new(way: Way) -> Connections {
-        Connections { first: Process::new(std::process::id(), &way), way }
+        Connections { first: Process::new(Id::now(), &way), way }
     }
 
     pub(super) fn agent(&self) -> &Agent {
-        self.agent_of(std::process::id())
+        self.agent_of(Id::now())
     }
 
-    fn agent_of(&self, id: u32) -> &Agent {
+    fn agent_of(&self, id: Id) -> &Agent {
         let mut process = &self.first;
         while process.id != id {
             process = process.child.get_or_init(|| Box::new(Process::new(id, &self.way)));
@@ -69,7 +89,7 @@ impl Connections {
 }
 
 impl Process {
-    fn new(id: u32, way: &Way) -> Process {
+    fn new(id: Id, way: &Way) -> Process {
         Process { id, agent: way.agent(), child: OnceLock::new() }
     }
 }
@@ -182,9 +202,17 @@ mod tests {
     fn a_forked_child_has_connections_of_its_own() {
         let connections =
             Connections::new(Way::new(Trust::ThisMachine, None, Lookup::new(&[]).unwrap()));
-        let (own, child) = (connections.agent(), connections.agent_of(0));
-        assert!(!std::ptr::eq(own, child));
-        assert!(std::ptr::eq(own, connections.agent()));
-        assert!(std::ptr::eq(child, connections.agent_of(0)));
+        let own = Id::now();
+        let child = Id { own: own.own + 1, parent: own.own };
+        // By then the first process has ended, and its number is free.
+        let grandchild = Id { own: own.own, parent: child.own };
+        let ids = [own, child, grandchild];
+        let agents = ids.map(|id| connections.agent_of(id));
+        assert!(std::ptr::eq(agents[0], connections.agent()));
+        for (at, agent) in agents.into_iter().enumerate() {
+            let same = agents.map(|other| std::ptr::eq(agent, other));
+            assert_eq!(same, [0, 1, 2].map(|other| other == at));
+            assert!(std::ptr::eq(agent, connections.agent_of(ids[at])));
+        }
     }
 }

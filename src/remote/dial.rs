@@ -96,3 +96,62 @@ impl fmt::Debug for Dial {
         f.write_str("Dial")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::connect::{self, Way};
+    use super::super::letter::Letter;
+    use super::super::trust::Trust;
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::time::{Duration, Instant};
+
+    /// A listener whose backlog is full, so that no further connection to it comes about.
+    fn full(address: SocketAddr) -> Option<(socket2::Socket, Vec<TcpStream>)> {
+        let kinds = (socket2::Domain::for_address(address), socket2::Type::STREAM);
+        let socket = socket2::Socket::new(kinds.0, kinds.1, None).unwrap();
+        socket.bind(&address.into()).ok()?;
+        socket.listen(0).unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            waiting.push(stream);
+            assert!(waiting.len() < 16);
+        }
+        Some((socket, waiting))
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[allow(clippy::disallowed_methods, reason = "a test needs somebody to talk to")]
+    fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+        let (listener, silent) = loop {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            if let Some(silent) = full(([127, 0, 0, 2], port).into()) {
+                break (listener, silent);
+            }
+        };
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n");
+        });
+        let hosts = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(hosts.path(), "127.0.0.2 two\n127.0.0.1 two\n192.0.2.1 two\n").unwrap();
+        let lookup = Lookup::new(&[]).unwrap();
+        let lookup = lookup.with_files(hosts.path().into(), "/nowhere".into());
+        let agent = Way::new(Trust::ThisMachine, None, lookup).agent();
+        let origin = format!("http://two:{port}").parse().unwrap();
+        let letter = Letter::new("GET", &origin, "/").unwrap().end(None).unwrap();
+        let started = Instant::now();
+        let deadline = Deadline::within(Duration::from_secs(3));
+        let response = connect::run(&agent, letter, deadline).unwrap().unwrap();
+        assert_eq!(response.status(), 204);
+        // The silent one was tried, and the one of another machine left out: nothing is encrypted.
+        let took = started.elapsed();
+        assert!(took > Duration::from_secs(1) && took < Duration::from_millis(2900), "{took:?}");
+        drop(silent);
+    }
+}

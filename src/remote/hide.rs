@@ -4,6 +4,7 @@
 use crate::model::Secret;
 use crate::wire::{Request, scalar};
 use serde_json::Value;
+use zeroize::{Zeroize, Zeroizing};
 
 const HIDDEN: &str = "(hidden)";
 /// Codes have 4 to 12 digits, phone numbers as many.
@@ -13,21 +14,42 @@ const SHORTEST: usize = 4;
 pub(super) fn secrets(body: &mut Value, request: &Request, api_key: &Secret) {
     let in_path = request.path.split('/').map(str::to_owned);
     let in_params = request.params.values().filter_map(scalar);
-    let mut words: Vec<String> = in_path.chain(in_params).filter(|word| is_code(word)).collect();
-    words.push(api_key.expose().to_owned());
+    let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
+    let mut words: Vec<_> = words.collect();
+    words.push(Zeroizing::new(api_key.expose().to_owned()));
     hide(body, &words);
+}
+
+/// A request that is wiped when it goes.
+pub(super) struct Wiped(pub(super) Request);
+
+impl Drop for Wiped {
+    fn drop(&mut self) {
+        self.0.path.zeroize();
+        self.0.params.values_mut().for_each(wipe);
+    }
+}
+
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(wipe),
+        Value::Object(fields) => fields.values_mut().for_each(wipe),
+        _ => {}
+    }
 }
 
 fn is_code(word: &str) -> bool {
     word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn hide(value: &mut Value, words: &[String]) {
+fn hide(value: &mut Value, words: &[Zeroizing<String>]) {
     match value {
         Value::String(text) => {
             for word in words {
                 if text.contains(word.as_str()) {
-                    *text = text.replace(word.as_str(), HIDDEN);
+                    let hidden = text.replace(word.as_str(), HIDDEN);
+                    std::mem::replace(text, hidden).zeroize();
                 }
             }
         }
@@ -47,6 +69,15 @@ mod tests {
     use crate::calls::{Verify, request};
     use crate::wire::{Format, Generation};
     use serde_json::json;
+
+    #[test]
+    fn a_request_is_wiped() {
+        let call = Verify::new("7654321".parse().unwrap(), 12.try_into().unwrap());
+        let mut request = request(&call, Format::Json, Generation::Current);
+        request.params.insert("a".into(), json!({"b": ["text", 1]}));
+        request.params.values_mut().for_each(wipe);
+        assert_eq!(request.params["a"], json!({"b": ["", 1]}));
+    }
 
     #[test]
     fn a_refusal_repeats_no_secret() {

@@ -9,7 +9,6 @@ use crate::{Error, Result};
 use std::cell::Cell;
 use std::fmt;
 use std::time::Instant;
-use ureq::http::uri::PathAndQuery;
 use ureq::http::{HeaderName, Request, Uri};
 use ureq::unversioned::transport::time::Duration;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
@@ -34,16 +33,19 @@ pub(super) struct Letter {
 pub(super) struct Ready;
 
 impl Letter {
-    pub(super) fn new(method: &str, uri: &Uri) -> Result<Letter> {
-        let (Some(scheme), Some(host)) = (uri.scheme(), uri.authority()) else {
+    /// A letter to the host of a URL, which asks for this path and query.
+    pub(super) fn new(method: &str, origin: &Uri, target: &str) -> Result<Letter> {
+        let (Some(scheme), Some(host)) = (origin.scheme(), origin.authority()) else {
             return Err(unsendable());
         };
-        let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        if !target.starts_with('/') || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(unsendable());
+        }
         let envelope = Uri::builder().scheme(scheme.clone()).authority(host.clone());
         let envelope = envelope.path_and_query("/").build().map_err(|_| unsendable())?;
-        let bytes = Zeroizing::new(Vec::with_capacity(HEAD + path.len()));
+        let bytes = Zeroizing::new(Vec::with_capacity(HEAD + target.len()));
         let mut letter = Letter { bytes, envelope };
-        letter.add(&[method, " ", path, " HTTP/1.1\r\nhost: ", host.as_str(), "\r\n"]);
+        letter.add(&[method, " ", target, " HTTP/1.1\r\nhost: ", host.as_str(), "\r\n"]);
         letter.add(&["user-agent: ", USER_AGENT, "\r\n"]);
         Ok(letter)
     }
@@ -66,11 +68,8 @@ impl Letter {
         if let Some((media_type, body)) = body {
             let length = body.len().to_string();
             self = self.header("content-type", media_type)?.header("content-length", &length)?;
-            let mut whole = Vec::with_capacity(self.bytes.len() + 2 + body.len());
-            whole.extend_from_slice(&self.bytes);
-            whole.extend_from_slice(b"\r\n");
-            whole.extend_from_slice(body);
-            self.bytes = Zeroizing::new(whole);
+            self.add(&["\r\n"]);
+            self.append(body);
         } else {
             self.add(&["\r\n"]);
         }
@@ -84,15 +83,19 @@ impl Letter {
         Ok((Ready, envelope))
     }
 
-    /// A buffer that grows by itself would leave a copy behind that nobody wipes.
     fn add(&mut self, texts: &[&str]) {
-        let length = self.bytes.len() + texts.iter().map(|text| text.len()).sum::<usize>();
+        texts.iter().for_each(|text| self.append(text.as_bytes()));
+    }
+
+    /// What is outgrown is wiped.
+    fn append(&mut self, more: &[u8]) {
+        let length = self.bytes.len() + more.len();
         if length > self.bytes.capacity() {
-            let mut larger = Zeroizing::new(Vec::with_capacity(2 * length));
+            let mut larger = Vec::with_capacity(2 * length);
             larger.extend_from_slice(&self.bytes);
-            self.bytes = larger;
+            self.bytes = Zeroizing::new(larger);
         }
-        texts.iter().for_each(|text| self.bytes.extend_from_slice(text.as_bytes()));
+        self.bytes.extend_from_slice(more);
     }
 }
 
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     fn letter() -> Letter {
-        Letter::new("POST", &"https://a:8443/b?c=d".parse().unwrap()).unwrap()
+        Letter::new("POST", &"https://a:8443".parse().unwrap(), "/b?c=d").unwrap()
     }
 
     #[test]
@@ -212,6 +215,22 @@ mod tests {
         assert!(envelope.headers().is_empty());
         drop(ready);
         assert!(LETTER.take().is_none());
+    }
+
+    #[test]
+    fn a_letter_grows() {
+        let long = "x".repeat(3 * HEAD);
+        let letter = letter().header("long", &long).unwrap().end(None).unwrap();
+        let text = String::from_utf8(letter.bytes.to_vec()).unwrap();
+        assert!(text.starts_with("POST /b?c=d ") && text.ends_with(&format!("{long}\r\n\r\n")));
+    }
+
+    #[test]
+    fn a_target_cannot_end_before_its_line_does() {
+        let origin = "https://a".parse().unwrap();
+        for target in ["", "a", "/a b", "/a\r\nb", "/\u{e9}", "https://b/"] {
+            assert!(Letter::new("GET", &origin, target).is_err(), "{target}");
+        }
     }
 
     #[test]

@@ -45,6 +45,12 @@ impl Lookup {
         Ok(Lookup { hosts, resolv_conf, servers })
     }
 
+    /// With other files than the system's.
+    #[cfg(test)]
+    pub(super) fn with_files(self, hosts: PathBuf, resolv_conf: PathBuf) -> Lookup {
+        Lookup { hosts, resolv_conf, ..self }
+    }
+
     /// The addresses of the host of a URL, in the order in which to try them. The files are read
     /// each time, since networks change while a process lives.
     pub(super) fn addresses(&self, host: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
@@ -68,7 +74,8 @@ impl Lookup {
             conf.servers.clone_from(&self.servers);
         }
         conf.turn();
-        for name in conf.names(&name, host.ends_with('.')) {
+        let names = conf.names(&name, host.ends_with('.')).into_iter();
+        for name in names.filter(|name| is_name(name)) {
             let found = ask::ask(&conf, &name, deadline)?;
             if !found.is_empty() {
                 return Ok(order::by_reach(&found));

@@ -129,7 +129,8 @@ fn lists(value: Value) -> Value {
 
 /// Percent-encodes all but the unreserved characters of RFC 3986.
 pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    // Room for all of it: a text that had to grow would leave a part of a secret behind.
+    let mut out = String::with_capacity(3 * text.len());
     for byte in text.bytes() {
         match is_plain(byte) {
             true => out.push(byte.into()),

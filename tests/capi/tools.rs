@@ -1,9 +1,10 @@
 //! Compilers, the shared library, and folders to work in.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::{env, fs};
 
 /// What came of a program.
@@ -65,8 +66,12 @@ pub(crate) fn strict(compiler: &str, standard: &str) -> Command {
 
 /// Builds a program in C that finds the library when it runs.
 pub(crate) fn compile(source: &str, folder: &Folder) -> PathBuf {
+    compile_with(source, folder, place())
+}
+
+/// The same with the library of that folder.
+pub(crate) fn compile_with(source: &str, folder: &Folder, place: &Path) -> PathBuf {
     let program = folder.path().join("program");
-    let place = place();
     let outcome = run(strict("gcc", "c99")
         .arg("-I")
         .arg(folder.path())
@@ -79,6 +84,12 @@ pub(crate) fn compile(source: &str, folder: &Folder) -> PathBuf {
         .args(["-lseconder", "-lpthread"]));
     assert!(outcome.good, "{source}: {}", outcome.text);
     program
+}
+
+/// The symbols that a library shows.
+pub(crate) fn symbols(library: &Path) -> BTreeSet<String> {
+    let shown = run(command("nm").args(["-D", "--defined-only"]).arg(library)).text;
+    shown.lines().filter_map(|line| Some(line.split_whitespace().last()?.to_owned())).collect()
 }
 
 pub(crate) fn library() -> PathBuf {
@@ -97,20 +108,36 @@ fn place() -> &'static Path {
     #[allow(clippy::disallowed_methods, reason = "who runs the tests may have built the library")]
     PLACE.get_or_init(|| match env::var_os("SECONDER_LIBRARY_DIR") {
         Some(place) => root().join(place),
-        None => built(),
+        None => built(&["capi"], "lib"),
     })
 }
 
-/// Builds the library beside what the tests were built into, as `make` does.
-fn built() -> PathBuf {
+/// A library of its own kind: without an engine, and with a function that panics.
+pub(crate) fn variant() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let place = built(&["capi,remote,panic-test", "--no-default-features"], "variant");
+        // Whoever takes the library from where cargo leaves it must not find this one.
+        built(&["capi"], "lib");
+        place
+    })
+}
+
+/// Builds the library with these features, after which more arguments may come, beside what the
+/// tests were built into, as `make` does, and puts it into a folder of that name.
+fn built(features: &[&str], name: &str) -> PathBuf {
+    // Each takes the place of the other where cargo leaves them.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let outcome = run(command(env!("CARGO"))
         .current_dir(root())
-        .args(["rustc", "-p", "seconder", "--lib", "--features", "capi"])
+        .args(["rustc", "-p", "seconder", "--lib", "--features"])
+        .args(features)
         .args(["--crate-type", "cdylib,staticlib", "--target-dir"])
         .arg(target));
     assert!(outcome.good, "{}", outcome.text);
-    let place = target.join("tmp/lib");
+    let place = target.join("tmp").join(name);
     fs::create_dir_all(&place).unwrap();
     let soname = format!("libseconder.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
     for name in ["libseconder.so", &soname] {

@@ -1,1 +1,384 @@
-//! t
+//! Look-ups at name servers that do what none should, and some that do what they should.
+
+use super::*;
+use simple_dns::rdata::RData;
+use simple_dns::{CLASS, Name, Packet, PacketFlag, RCODE, ResourceRecord};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const NAME: &str = "host.example.com";
+const TIME: Duration = Duration::from_millis(600);
+const LATE: Duration = Duration::from_millis(100);
+
+/// A name server on this machine: what it answers over UDP, packet by packet, and what it does with
+/// a connection. It ends with the test process.
+struct Server {
+    address: SocketAddr,
+    asked: Arc<AtomicUsize>,
+}
+
+type Udp = fn(&[u8]) -> Vec<Vec<u8>>;
+type Tcp = fn(TcpStream, Vec<u8>);
+
+#[allow(clippy::disallowed_methods, reason = "a test needs somebody to ask")]
+fn server(udp: Udp, tcp: Option<Tcp>) -> Server {
+    let (socket, listener) = ports();
+    let address = socket.local_addr().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        let mut buffer = [0; 1024];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            count.fetch_add(1, Ordering::SeqCst);
+            udp(&buffer[..length]).iter().for_each(|answer| {
+                let _ = socket.send_to(answer, from);
+            });
+        }
+    });
+    let Some(tcp) = tcp else { return Server { address, asked } };
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut length = [0; 2];
+            let _ = stream.read_exact(&mut length);
+            let mut question = vec![0; u16::from_be_bytes(length).into()];
+            let _ = stream.read_exact(&mut question);
+            std::thread::spawn(move || tcp(stream, question));
+        }
+    });
+    Server { address, asked }
+}
+
+/// The same port for UDP and TCP.
+fn ports() -> (UdpSocket, TcpListener) {
+    loop {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        if let Ok(listener) = TcpListener::bind(socket.local_addr().unwrap()) {
+            return (socket, listener);
+        }
+    }
+}
+
+/// Looks a name up at these servers, without the files of this machine, in this time at most. A
+/// machine that is busy with other things may be late once or twice, so there are three tries.
+fn look_up_in(time: Duration, name: &str, servers: &[&Server]) -> Result<Vec<IpAddr>, Failure> {
+    let servers: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
+    let lookup = Lookup::new(&servers).unwrap().with_files("/nowhere".into(), "/nowhere".into());
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        let started = Instant::now();
+        let found = lookup.addresses(name, Deadline::within(TIME));
+        took.push(started.elapsed());
+        if took.last() < Some(&time) {
+            return found;
+        }
+    }
+    panic!("{took:?}");
+}
+
+fn look_up(name: &str, servers: &[&Server]) -> Result<Vec<IpAddr>, Failure> {
+    look_up_in(TIME + LATE, name, servers)
+}
+
+fn is_found(servers: &[&Server]) {
+    assert_eq!(look_up(NAME, servers), Ok(both()));
+}
+
+/// Both addresses of this machine, or the one that it has.
+fn both() -> Vec<IpAddr> {
+    order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()])
+}
+
+fn unanswered(server: &Server) {
+    assert_eq!(look_up(NAME, &[server]), Err(Failure::Unanswered(vec![server.address])));
+}
+
+/// An answer to a question, with the records that `fill` adds.
+fn answer(question: &[u8], fill: impl FnOnce(&mut Packet<'_>, Kind)) -> Vec<u8> {
+    let mut packet = Packet::parse(question).unwrap().into_reply();
+    packet.set_flags(PacketFlag::RECURSION_AVAILABLE);
+    let kind =
+        if packet.questions[0].qtype == simple_dns::TYPE::A.into() { Kind::V4 } else { Kind::V6 };
+    fill(&mut packet, kind);
+    packet.build_bytes_vec().unwrap()
+}
+
+fn record(name: &'static str, data: RData<'static>) -> ResourceRecord<'static> {
+    ResourceRecord::new(Name::new(name).unwrap(), CLASS::IN, 60, data)
+}
+
+fn address(name: &'static str, kind: Kind) -> ResourceRecord<'static> {
+    record(
+        name,
+        match kind {
+            Kind::V4 => RData::A(Ipv4Addr::LOCALHOST.into()),
+            Kind::V6 => RData::AAAA(Ipv6Addr::LOCALHOST.into()),
+        },
+    )
+}
+
+fn other_name(name: &'static str, other: &'static str) -> ResourceRecord<'static> {
+    record(name, RData::CNAME(Name::new(other).unwrap().into()))
+}
+
+fn good(question: &[u8]) -> Vec<u8> {
+    answer(question, |packet, kind| packet.answers.push(address(NAME, kind)))
+}
+
+fn with(rcode: RCODE, question: &[u8]) -> Vec<u8> {
+    answer(question, |packet, _| *packet.rcode_mut() = rcode)
+}
+
+const SILENT: Udp = |_| Vec::new();
+const GOOD: Udp = |question| vec![good(question)];
+const TRUNCATED: Udp =
+    |question| vec![answer(question, |packet, _| packet.set_flags(PacketFlag::TRUNCATION))];
+
+fn send(stream: &mut TcpStream, message: &[u8]) {
+    let length = u16::try_from(message.len()).unwrap().to_be_bytes();
+    let _ = stream.write_all(&[&length, message].concat());
+}
+
+#[test]
+fn both_kinds_are_asked_for() {
+    let server = server(GOOD, None);
+    is_found(&[&server]);
+    assert_eq!(server.asked.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_silent_server_is_left_for_the_next_and_ends_in_time() {
+    let (silent, good) = (server(SILENT, None), server(GOOD, None));
+    unanswered(&silent);
+    assert!(silent.asked.load(Ordering::SeqCst) >= 4, "each attempt asks");
+    is_found(&[&silent, &good]);
+    let nobody = Server { address: ports().0.local_addr().unwrap(), asked: Arc::default() };
+    unanswered(&nobody);
+    // A closed port is told at once, without its share of the time.
+    assert_eq!(look_up_in(TIME / 3, NAME, &[&nobody, &good]), Ok(both()));
+}
+
+#[test]
+fn a_kind_that_never_comes_holds_nobody_up() {
+    let v4_alone = server(
+        |question| {
+            let answer = answer(question, |packet, kind| packet.answers.push(address(NAME, kind)));
+            let v4 =
+                Packet::parse(&answer).unwrap().questions[0].qtype == simple_dns::TYPE::A.into();
+            if v4 { vec![answer] } else { Vec::new() }
+        },
+        None,
+    );
+    let found = look_up_in(TIME / 2, NAME, &[&v4_alone]);
+    assert_eq!(found, Ok(vec![Ipv4Addr::LOCALHOST.into()]));
+    let v6_alone = server(
+        |question| {
+            let answer = answer(question, |packet, kind| packet.answers.push(address(NAME, kind)));
+            let v4 =
+                Packet::parse(&answer).unwrap().questions[0].qtype == simple_dns::TYPE::A.into();
+            if v4 { Vec::new() } else { vec![answer] }
+        },
+        None,
+    );
+    assert_eq!(look_up(NAME, &[&v6_alone]), Ok(vec![Ipv6Addr::LOCALHOST.into()]));
+}
+
+#[test]
+fn what_was_not_asked_is_no_answer() {
+    let lies: [Udp; 8] = [
+        |question| vec![[&[!question[0], question[1]], &good(question)[2..]].concat()],
+        |question| vec![question.to_vec()],
+        |question| {
+            let other = Name::new("other.example.com").unwrap();
+            vec![answer(question, |packet, kind| {
+                packet.questions[0].qname = other;
+                packet.answers.push(address("other.example.com", kind));
+            })]
+        },
+        |question| vec![answer(question, |packet, _| packet.questions.clear())],
+        |question| {
+            vec![answer(question, |packet, kind| {
+                packet.questions.push(packet.questions[0].clone());
+                packet.answers.push(address(NAME, kind));
+            })]
+        },
+        |question| vec![question[..2].to_vec(), Vec::new(), vec![0xff; 512]],
+        |question| vec![[&good(question)[..4], &[0xff; 8]].concat()],
+        |question| vec![good(question)[..40].to_vec()],
+    ];
+    for lie in lies {
+        unanswered(&server(lie, None));
+    }
+    // The right answer is waited for behind them.
+    let late = server(
+        |question| {
+            vec![[&[!question[0], question[1]], &good(question)[2..]].concat(), good(question)]
+        },
+        None,
+    );
+    is_found(&[&late]);
+}
+
+#[test]
+fn records_of_other_names_do_not_count() {
+    let stray = server(
+        |question| {
+            vec![answer(question, |packet, kind| {
+                packet.answers.push(address("other.example.com", kind));
+                packet.additional_records.push(address(NAME, kind));
+            })]
+        },
+        None,
+    );
+    assert_eq!(look_up(NAME, &[&stray]), Err(Failure::Unknown));
+}
+
+#[test]
+fn another_name_is_followed_and_a_loop_is_not() {
+    let chain = server(
+        |question| {
+            vec![answer(question, |packet, kind| {
+                packet.answers.push(address("c.example.com", kind));
+                packet.answers.push(other_name("B.example.com", "c.example.com"));
+                packet.answers.push(other_name(NAME, "b.EXAMPLE.com"));
+            })]
+        },
+        None,
+    );
+    is_found(&[&chain]);
+    let round = server(
+        |question| {
+            vec![answer(question, |packet, _| {
+                packet.answers.push(other_name(NAME, "b.example.com"));
+                packet.answers.push(other_name("b.example.com", NAME));
+            })]
+        },
+        None,
+    );
+    assert_eq!(look_up(NAME, &[&round]), Err(Failure::Unknown));
+}
+
+#[test]
+fn that_there_is_no_such_name_is_final_and_a_failure_is_not() {
+    let good = server(GOOD, None);
+    let none = server(|question| vec![with(RCODE::NameError, question)], None);
+    assert_eq!(look_up(NAME, &[&none, &good]), Err(Failure::Unknown));
+    let empty = server(|question| vec![with(RCODE::NoError, question)], None);
+    assert_eq!(look_up(NAME, &[&empty, &good]), Err(Failure::Unknown));
+    assert_eq!(good.asked.load(Ordering::SeqCst), 0);
+    let failing: [Udp; 3] = [
+        |question| vec![with(RCODE::ServerFailure, question)],
+        |question| vec![with(RCODE::Refused, question)],
+        |question| {
+            vec![answer(question, |packet, _| packet.remove_flags(PacketFlag::RECURSION_AVAILABLE))]
+        },
+    ];
+    for failing in failing {
+        let failing = server(failing, None);
+        unanswered(&failing);
+        assert_eq!(look_up_in(TIME / 3, NAME, &[&failing, &good]), Ok(both()));
+    }
+}
+
+#[test]
+fn what_is_too_long_comes_over_tcp() {
+    let long = server(
+        TRUNCATED,
+        Some(|mut stream, question| {
+            send(
+                &mut stream,
+                &answer(&question, |packet, kind| {
+                    (0..100).for_each(|_| packet.answers.push(address(NAME, kind)));
+                }),
+            );
+        }),
+    );
+    is_found(&[&long]);
+}
+
+#[test]
+fn a_connection_that_misbehaves_ends_in_time() {
+    let misbehaving: [Option<Tcp>; 7] = [
+        None,
+        Some(|stream, _| drop(stream)),
+        Some(|stream, _| {
+            std::thread::sleep(Duration::from_secs(2));
+            drop(stream);
+        }),
+        Some(|mut stream, _| {
+            // A byte at a time, of an answer that is never whole.
+            let _ = stream.write_all(&[0x20, 0]);
+            while stream.write_all(&[0]).is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }),
+        Some(|mut stream, _| {
+            let _ = stream.write_all(&[0xff; 70_000]);
+        }),
+        Some(|mut stream, question| {
+            send(&mut stream, &TRUNCATED(&question)[0]);
+        }),
+        Some(|mut stream, question| send(&mut stream, &question)),
+    ];
+    let good = server(GOOD, None);
+    for tcp in misbehaving {
+        let bad = server(TRUNCATED, tcp);
+        unanswered(&bad);
+        is_found(&[&bad, &good]);
+    }
+}
+
+#[test]
+fn a_flood_of_nonsense_ends_in_time() {
+    unanswered(&server(|question| vec![vec![question[0]; 64]; 20_000], None));
+}
+
+#[test]
+fn some_names_are_never_asked_for() {
+    let server = server(GOOD, None);
+    let long = format!("{}.example.com", "x".repeat(64));
+    let longer = ["x"; 128].join(".");
+    for name in ["", ".", "a..b", "a b", "127.1", "0x7f.1", "1", "x.invalid", "*", &long, &longer] {
+        assert_eq!(look_up(name, &[&server]), Err(Failure::Unknown), "{name}");
+    }
+    for name in ["localhost", "LOCALHOST", "localhost.", "a.localhost"] {
+        let found = look_up(name, &[&server]).unwrap();
+        assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{name}");
+    }
+    for (name, wanted) in [("192.0.2.1", "192.0.2.1"), ("[2001:db8::1]", "2001:db8::1")] {
+        assert_eq!(look_up(name, &[&server]).unwrap(), [wanted.parse::<IpAddr>().unwrap()]);
+    }
+    assert_eq!(server.asked.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn the_files_of_the_system_count() {
+    let searched = server(
+        |question| {
+            let name = Packet::parse(question).unwrap().questions[0].qname.to_string();
+            vec![match name.as_str() {
+                NAME => good(question),
+                _ => with(RCODE::NameError, question),
+            }]
+        },
+        None,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let (hosts, resolv_conf) = (folder.path().join("hosts"), folder.path().join("resolv.conf"));
+    std::fs::write(&hosts, "127.0.0.7 written\n").unwrap();
+    std::fs::write(&resolv_conf, "search nowhere.example example.com\n").unwrap();
+    let servers = vec![searched.address];
+    let lookup = Lookup { hosts, resolv_conf, servers };
+    let found = |name| lookup.addresses(name, Deadline::within(TIME));
+    assert_eq!(found("written").unwrap(), ["127.0.0.7".parse::<IpAddr>().unwrap()]);
+    assert_eq!(searched.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(found("host").unwrap().len(), 2);
+    assert_eq!(found("host."), Err(Failure::Unknown));
+    // With a domain behind it, it is too long, and then not asked for.
+    let long = ["x"; 125].join(".");
+    let asked = searched.asked.load(Ordering::SeqCst);
+    assert_eq!(found(&long), Err(Failure::Unknown));
+    assert_eq!(searched.asked.load(Ordering::SeqCst), asked + 2);
+}

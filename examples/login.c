@@ -1,0 +1,197 @@
+/* A login with a password and then a second factor: a code by SMS, the code of an authenticator app,
+ * or a question on the user's phone.
+ *
+ *     cc login.c $(pkg-config --cflags --libs seconder) -o login
+ *     ./login sqlite:login.db
+ *     ./login https://2fa.example.com API-KEY
+ *
+ * Everything that is not plainly a yes keeps the user out, and the program ends with 1. */
+#include <seconder.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* How often a code may be typed, and how long a question on the phone can be answered. */
+enum { TRIES = 3, ANSWER_SECONDS = 60 };
+
+/* Reads a line without its end. A line that is too long is read as an empty one: its beginning is not
+ * what was typed. */
+static bool ask(const char *question, char *line, int size)
+{
+    printf("%s", question);
+    fflush(stdout);
+    if (fgets(line, size, stdin) == NULL)
+        return false;
+    if (strchr(line, '\n') == NULL && !feof(stdin)) {
+        int skipped;
+        while ((skipped = getchar()) != '\n' && skipped != EOF)
+            ;
+        *line = '\0';
+    }
+    line[strcspn(line, "\r\n")] = '\0';
+    return true;
+}
+
+/* What went wrong, for whoever looks after this program. The user learns no more than that it did. */
+static void trouble(const char *while_doing, seconder_error *error)
+{
+    fprintf(stderr, "%s: %s\n", while_doing, seconder_error_message(error));
+    puts("The second factor is out of order. Please try again later.");
+    seconder_error_free(error);
+}
+
+/* How long to wait, for a status of SECONDER_LIMITED. */
+static void wait_please(seconder_error *error)
+{
+    unsigned long long seconds = seconder_error_retry_after_seconds(error);
+    printf("Please wait %llu seconds.\n", seconds > 0 ? seconds : 30);
+    seconder_error_free(error);
+}
+
+/* Stands for the application's own accounts, where the hash of a password is, and the svc_id of its
+ * user: here there is one, who is enrolled again at each start, which gives the same svc_id. */
+static bool password_is_right(const char *name, const char *password)
+{
+    return strcmp(name, "ada") == 0 && strcmp(password, "analytical engine") == 0;
+}
+
+static uint64_t enrolled(seconder_service *service)
+{
+    seconder_user_created *user = NULL;
+    seconder_error *error = NULL;
+    uint64_t svc_id = 0;
+    if (seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user, &error) ==
+        SECONDER_OK)
+        svc_id = seconder_user_created_id(user);
+    else
+        trouble("enrolling", error);
+    seconder_user_created_free(user);
+    return svc_id;
+}
+
+/* Lets the user type a code, from an SMS or from an app. */
+static bool by_code(seconder_service *service, uint64_t svc_id)
+{
+    /* Without `force`, the first code of a user who never used one would not be looked at. */
+    const seconder_verify_options options = {.force = true};
+    for (int tries = 0; tries < TRIES; tries++) {
+        char typed[32];
+        seconder_error *error = NULL;
+        if (!ask("Code: ", typed, sizeof typed))
+            return false;
+        switch (seconder_verify(service, typed, svc_id, &options, sizeof options, NULL, &error)) {
+        case SECONDER_OK:
+            return true;
+        case SECONDER_TOKEN_WRONG:
+            puts("That is not the code.");
+            break;
+        case SECONDER_TOKEN_REUSED:
+            puts("That code has been used. Please wait for the next one.");
+            break;
+        case SECONDER_INVALID:
+            puts("A code is 6 to 12 digits and nothing else.");
+            break;
+        case SECONDER_LIMITED:
+            wait_please(error);
+            return false;
+        default:
+            /* No network, no database, a wrong API key: none of it is the user's mistake, so a count
+             * of wrong codes must not have it, and none of it lets anybody in. */
+            trouble("checking a code", error);
+            return false;
+        }
+        seconder_error_free(error);
+    }
+    return false;
+}
+
+static bool by_sms(seconder_service *service, uint64_t svc_id)
+{
+    /* Without `force`, a user who has an app would be sent nothing. */
+    const seconder_request_sms_options options = {.force = true};
+    seconder_code_requested *sent = NULL;
+    seconder_error *error = NULL;
+    switch (seconder_request_sms(service, svc_id, &options, sizeof options, &sent, &error)) {
+    case SECONDER_OK: {
+        const char *number = seconder_code_requested_cellphone(sent);
+        printf("A code was sent to %s.\n", number != NULL ? number : "your phone");
+        break;
+    }
+    case SECONDER_LIMITED:
+        puts("A code was sent a moment ago. It is still good.");
+        seconder_error_free(error);
+        break;
+    default:
+        trouble("sending a code", error);
+        return false;
+    }
+    seconder_code_requested_free(sent);
+    return by_code(service, svc_id);
+}
+
+/* Asks on the user's phone. The question expires with the login, so that a late yes opens nothing. */
+static bool by_push(seconder_service *service, uint64_t svc_id)
+{
+    const seconder_create_approval_options options = {.seconds_to_expire = ANSWER_SECONDS};
+    seconder_approval_created *asked = NULL;
+    seconder_approval *answer = NULL;
+    seconder_error *error = NULL;
+    seconder_status status = seconder_create_approval(service, svc_id, "Log in to Example?", &options,
+                                                      sizeof options, &asked, &error);
+    if (status == SECONDER_OK) {
+        puts("Please answer on your phone.");
+        fflush(stdout);
+        status = seconder_wait_for_approval(service, seconder_approval_created_uuid(asked), svc_id,
+                                            ANSWER_SECONDS * 1000, NULL, 0, &answer, &error);
+    }
+    /* The one question that counts: an answer, that it is a yes, and that it is this user's. */
+    bool yes = status == SECONDER_OK && seconder_approval_approved_by(answer, svc_id);
+    if (status == SECONDER_LIMITED)
+        wait_please(error);
+    else if (status != SECONDER_OK)
+        trouble("asking on the phone", error);
+    else if (!yes && seconder_approval_status(answer) == SECONDER_APPROVAL_DENIED)
+        puts("You said no.");
+    else if (!yes)
+        puts("There was no answer in time.");
+    seconder_approval_free(answer);
+    seconder_approval_created_free(asked);
+    return yes;
+}
+
+static bool second_factor(seconder_service *service, uint64_t svc_id)
+{
+    char way[8];
+    if (!ask("Second factor (sms, app or push): ", way, sizeof way))
+        return false;
+    if (strcmp(way, "sms") == 0)
+        return by_sms(service, svc_id);
+    if (strcmp(way, "app") == 0)
+        return by_code(service, svc_id);
+    if (strcmp(way, "push") == 0)
+        return by_push(service, svc_id);
+    puts("There is no such second factor.");
+    return false;
+}
+
+int main(int count, char **arguments)
+{
+    char name[64], password[128];
+    seconder_service *service = NULL;
+    seconder_error *error = NULL;
+    bool in = false;
+    if (count < 2 || count > 3) {
+        fprintf(stderr, "usage: %s URL [API-KEY]\n", arguments[0]);
+        return 2;
+    }
+    if (seconder_open(arguments[1], arguments[2], NULL, 0, &service, &error) != SECONDER_OK) {
+        trouble("opening", error);
+        return 2;
+    }
+    uint64_t svc_id = enrolled(service);
+    if (svc_id != 0 && ask("Name: ", name, sizeof name) && ask("Password: ", password, sizeof password))
+        in = password_is_right(name, password) && second_factor(service, svc_id);
+    seconder_service_free(service);
+    puts(in ? "Welcome." : "Nobody comes in.");
+    return in ? 0 : 1;
+}

@@ -1,0 +1,61 @@
+/* A library without an engine: what needs one is refused, and the rest works. */
+#include "check.h"
+
+static int freed;
+
+static int32_t deliver(const seconder_message *message, void *userdata)
+{
+    CHECK(message == NULL && userdata == NULL);
+    return 1;
+}
+
+static void count(void *userdata)
+{
+    CHECK(userdata == &freed);
+    freed++;
+}
+
+/* The error says why. */
+#define EXPECT_NO_ENGINE(call) \
+    do { \
+        error = NULL; \
+        CHECK((call) == SECONDER_INVALID); \
+        CHECK(strstr(seconder_error_message(error), "this build of the library has no engine")); \
+        seconder_error_free(error); \
+        error = NULL; \
+    } while (0)
+
+int main(void)
+{
+    seconder_open_options options = {0};
+    seconder_service *service = GARBAGE(seconder_service);
+    seconder_device *device = GARBAGE(seconder_device);
+    seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
+    seconder_approval *approval = GARBAGE(seconder_approval);
+    seconder_totp *totp = NULL;
+    EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
+    EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
+    options.deliver = deliver;
+    options.deliver_userdata = &freed;
+    options.deliver_userdata_free = count;
+    options.post_userdata = &freed;
+    options.post_userdata_free = count;
+    service = open_or_die("https://127.0.0.1:1", "key", &options);
+    CHECK(freed == 2);
+
+    EXPECT_NO_ENGINE(seconder_register_device(service, 1, "ios", &device, &error));
+    EXPECT_NO_ENGINE(seconder_open_approvals(service, 1, "secret", &requests, &error));
+    EXPECT_NO_ENGINE(seconder_answer_approval(service, "a", 1, "s", "deny", &approval, &error));
+    CHECK(device == NULL && requests == NULL && approval == NULL);
+    error = NULL;
+    CHECK(seconder_api_key(service, &error) == NULL);
+    CHECK(seconder_error_status(error) == SECONDER_INVALID);
+    seconder_error_free(error);
+    EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
+
+    EXPECT(SECONDER_UNAVAILABLE, seconder_verify(service, "123456", 1, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_OK, seconder_totp_new("12345678901234567890", 20, NULL, 0, &totp, &error));
+    seconder_totp_free(totp);
+    seconder_service_free(service);
+    return 0;
+}

@@ -1,0 +1,252 @@
+//! The examples in C, as somebody uses them: a login is typed, a phone answers, a service posts.
+
+use super::tools::{Folder, command, compile};
+use seconder::engine::{AnswerApproval, DeviceRegistered, DeviceType, UserAnswer};
+use seconder::model::{Secret, UserId};
+use seconder::otp::Totp;
+use seconder::{Service, Settings};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Long enough for whatever a program here does.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program at work, which ends with the test.
+struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(program: &Path, arguments: &[&str]) -> Running {
+        let mut child = command(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Running { input: child.stdin.take(), output, child }
+    }
+
+    fn types(&mut self, text: &str) {
+        self.input.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Whether it ended well, and what it had still to say.
+    fn ends(mut self) -> (bool, String) {
+        drop(self.input.take());
+        let status = soon("the program ends", || self.child.try_wait().unwrap());
+        let mut text = String::new();
+        self.output.read_to_string(&mut text).unwrap();
+        (status.success(), text)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What comes of a question that is asked until there is an answer.
+fn soon<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what}: never");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A login at a database of its own, which this test has open too.
+struct Login {
+    folder: Folder,
+    program: std::path::PathBuf,
+    url: String,
+    service: Service,
+    user: UserId,
+}
+
+impl Login {
+    fn new() -> Login {
+        let folder = Folder::new();
+        let program = compile("examples/login.c", &folder);
+        let url = format!("sqlite:{}", folder.path().join("login.db").display());
+        let service = seconder::open(&url).unwrap();
+        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+        Login { folder, program, url, service, user }
+    }
+
+    /// The program with the password typed, and what was chosen then.
+    fn begin(&self, then: &str) -> Running {
+        let mut running = Running::start(&self.program, &[&self.url]);
+        running.types(&format!("ada\nanalytical engine\n{then}"));
+        running
+    }
+
+    /// The code of the one message in the spool folder.
+    fn code(&self) -> String {
+        let spool = self.folder.path().join("login.spool");
+        soon("a message", || {
+            let file = std::fs::read_dir(&spool).ok()?.flatten().map(|file| file.path());
+            let message =
+                file.into_iter().find(|path| path.extension().is_some_and(|e| e == "txt"));
+            let text = std::fs::read_to_string(message?).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("Code: ")).map(str::to_owned)
+        })
+    }
+}
+
+#[track_caller]
+fn lets_in(running: Running) {
+    let (good, text) = running.ends();
+    assert!(good && text.ends_with("Welcome.\n"), "{text}");
+}
+
+#[track_caller]
+fn keeps_out(running: Running, because: &str) {
+    let (good, text) = running.ends();
+    assert!(!good && text.ends_with("Nobody comes in.\n") && !text.contains("Welcome"), "{text}");
+    assert!(text.contains(because), "{text}");
+}
+
+#[test]
+fn a_login_by_sms() {
+    let login = Login::new();
+    let mut running = login.begin("sms\n");
+    let code = login.code();
+    running.types(&format!("../sms\n{code}{code}{code}{code}{code}{code}\n{code}\n"));
+    lets_in(running);
+    keeps_out(login.begin(&format!("sms\n{code}\n")), "That is not the code.");
+}
+
+#[test]
+fn a_login_with_a_wrong_code_has_to_wait() {
+    let login = Login::new();
+    let mut running = login.begin("sms\n");
+    let wrong = if login.code() == "0000000" { "0000001" } else { "0000000" };
+    running.types(&format!("{wrong}\n{wrong}\n"));
+    keeps_out(running, "Please wait 1 seconds");
+}
+
+#[test]
+fn a_login_by_the_code_of_an_app() {
+    let login = Login::new();
+    let app = login.service.enrol_authenticator(login.user).unwrap();
+    let code = Totp::from_uri(app.uri.expose()).unwrap().code(now());
+    lets_in(login.begin(&format!("app\n{}\n", code.expose())));
+    keeps_out(login.begin("app\n12345\n"), "6 to 12 digits");
+}
+
+#[test]
+fn a_login_by_a_question_on_the_phone() {
+    for (answer, in_) in [(UserAnswer::Approve, true), (UserAnswer::Deny, false)] {
+        let login = Login::new();
+        let engine = login.service.engine().unwrap();
+        let phone = engine.register_device(login.user, DeviceType::Ios).unwrap();
+        let running = login.begin("push\n");
+        answer_one(&login.service, &phone, answer);
+        match in_ {
+            true => lets_in(running),
+            false => keeps_out(running, "You said no."),
+        }
+    }
+}
+
+/// Answers the one question that comes to a phone.
+fn answer_one(service: &Service, phone: &DeviceRegistered, answer: UserAnswer) {
+    let engine = service.engine().unwrap();
+    let asked = soon("a question", || {
+        engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
+    });
+    let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
+    let answer = AnswerApproval { uuid: asked.uuid, device_id, device_secret, answer };
+    let _ = engine.answer_approval(&answer).unwrap();
+}
+
+#[test]
+fn a_login_that_goes_nowhere() {
+    let login = Login::new();
+    keeps_out(login.begin("stars\n"), "no such second factor");
+    keeps_out(login.begin(""), "Second factor");
+    let mut running = Running::start(&login.program, &[&login.url]);
+    running.types("ada\nwrong\nsms\n0000000\n");
+    keeps_out(running, "Password: ");
+    let (good, text) = Running::start(&login.program, &["gopher://example.com"]).ends();
+    assert!(!good && text.contains("out of order"), "{text}");
+    let (good, text) = Running::start(&login.program, &["https://127.0.0.1:1", "key"]).ends();
+    assert!(!good && text.contains("out of order") && text.ends_with("Nobody comes in.\n"));
+}
+
+#[allow(clippy::disallowed_methods, reason = "the programs ask the system's clock")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+const KEY: &str = "the-application-key";
+
+#[test]
+fn a_listener_believes_what_the_service_posts() {
+    let folder = Folder::new();
+    let program = compile("examples/callback.c", &folder);
+    let mut running = Running::start(&program, &[KEY, "0", "6"]);
+    let line = running.line();
+    let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+
+    let database = format!("sqlite:{}", folder.path().join("service.db").display());
+    let settings = Settings::new(&database).api_key(KEY).callback_url(url.as_str());
+    let service = settings.open().unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let phone = service.engine().unwrap().register_device(user, DeviceType::Android).unwrap();
+    for (answer, told) in [(UserAnswer::Approve, "approved"), (UserAnswer::Deny, "did not approve")]
+    {
+        let asked = service.create_approval(user, "Log in?").unwrap();
+        answer_one(&service, &phone, answer);
+        let line = running.line();
+        assert_eq!(line, format!("User {user} {told} request {}.\n", asked.uuid));
+    }
+
+    let (nonce, body) =
+        (format!("{}.1", now()), r#"{"uuid":"a-1","status":"approved","svc_id":7}"#);
+    let key = Secret::new(KEY);
+    let signature = seconder::callback::sign(&key, &nonce, &url, body.as_bytes()).unwrap();
+    let head = |signature: &str| {
+        format!(
+            "POST /callback HTTP/1.1\r\nHost: x\r\nX-Svc-Signature: {signature}\r\n\
+             X-Svc-Signature-Nonce: {nonce}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+    };
+    let host = url.strip_prefix("http://").unwrap().strip_suffix("/callback").unwrap();
+    let forged = head(&signature.replace(|c: char| c.is_ascii_alphabetic(), "A"));
+    assert_eq!(posted(host, &format!("{forged}{body}")), "401");
+    assert_eq!(posted(host, &format!("{}{body}", head(&signature))), "200");
+    assert_eq!(posted(host, &format!("{}{body}", head(&signature))), "401", "a replay");
+    assert_eq!(posted(host, &head(&signature)), "400", "a body that never comes");
+    let (good, text) = running.ends();
+    assert!(good && text.contains("received before"), "{text}");
+}
+
+/// The status that a request is answered with.
+fn posted(host: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}

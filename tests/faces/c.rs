@@ -1,0 +1,385 @@
+//! The C header against the library's own declarations: what serde says of replies, and what the
+//! sources say of everything else. What C calls otherwise, or leaves out, is listed with its reason.
+
+use super::{fields, read};
+use seconder::calls::*;
+use std::collections::BTreeSet;
+use syn::{FnArg, ImplItem, Item, Type, Visibility};
+
+const HEADER: &str = "include/seconder.h";
+
+/// What C has for something of Rust that it does not call the same. None is left out on purpose.
+struct Otherwise {
+    rust: &'static str,
+    c: &'static [&'static str],
+    why: &'static str,
+}
+
+const fn otherwise(rust: &'static str, c: &'static [&'static str], why: &'static str) -> Otherwise {
+    Otherwise { rust, c, why }
+}
+
+/// Complains of what C lacks of `names`, each of which is called `prefix` and the name there unless
+/// it is called otherwise; gives what C has for them.
+fn shown(
+    what: &str,
+    names: &[String],
+    prefix: &str,
+    others: &[Otherwise],
+    there: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    assert!(!names.is_empty(), "{what}: nothing was found to compare");
+    for other in others {
+        assert!(names.iter().any(|name| name == other.rust), "{what} has no `{}`", other.rust);
+        assert!(!other.why.is_empty(), "{what}: say why `{}` is called otherwise", other.rust);
+    }
+    let of = |name: &String| -> Vec<String> {
+        match others.iter().find(|other| other.rust == name) {
+            Some(other) => other.c.iter().map(|c| (*c).to_owned()).collect(),
+            None => vec![format!("{prefix}{name}")],
+        }
+    };
+    let wanted: BTreeSet<String> = names.iter().flat_map(of).collect();
+    let lacking: Vec<&String> = wanted.difference(there).collect();
+    assert!(lacking.is_empty(), "{HEADER}:1: {what}: lacks {lacking:?}: add it in src/capi");
+    wanted
+}
+
+/// As [`shown`], for a struct of C, which must have nothing else but `own`.
+fn is_struct(what: &str, names: &[String], c: &str, others: &[Otherwise], own: &[&str]) {
+    let there = c_struct(c);
+    let wanted = shown(what, names, "", others, &there);
+    let companion = |name: &String| {
+        let list = ["_count", "_size", "_userdata", "_userdata_free"];
+        list.iter().any(|end| name.strip_suffix(end).is_some_and(|n| there.contains(n)))
+    };
+    let more: Vec<&String> = there
+        .difference(&wanted)
+        .filter(|name| !companion(name) && !own.contains(&name.as_str()))
+        .collect();
+    assert!(more.is_empty(), "{HEADER}:1: struct {c}: nothing of Rust is {more:?}");
+}
+
+/// A call's reply and what its accessors in C begin with; what C has no accessor for.
+fn reply<C: Call>(prefix: &str, others: &[Otherwise]) -> &'static str {
+    // A list is a count, and one of it by its index.
+    let there: BTreeSet<String> = c_functions()
+        .iter()
+        .flat_map(|name| match name.strip_suffix("_count") {
+            Some(one) if c_functions().contains(one) => vec![format!("{one}s"), name.clone()],
+            _ => vec![name.clone()],
+        })
+        .collect();
+    let names: Vec<String> = fields::<C::Reply>().iter().map(|name| (*name).to_owned()).collect();
+    shown(C::ROUTE.name, &names, &format!("seconder_{prefix}_"), others, &there);
+    C::ROUTE.name
+}
+
+#[test]
+fn every_field_of_every_reply_can_be_reached() {
+    let verdict = [
+        otherwise("verdict", &[], "it is the status of seconder_verify()"),
+        otherwise("reused", &[], "it is the status SECONDER_TOKEN_REUSED"),
+    ];
+    let compared = [
+        reply::<CreateUser>("user_created", &[]),
+        reply::<RequestSms>("code_requested", &[]),
+        reply::<RequestCall>("code_requested", &[]),
+        reply::<Verify>("verification", &verdict),
+        reply::<DeleteUser>("done", &[]),
+        reply::<RegisterActivity>("done", &[]),
+        reply::<AppDetails>("application", &[]),
+        reply::<UserStatus>("user_status_reply", &[]),
+        reply::<AppStats>("statistics", &[]),
+        reply::<StartPhoneVerification>("phone_verification_started", &[]),
+        reply::<PhoneInfo>("phone_information", &[]),
+        reply::<CreateApproval>("approval_created", &[]),
+        reply::<CheckApproval>("approval", &[]),
+        reply::<CheckPhoneVerification>("done", &[]),
+        reply::<EnrolAuthenticator>("authenticator_enrolled", &[]),
+    ];
+    let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
+    assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
+}
+
+#[test]
+fn every_struct_inside_of_a_reply_or_a_call_is_whole() {
+    let serde = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    is_struct("Device", &serde(fields::<Device>()), "seconder_device_info", &[], &[]);
+    let month = serde(fields::<MonthlyStatistic>());
+    is_struct("MonthlyStatistic", &month, "seconder_monthly_statistic", &[], &[]);
+    is_struct("Logo", &serde(fields::<Logo>()), "seconder_logo", &[], &[]);
+    let request = members("src/engine/approvals.rs", "ApprovalRequest");
+    is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);
+    let received = members("src/callback.rs", "Received");
+    is_struct("Received", &received, "seconder_callback", &[], &[]);
+    let seen = members("src/callback/replay.rs", "Seen");
+    is_struct("Seen", &seen, "seconder_seen", &[], &[]);
+}
+
+#[test]
+fn every_field_of_what_is_no_reply_can_be_reached() {
+    let there = c_functions();
+    let event = members("src/callback/event.rs", "Event");
+    shown("Event", &event, "seconder_event_", &[], &there);
+    let message = members("src/engine/delivery.rs", "Message");
+    shown("Message", &message, "seconder_message_", &[], &there);
+    let callback = members("src/engine/delivery.rs", "SignedCallback");
+    let headers = ["count", "name", "value"];
+    let headers = headers.map(|part| format!("seconder_signed_callback_header_{part}"));
+    assert!(headers.iter().all(|name| there.contains(name)), "headers of callbacks");
+    let listed = [
+        otherwise("headers", &["seconder_signed_callback_header_count"], "a list is counted"),
+        otherwise(
+            "body",
+            &["seconder_signed_callback_body", "seconder_signed_callback_body_size"],
+            "bytes are a pointer and a size",
+        ),
+    ];
+    shown("SignedCallback", &callback, "seconder_signed_callback_", &listed, &there);
+    let device = members("src/engine/devices.rs", "DeviceRegistered");
+    let id = [otherwise("device_id", &["seconder_device_id"], "it is a device's own")];
+    shown("DeviceRegistered", &device, "seconder_device_", &id, &there);
+}
+
+#[test]
+fn every_field_of_an_error_can_be_reached() {
+    let mut names = members("src/error.rs", "Refusal");
+    names.extend(variant_fields("src/error.rs", "Error"));
+    names.sort();
+    names.dedup();
+    let others = [
+        otherwise("code", &["seconder_error_service_code"], "it is the service's, not C's"),
+        otherwise(
+            "message",
+            &["seconder_error_message", "seconder_error_service_message"],
+            "the whole text, and the service's part of it",
+        ),
+        otherwise("reason", &["seconder_error_field_text"], "the parameter is the one field"),
+        otherwise(
+            "retry_after",
+            &["seconder_error_retry_after_seconds"],
+            "a number has its unit in its name",
+        ),
+        otherwise("status", &["seconder_error_http_status"], "C's own is the other status"),
+        otherwise(
+            "fields",
+            &[
+                "seconder_error_field_count",
+                "seconder_error_field_name",
+                "seconder_error_field_text",
+            ],
+            "a list is counted",
+        ),
+    ];
+    shown("Error", &names, "seconder_error_", &others, &c_functions());
+    let methods = methods("src/error.rs", "Error", |_| true);
+    shown("Error", &methods, "seconder_error_", &[], &c_functions());
+}
+
+#[test]
+fn every_setting_is_an_option() {
+    let by_value = |takes: Takes| takes == Takes::ItselfWhole;
+    let mut settings = methods("src/service.rs", "Settings", by_value);
+    settings.extend(methods("src/service/elsewhere.rs", "Settings", by_value));
+    let others = [
+        otherwise("api_key", &[], "an argument of seconder_open()"),
+        otherwise("open", &[], "seconder_open() itself"),
+        otherwise("clock", &[], "time is a Rust test's to make up"),
+        otherwise("random", &[], "randomness is a Rust test's to make up"),
+        otherwise("timeout", &["timeout_ms"], "a number has its unit in its name"),
+        otherwise("pin", &["pins"], "a list in place of many calls"),
+        otherwise("name_server", &["name_servers"], "a list in place of many calls"),
+        otherwise("client_certificate", &["client_certificate", "client_key"], "two files"),
+        otherwise(
+            "authenticator_codes",
+            &["authenticator_digits", "authenticator_period"],
+            "two numbers",
+        ),
+    ];
+    // Service::with_repeats has it in Rust.
+    is_struct("Settings", &settings, "seconder_open_options", &others, &["repeats"]);
+    let names = methods("src/wire/names.rs", "Names", by_value);
+    is_struct("Names", &names, "seconder_names", &[], &["word"]);
+}
+
+#[test]
+fn every_call_of_the_engine_and_the_service_is_there() {
+    let service = [
+        methods("src/service.rs", "Service", |_| true),
+        methods("src/service/elsewhere.rs", "Service", |_| true),
+        methods("src/service/waiting.rs", "Service", |_| true),
+    ];
+    const WITH: &[&str] = &["seconder_service_with"];
+    let others = [
+        otherwise("engine", &[], "C asks the service for what its engine does"),
+        otherwise("require_engine", &[], "as `engine`"),
+        otherwise("with_timeout", WITH, "one function for what a second handle changes"),
+        otherwise("with_repeats", WITH, "as `with_timeout`"),
+        otherwise("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
+    ];
+    shown("Service", &service.concat(), "seconder_", &others, &c_functions());
+    let files = ["src/engine.rs", "src/engine/approvals.rs", "src/engine/devices.rs"];
+    let engine = files.map(|file| methods(file, "Engine", |_| true)).concat();
+    let others = [
+        otherwise("names", &[], "for a server in front of it; C gave them itself"),
+        otherwise("authenticate", &[], "for a server in front of it"),
+    ];
+    shown("Engine", &engine, "seconder_", &others, &c_functions());
+}
+
+#[test]
+fn callbacks_and_codes_of_apps_are_whole() {
+    let there = c_functions();
+    let functions = functions("src/callback.rs");
+    shown("callback", &functions, "seconder_callback_", &[], &there);
+    let verifier = "src/callback/verifier.rs";
+    let asks = methods(verifier, "Verifier", |takes| takes != Takes::ItselfWhole);
+    shown("Verifier", &asks, "seconder_verifier_", &[], &there);
+    let options = methods(verifier, "Verifier", |takes| takes == Takes::ItselfWhole);
+    let others = [
+        otherwise("url", &["urls"], "a list in place of many calls"),
+        otherwise("fresh", &["fresh_seconds"], "a number has its unit in its name"),
+        otherwise("replay", &["replay", "replay_capacity"], "a function, or replay::Memory"),
+    ];
+    is_struct("Verifier", &options, "seconder_verifier_options", &others, &[]);
+    let totp = methods("src/otp.rs", "Totp", |_| true);
+    shown("Totp", &totp, "seconder_totp_", &[], &there);
+    let new = parameters("src/otp.rs", "Totp", "new");
+    let secret = [otherwise("secret", &[], "an argument of seconder_totp_new()")];
+    is_struct("Totp::new", &new, "seconder_totp_options", &secret, &[]);
+}
+
+#[test]
+fn every_choice_has_a_constant() {
+    let there = c_constants();
+    let is = |file: &str, name: &str, prefix: &str| {
+        let shout = |v: String| v.to_uppercase();
+        let names: Vec<String> = variants(file, name).into_iter().map(shout).collect();
+        shown(name, &names, prefix, &[], &there);
+    };
+    is("src/error.rs", "Error", "SECONDER_");
+    is("src/error.rs", "Stage", "SECONDER_STAGE_");
+    is("src/calls/check_approval.rs", "ApprovalStatus", "SECONDER_APPROVAL_");
+    is("src/wire.rs", "Format", "SECONDER_FORMAT_");
+    is("src/wire.rs", "Generation", "SECONDER_GENERATION_");
+    is("src/remote.rs", "Repeats", "SECONDER_REPEATS_");
+    is("src/otp.rs", "Algorithm", "SECONDER_ALGORITHM_");
+}
+
+/// How a function takes what it is a method of.
+#[derive(Clone, Copy, PartialEq)]
+enum Takes {
+    ItselfWhole,
+    AReference,
+    Nothing,
+}
+
+fn items(file: &str) -> Vec<Item> {
+    syn::parse_file(&read(file)).unwrap_or_else(|e| panic!("{file}: {e}")).items
+}
+
+fn implementations(file: &str, name: &str) -> Vec<syn::ImplItemFn> {
+    let of = |item: &syn::ItemImpl| {
+        item.trait_.is_none() && matches!(&*item.self_ty, Type::Path(p) if p.path.is_ident(name))
+    };
+    let inside = items(file).into_iter().filter_map(|item| match item {
+        Item::Impl(item) if of(&item) => Some(item.items),
+        _ => None,
+    });
+    let method = |item: ImplItem| match item {
+        ImplItem::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f),
+        _ => None,
+    };
+    inside.flatten().filter_map(method).collect()
+}
+
+/// The public methods and functions of a type that take it so, without `new` where it makes options.
+fn methods(file: &str, name: &str, takes: impl Fn(Takes) -> bool) -> Vec<String> {
+    let fits = |method: &syn::ImplItemFn| {
+        takes(match method.sig.inputs.first() {
+            Some(FnArg::Receiver(r)) if r.reference.is_some() => Takes::AReference,
+            Some(FnArg::Receiver(_)) => Takes::ItselfWhole,
+            _ => Takes::Nothing,
+        })
+    };
+    let found = implementations(file, name).into_iter().filter(fits);
+    found.map(|method| method.sig.ident.to_string()).collect()
+}
+
+fn parameters(file: &str, name: &str, method: &str) -> Vec<String> {
+    let found = implementations(file, name).into_iter().find(|f| f.sig.ident == method);
+    let inputs = found.map(|f| f.sig.inputs).unwrap_or_default();
+    let name = |input: FnArg| match input {
+        FnArg::Typed(syn::PatType { pat, .. }) => match *pat {
+            syn::Pat::Ident(name) => Some(name.ident.to_string()),
+            _ => None,
+        },
+        FnArg::Receiver(_) => None,
+    };
+    inputs.into_iter().filter_map(name).collect()
+}
+
+fn functions(file: &str) -> Vec<String> {
+    let public = |item: Item| match item {
+        Item::Fn(f) if matches!(f.vis, Visibility::Public(_)) => Some(f.sig.ident.to_string()),
+        _ => None,
+    };
+    items(file).into_iter().filter_map(public).collect()
+}
+
+fn idents(fields: &syn::Fields) -> Vec<String> {
+    fields.iter().filter_map(|field| Some(field.ident.as_ref()?.to_string())).collect()
+}
+
+fn members(file: &str, name: &str) -> Vec<String> {
+    let of = |item: Item| match item {
+        Item::Struct(item) if item.ident == name => Some(idents(&item.fields)),
+        _ => None,
+    };
+    items(file).into_iter().find_map(of).unwrap_or_default()
+}
+
+fn enumeration(file: &str, name: &str) -> Vec<syn::Variant> {
+    let of = |item: Item| match item {
+        Item::Enum(item) if item.ident == name => Some(item.variants.into_iter().collect()),
+        _ => None,
+    };
+    items(file).into_iter().find_map(of).unwrap_or_default()
+}
+
+fn variants(file: &str, name: &str) -> Vec<String> {
+    enumeration(file, name).iter().map(|variant| variant.ident.to_string()).collect()
+}
+
+fn variant_fields(file: &str, name: &str) -> Vec<String> {
+    enumeration(file, name).iter().flat_map(|variant| idents(&variant.fields)).collect()
+}
+
+/// The functions of the header, by their names.
+pub(crate) fn c_functions() -> BTreeSet<String> {
+    let header = super::without_comments(&read(HEADER));
+    let named = header.lines().filter_map(|line| {
+        let (before, _) = line.split_once('(')?;
+        let (kind, name) = before.rsplit_once([' ', '*'])?;
+        let is_function = !line.starts_with([' ', '#']) && !line.starts_with("typedef");
+        (is_function && name.starts_with("seconder_") && !kind.is_empty()).then(|| name.to_owned())
+    });
+    named.collect()
+}
+
+fn c_struct(name: &str) -> BTreeSet<String> {
+    let header = super::without_comments(&read(HEADER));
+    let fields = header
+        .split_once(&format!("typedef struct {name} {{"))
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .map_or("", |(fields, _)| fields);
+    let field = |line: &str| line.trim().rsplit([' ', '*']).next().unwrap_or_default().to_owned();
+    fields.split(';').map(field).filter(|name| !name.is_empty()).collect()
+}
+
+fn c_constants() -> BTreeSet<String> {
+    let header = read(HEADER);
+    let defined = header.lines().filter_map(|line| line.strip_prefix("#define "));
+    defined.filter_map(|rest| Some(rest.split_once(' ')?.0.to_owned())).collect()
+}

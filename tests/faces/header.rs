@@ -1,0 +1,117 @@
+//! Every function of the header says what its callers must know of it.
+
+use super::read;
+use seconder::calls::ROUTES;
+
+/// A function as the header shows it.
+struct Shown {
+    name: String,
+    /// Its comment, on one line.
+    says: String,
+    returns: String,
+    arguments: String,
+}
+
+impl Shown {
+    /// The type of the handle that it gives.
+    fn gives(&self) -> Option<&str> {
+        let (before, _) = self.arguments.split_once(" **out")?;
+        before.rsplit([' ', '(']).next()
+    }
+}
+
+/// What is wrong with a function's comment.
+fn faults(function: &Shown) -> Vec<String> {
+    let says = |text: &str| function.says.contains(text);
+    let mut faults = Vec::new();
+    if !function.says.ends_with('.') {
+        faults.push("has no comment of whole sentences".to_owned());
+    }
+    let status = function.returns.contains("seconder_status") && function.name != "error_status";
+    let named = function.says.split("SECONDER_").skip(1);
+    if status && !named.into_iter().any(|rest| !rest.starts_with("OK")) {
+        faults.push("names no status but SECONDER_OK".to_owned());
+    }
+    if function.gives().is_some_and(|handle| !says(&format!("{handle}_free()"))) {
+        faults.push("does not say what frees what it gives".to_owned());
+    }
+    if function.returns.contains('*') && !says("NULL") {
+        faults.push("does not say when it gives NULL".to_owned());
+    }
+    if function.name.ends_with("_free") && !says("NULL is fine.") {
+        faults.push("does not say that NULL is fine".to_owned());
+    }
+    let route = ROUTES.iter().position(|route| route.name == function.name);
+    let section = route.map(|at| format!("(interface 4.{})", at + 1));
+    if section.is_some_and(|section| route < Some(super::IN_DOCUMENT) && !says(&section)) {
+        faults.push("does not name its section of the interface".to_owned());
+    }
+    faults
+}
+
+#[test]
+fn every_function_says_what_its_callers_must_know() {
+    let found = functions(&read("include/seconder.h"));
+    assert_eq!(found.len(), super::c::c_functions().len(), "every function has a comment");
+    let complaints: Vec<String> = found
+        .iter()
+        .flat_map(|function| {
+            let complain =
+                |fault| format!("src/capi: seconder_{} {fault}: say it there", function.name);
+            faults(function).into_iter().map(complain)
+        })
+        .collect();
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn what_a_comment_lacks_is_found() {
+    let found = functions(
+        "/**\n * Does something.\n */\nSECONDER_MUST_USE\nseconder_status seconder_verify(int a,\n    \
+         struct seconder_text **out);\n\n/**\n * Gives\n */\nconst char *seconder_x(void);\n",
+    );
+    let faults: Vec<usize> = found.iter().map(|function| faults(function).len()).collect();
+    assert_eq!(faults, [3, 2]);
+    assert_eq!(found.first().and_then(Shown::gives), Some("seconder_text"));
+}
+
+/// Every field of a struct and every constant has a comment of its own.
+#[test]
+fn every_field_and_constant_has_a_comment() {
+    let header = read("include/seconder.h");
+    let lines: Vec<&str> = header.lines().collect();
+    let undocumented = lines.windows(2).filter(|pair| {
+        let field = pair[1].starts_with("    ") && pair[1].ends_with(';');
+        let number = pair[1].strip_prefix("#define SECONDER_").and_then(|d| d.split_once(' '));
+        let constant = number.is_some_and(|(name, value)| {
+            value.parse::<i64>().is_ok() && !name.starts_with("VERSION")
+        });
+        (field || constant) && !pair[0].trim().ends_with("*/")
+    });
+    // A prototype may go on in a second line.
+    let bad: Vec<&str> =
+        undocumented.map(|pair| pair[1]).filter(|line| !line.ends_with(");")).collect();
+    assert!(bad.is_empty(), "src/capi: say what these are: {bad:?}");
+    assert!(lines.iter().any(|line| line.starts_with("#define SECONDER_FOREVER -1")));
+}
+
+fn functions(header: &str) -> Vec<Shown> {
+    header.split("/**\n").skip(1).filter_map(function).collect()
+}
+
+fn function(text: &str) -> Option<Shown> {
+    let (comment, rest) = text.split_once(" */\n")?;
+    let (declared, _) = rest.split_once(");")?;
+    let (before, arguments) = declared.split_once('(')?;
+    let (returns, name) = before.rsplit_once("seconder_")?;
+    if before.contains("typedef") || before.contains('{') || name.contains(char::is_whitespace) {
+        return None;
+    }
+    let lines = comment.lines().map(|line| line.trim_start_matches([' ', '*']));
+    Some(Shown {
+        name: name.to_owned(),
+        says: lines.collect::<Vec<_>>().join(" "),
+        returns: returns.to_owned(),
+        arguments: arguments.to_owned(),
+    })
+}

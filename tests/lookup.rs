@@ -1,0 +1,213 @@
+//! Names are looked up at name servers, within the deadline: a real one, and some that are silent.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+#[path = "stub/tls.rs"]
+mod tls;
+
+use seconder::{Error, Result, Service, Settings, Stage, Verdict};
+use std::net::{TcpListener, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use stub::{KEY, RIGHT, Stub, TOKEN, response};
+use tempfile::TempDir;
+use tls::Identity;
+
+const SERVER: &str = "SECONDER_TEST_SERVER";
+const DEADLINE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_millis(100);
+
+/// Debian's `dnsmasq`, on a port of its own, which knows these records and asks nobody.
+struct NameServer {
+    process: Child,
+    port: u16,
+    folder: TempDir,
+}
+
+impl NameServer {
+    fn start(records: &[String]) -> NameServer {
+        let folder = tempfile::tempdir().unwrap();
+        let port = free_port();
+        let log = folder.path().join("log");
+        let process = Command::new("/usr/sbin/dnsmasq")
+            .args(["--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"])
+            .args(["--listen-address=127.0.0.1", "--bind-interfaces", "--local=/test/"])
+            .args(["--pid-file", "--user=root", "--log-queries"])
+            .args([format!("--log-facility={}", log.display()), format!("--port={port}")])
+            .args(records)
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("dnsmasq must be installed: `make test` does it (Debian's dnsmasq-base)");
+        let server = NameServer { process, port, folder };
+        server.wait();
+        server
+    }
+
+    /// It listens for connections when it is ready.
+    fn wait(&self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(Instant::now() < until, "dnsmasq does not start");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// How often it was asked for IPv4 addresses of a name.
+    fn asked(&self, name: &str) -> usize {
+        let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
+        log.matches(&format!("query[A] {name} ")).count()
+    }
+}
+
+impl Drop for NameServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A port that is free for UDP and TCP.
+fn free_port() -> u16 {
+    loop {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        if TcpListener::bind(address).is_ok() {
+            return address.port();
+        }
+    }
+}
+
+/// A service on this machine, by whatever names.
+fn service(identity: &Identity) -> Stub {
+    tls::start(identity.config(), |mut peer| {
+        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+    })
+}
+
+fn identity(names: &[&str]) -> Identity {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    Identity::self_signed(rcgen::CertificateParams::new(names).unwrap())
+}
+
+fn settings(name: &str, port: u16, identity: &Identity, server: &str) -> Settings {
+    let settings = Settings::new(&format!("https://{name}:{port}")).api_key(KEY);
+    settings.pin(identity.pin()).name_server(server).timeout(Duration::from_secs(5))
+}
+
+fn verify(service: &Service) -> Result<Verdict> {
+    service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
+}
+
+#[test]
+fn a_real_name_server_is_asked() {
+    let many = (1..=60).map(|last| format!("--host-record=many.example.test,127.0.9.{last}"));
+    let names = ["service.example.test", "alias.example.test", "many.example.test"];
+    let mut records = vec![
+        format!("--host-record={},127.0.0.1,::1", names[0]),
+        format!("--cname={},{}", names[1], names[0]),
+    ];
+    records.extend(many);
+    let real = NameServer::start(&records);
+    let identity = identity(&names);
+    let stub = service(&identity);
+    let open = |name| settings(name, stub.addr.port(), &identity, &real.address()).open().unwrap();
+
+    let service = open(names[0]);
+    for _ in 0..3 {
+        assert_eq!(verify(&service).unwrap(), Verdict::Right);
+    }
+    assert_eq!((real.asked(names[0]), stub.connections()), (1, 1), "a connection that is kept");
+    assert_eq!(verify(&open(names[1])).unwrap(), Verdict::Right);
+
+    // More addresses than a datagram holds; nobody listens there.
+    let error = verify(&open(names[2])).unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(error.to_string().contains("nobody listens"), "{error}");
+    assert!(real.asked(names[2]) >= 2, "over UDP and over TCP");
+
+    let error = verify(&open("nobody.example.test")).unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+    assert!(error.retry_safe() && error.to_string().contains("the name is not known"), "{error}");
+
+    // It asks nobody about the rest of the world, and says so.
+    let error = verify(&open("elsewhere.example.com")).unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+    let told = format!("no name server could tell where it is (asked: {})", real.address());
+    assert!(error.retry_safe() && error.to_string().contains(&told), "{error}");
+}
+
+#[test]
+fn the_next_name_server_is_asked_and_the_name_of_a_proxy_too() {
+    let real = NameServer::start(&["--host-record=proxy.example.test,127.0.0.1".to_owned()]);
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let proxy = Stub::answering(response(407, "", ""));
+    let through = format!("http://proxy.example.test:{}", proxy.addr.port());
+    let silent = silent.local_addr().unwrap().to_string();
+    let settings = settings("service.example.test", 443, &identity(&[]), &silent);
+    let service = settings.name_server(real.address()).proxy(through).open().unwrap();
+    let error = verify(&service.with_timeout(Duration::from_secs(2))).unwrap_err().to_string();
+    assert!(error.contains("asks for a user name and a password"), "{error}");
+    assert!(proxy.asked()[0].starts_with("CONNECT service.example.test:443 "));
+    assert_eq!((real.asked("proxy.example.test"), real.asked("service.example.test")), (1, 0));
+}
+
+#[test]
+fn a_silent_name_server_ends_at_the_deadline() {
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let server = silent.local_addr().unwrap().to_string();
+    let settings = settings("service.example.test", 443, &identity(&[]), &server);
+    let service = settings.timeout(DEADLINE).open().unwrap();
+    let mut took = Vec::new();
+    // A machine that is busy with other things may be late once or twice.
+    for _ in 0..3 {
+        let started = Instant::now();
+        let error = verify(&service).unwrap_err();
+        took.push(started.elapsed());
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+        assert!(error.retry_safe() && error.to_string().contains(&server), "{error}");
+        if took.last() < Some(&(DEADLINE + LATE)) {
+            return;
+        }
+    }
+    panic!("{took:?}");
+}
+
+#[test]
+fn a_name_server_is_an_address() {
+    for wrong in ["", "dns.example.com", "192.0.2.1:", "192.0.2.1:0"] {
+        let settings = settings("service.example.test", 443, &identity(&[]), wrong);
+        let error = settings.open().unwrap_err();
+        assert!(matches!(&error, Error::Invalid { parameter, .. } if parameter == "name_server"));
+    }
+}
+
+#[test]
+fn the_environment_decides_nothing() {
+    let real = NameServer::start(&[]);
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "looked_up_in_that_environment"])
+        .env("LOCALDOMAIN", "environment.test")
+        .env("RES_OPTIONS", "ndots:9")
+        .env(SERVER, real.address())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    assert_eq!((real.asked("a.test"), real.asked("a.test.environment.test")), (1, 0));
+}
+
+/// The other half of the test above, in a process of its own; alone it does nothing.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test above tells it the address so")]
+fn looked_up_in_that_environment() {
+    let Ok(server) = std::env::var(SERVER) else { return };
+    let service = settings("a.test", 443, &identity(&[]), &server);
+    let error = verify(&service.open().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("the name is not known"), "{error}");
+}

@@ -1,0 +1,130 @@
+//! The API key is wiped from memory: it is not to be found in that of a process whose client is
+//! gone. The process is another than the service's, which knows the key too.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+
+mod stub;
+#[path = "stub/tls.rs"]
+mod tls;
+
+use seconder::wire::Generation;
+use seconder::{Error, Service, Settings, Verdict};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
+use stub::{RIGHT, Stub, response};
+use tls::{Identity, params};
+use zeroize::Zeroizing;
+
+const SERVICE: &str = "SECONDER_TEST_SERVICE";
+/// As many bytes as the code and the key have.
+const CODE: usize = 12;
+const KEY: usize = 40;
+/// What the pattern that is searched for is kept under, so that it is not found itself.
+const MASK: u8 = 0x80;
+
+fn run(stub: &Stub, scheme: &str, pin: &str) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_process_that_forgets", "--nocapture", "--test-threads=1"])
+        .env(SERVICE, format!("{scheme}://{} {pin}", stub.addr))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{why}");
+    assert_eq!(stub.asked().len(), 6);
+}
+
+#[test]
+fn the_key_is_wiped() {
+    run(&Stub::answering(response(200, "", RIGHT)), "http", "");
+}
+
+#[test]
+fn the_key_is_wiped_where_it_was_encrypted() {
+    let identity = Identity::self_signed(params());
+    let stub = tls::start(identity.config(), |mut peer| {
+        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+    });
+    run(&stub, "https", &identity.pin());
+}
+
+/// The other half of the tests above, in a process of its own; alone it does nothing.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the tests above tell it the address so")]
+fn the_process_that_forgets() {
+    let Ok(service) = std::env::var(SERVICE) else { return };
+    let (url, pin) = service.split_once(' ').unwrap();
+    let (key, code) = (masked::<KEY>(b'a', 26), masked::<CODE>(b'0', 10));
+    for generation in [Generation::Current, Generation::Older] {
+        let service = open(url, pin, generation, &key);
+        for _ in 0..3 {
+            assert_eq!(verify(&service, &code).unwrap(), Verdict::Right);
+        }
+        assert_eq!(found(&code), 0, "the code, {generation:?}");
+        assert!(found(&key) > 0, "a key that is there is found");
+        drop(service);
+        assert_eq!(found(&key), 0, "the key, {generation:?}");
+    }
+}
+
+/// Something that nothing else in the process is like, of these characters.
+fn masked<const LENGTH: usize>(first: u8, many: u8) -> [u8; LENGTH] {
+    let mut random = [0; LENGTH];
+    File::open("/dev/urandom").unwrap().read_exact_at(&mut random, 0).unwrap();
+    random.map(|byte| (first + byte % many) ^ MASK)
+}
+
+fn plain(masked: &[u8]) -> String {
+    let mut plain = String::with_capacity(masked.len());
+    plain.extend(masked.iter().map(|byte| char::from(byte ^ MASK)));
+    plain
+}
+
+fn open(url: &str, pin: &str, generation: Generation, masked: &[u8]) -> Service {
+    let settings = Settings::new(url).api_key(plain(masked)).generation(generation);
+    let settings = settings.allow_loopback_http(true);
+    match pin {
+        "" => settings.open().unwrap(),
+        pin => settings.pin(pin).open().unwrap(),
+    }
+}
+
+fn verify(service: &Service, masked: &[u8]) -> Result<Verdict, Error> {
+    let code = Zeroizing::new(plain(masked)).parse()?;
+    service.verify(&code, 1.try_into().unwrap())
+}
+
+/// How often the key is in the memory that this process can write to: heaps, stacks and data.
+fn found(masked: &[u8]) -> usize {
+    let memory = File::open("/proc/self/mem").unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let writable = maps.lines().filter(|line| line.contains(" rw"));
+    writable.map(|line| count(&memory, line, masked)).sum()
+}
+
+fn count(memory: &File, line: &str, masked: &[u8]) -> usize {
+    let (from, rest) = line.split_once('-').unwrap();
+    let (to, _) = rest.split_once(' ').unwrap();
+    let at = |text| u64::from_str_radix(text, 16).unwrap();
+    let (mut found, mut from, to) = (0, at(from), at(to));
+    let overlap = masked.len() - 1;
+    // Masked as it is read, so that this buffer does not hold the key either.
+    let mut piece = vec![0; 64 * 1024];
+    while from < to {
+        let wanted = piece.len().min((to - from) as usize);
+        let Ok(read) = memory.read_at(&mut piece[..wanted], from) else { break };
+        piece[..read].iter_mut().for_each(|byte| *byte ^= MASK);
+        let first = masked[0];
+        found += (0..read.saturating_sub(overlap))
+            .filter(|start| piece[*start] == first && piece[*start..].starts_with(masked))
+            .count();
+        match read > masked.len() {
+            true => from += (read - overlap) as u64,
+            false => break,
+        }
+    }
+    found
+}
