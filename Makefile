@@ -98,12 +98,12 @@ test-bench:
 # What is compared is built for use; with QUICK, what the tests have built is taken.
 BENCH := build/bench
 BENCH_VENV := build/venv-bench
-BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--profile dev)
+BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--profile dev,--no-default-features --features remote)
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
 bench: tools $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows
-	@$(CARGO) bench -q -p seconder --bench server --no-run $(if $(QUICK),--profile dev)
+	@$(BENCH_SERVER) --no-run
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" \
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"

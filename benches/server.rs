@@ -5,6 +5,11 @@
 //! `server CERTIFICATE`: writes its certificate there, prints its URL, and ends with its standard
 //! input.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a server has threads, and no login process loads it"
+)]
+
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
