@@ -141,8 +141,8 @@ class Programs:
         return self.often(run)
 
     def often(self, run: Callable[[], Measures]) -> Callable[[], Measures]:
-        """What takes one turn in each process takes many processes."""
-        times = max(1, int(15 * self.share))
+        """What takes one turn in each process takes several processes."""
+        times = max(1, int(7 * self.share))
         return lambda: {"time": median(run()["time"] for _ in range(times))}
 
 
