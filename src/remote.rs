@@ -173,19 +173,19 @@ impl<C: Call> Answer<C> for Remote {
     fn answer(&self, call: &C) -> Result<C::Reply> {
         let request = calls::request(call, self.client.format, self.client.generation);
         let request = Wiped(request);
-        let mut read = None;
-        self.ask(&request.0, self.repeats.allow::<C>(), &mut |reply| {
-            read = Some(C::read(reply)?);
+        let mut answer = None;
+        self.until_read(&request.0, self.repeats.allow::<C>(), &mut |reply| {
+            answer = Some(C::read(reply)?);
             Ok(())
         })?;
-        read.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
+        answer.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
     }
 }
 
 impl Remote {
     /// Exchanges a request until `read` takes the reply, by one deadline. It is the same code for
     /// every call, which keeps the library small.
-    fn ask(
+    fn until_read(
         &self,
         request: &Request,
         repeatable: bool,
