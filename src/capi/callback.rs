@@ -6,7 +6,7 @@ use super::error::seconder_error;
 use super::status::{of_approval, seconder_status};
 use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
-use crate::calls::{ApprovalStatus, Device};
+use crate::calls::ApprovalStatus;
 use crate::model::{Secret, UserId};
 use serde_json::{Map, Value};
 use std::ffi::{c_char, c_void};
@@ -42,10 +42,9 @@ pub struct seconder_event {
     uuid: Text,
     status: ApprovalStatus,
     svc_id: u64,
-    device: Option<Device>,
+    device: Option<DeviceInfo>,
     received: Map<String, Value>,
-    /// The device and what was received, as C has them. Few ask, so they are made for who does.
-    shown_device: OnceLock<DeviceInfo>,
+    /// What was received, as text. Few ask for it, so it is written when it is asked for.
     parameters: OnceLock<Text>,
 }
 
@@ -55,9 +54,8 @@ impl From<Event> for seconder_event {
             uuid: Text::new(event.uuid.as_str()),
             status: event.status,
             svc_id: event.svc_id.map_or(0, UserId::get),
-            device: event.device,
+            device: event.device.as_ref().map(DeviceInfo::new),
             received: event.parameters,
-            shown_device: OnceLock::new(),
             parameters: OnceLock::new(),
         }
     }
@@ -256,10 +254,7 @@ pub extern "C" fn seconder_event_svc_id(event: Option<&seconder_event>) -> u64 {
 pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
 ) -> *const seconder_device_info {
-    look(event, |event| match &event.device {
-        Some(device) => event.shown_device.get_or_init(|| DeviceInfo::new(device)).as_ptr(),
-        None => ptr::null(),
-    })
+    look(event, |event| event.device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr))
 }
 
 /// Everything that was received and signed: the text of a JSON object. Empty objects and lists are

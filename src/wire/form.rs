@@ -141,19 +141,10 @@ pub fn escape(text: &str) -> String {
 }
 
 /// Whether a byte is an unreserved character of RFC 3986.
+#[inline(always)]
 pub(crate) fn is_plain(byte: u8) -> bool {
-    PLAIN[usize::from(byte)]
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
-
-const PLAIN: [bool; 256] = {
-    let (mut plain, mut byte) = ([false; 256], 0);
-    while byte < plain.len() {
-        let char = byte as u8;
-        plain[byte] = char.is_ascii_alphanumeric() || matches!(char, b'-' | b'.' | b'_' | b'~');
-        byte += 1;
-    }
-    plain
-};
 
 /// `%XX`.
 pub(crate) fn push_escaped(out: &mut String, byte: u8) {

@@ -88,12 +88,9 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0 {
-            Value::String(text) => visitor.visit_string(text),
-            other => match super::scalar(&other) {
-                Some(text) => visitor.visit_string(text),
-                None => Err(mismatch("must be text".into())),
-            },
+        match super::scalar(&self.0) {
+            Some(text) => visitor.visit_string(text),
+            None => Err(mismatch("must be text".into())),
         }
     }
 
