@@ -45,7 +45,7 @@ demo: tools c-library python-module ## Shows the second factor at work, in Rust,
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python docs test-readme test-install test-safety ## Tests everything; sets up what is missing
+test: tools lint test-rust test-features test-c test-python docs test-readme test-install test-bench test-safety ## Tests everything; sets up what is missing
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -160,13 +160,47 @@ build/venv-docs/requirements.txt: docs/requirements.txt
 	build/venv-docs/bin/python -m pip install -q --disable-pip-version-check -r $<
 	cp $< $@
 
+.PHONY: test-bench
+test-bench:
+	$(call say,The benchmark runs)
+	@$(MAKE) -s bench QUICK=1
+
+# What is compared is built for use; with QUICK, what the tests have built is taken.
+BENCH := build/bench
+BENCH_VENV := build/venv-bench
+BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--profile dev,--no-default-features --features remote)
+BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
+
+.PHONY: bench
+bench: tools $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows
+	@$(BENCH_SERVER) --no-run
+	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
+	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" \
+		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
+
+.PHONY: bench-quick
+bench-quick: c-library python-module
+	@for kind in thin full; do \
+		install -D -m 755 build/lib/$(SONAME) $(BENCH)/$$kind/$(SONAME); \
+	done
+
+.PHONY: bench-release
+bench-release:
+	$(call say,Building what is compared)
+	$(CARGO) rustc -q -p seconder --lib --no-default-features --features capi$(,)remote --crate-type cdylib --release
+	@install -D -m 755 $(TARGET)/release/libseconder.so $(BENCH)/thin/$(SONAME)
+	$(CARGO) rustc -q -p seconder --lib --features capi --crate-type cdylib --release
+	@install -D -m 755 $(TARGET)/release/libseconder.so $(BENCH)/full/$(SONAME)
+	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml
+
 .PHONY: fuzz
 fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
 	fuzz/run $(or $(SECONDS),60)
 
 .PHONY: tools
 tools:
-	@tests/tools.sh $(VENV)
+	@tests/tools.sh $(VENV) tests/requirements.txt
+	@tests/tools.sh $(BENCH_VENV) benches/requirements.txt
 
 .PHONY: c-library
 c-library:

@@ -147,10 +147,21 @@ fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Forma
 }
 
 /// How most calls read their replies.
-fn read<C: Call>(mut reply: Reply) -> Result<C::Reply> {
-    older::upgrade(C::OLDER, &mut reply.body);
-    let mut fields = failure::success(reply, C::MUST_SAY_SUCCESS)?;
-    if let Some(name) = C::ENVELOPE {
+fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
+    let fields = told(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::ENVELOPE)?;
+    loose::read(fields).map_err(|mismatch| Error::garbled(mismatch.to_string()))
+}
+
+/// The fields of a reply that is plainly a success.
+fn told(
+    mut reply: Reply,
+    older: older::Shape,
+    must_say_success: bool,
+    envelope: Option<&str>,
+) -> Result<serde_json::Map<String, Value>> {
+    older::upgrade(older, &mut reply.body);
+    let mut fields = failure::success(reply, must_say_success)?;
+    if let Some(name) = envelope {
         let message = fields.shift_remove("message");
         fields = match fields.shift_remove(name) {
             Some(Value::Object(inner)) => inner,
@@ -158,7 +169,7 @@ fn read<C: Call>(mut reply: Reply) -> Result<C::Reply> {
         };
         fields.extend(message.map(|text| ("message".to_owned(), text)));
     }
-    loose::read(fields).map_err(|mismatch| Error::garbled(mismatch.to_string()))
+    Ok(fields)
 }
 
 /// How a service words an error that concerns no single call, such as a wrong API key.

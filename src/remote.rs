@@ -182,12 +182,28 @@ impl Remote {
     pub(crate) fn ask<C: Call, T>(&self, call: &C, read: impl Fn(Reply) -> Result<T>) -> Result<T> {
         let request = calls::request(call, self.client.format, self.client.generation);
         let request = Wiped(request);
+        let mut answer = None;
+        self.until_read(&request.0, self.repeats.allow::<C>(), &mut |reply| {
+            answer = Some(read(reply)?);
+            Ok(())
+        })?;
+        answer.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
+    }
+
+    /// Exchanges a request until `read` takes the reply, by one deadline. It is the same code for
+    /// every call, which keeps the library small.
+    fn until_read(
+        &self,
+        request: &Request,
+        repeatable: bool,
+        read: &mut dyn FnMut(Reply) -> Result<()>,
+    ) -> Result<()> {
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
-            match self.client.ask(&request.0, deadline, &read) {
+            match self.client.ask(request, deadline, read) {
                 Err(Error::Limited { retry_after: Some(wait), .. })
-                    if self.repeats.allow::<C>() && deadline.wait(wait.max(pause)) =>
+                    if repeatable && deadline.wait(wait.max(pause)) =>
                 {
                     pause *= 2;
                 }
@@ -199,12 +215,12 @@ impl Remote {
 
 impl Client {
     /// One request and what its reply means, which repeats nothing that is secret.
-    fn ask<T>(
+    fn ask(
         &self,
         request: &Request,
         deadline: Deadline,
-        read: impl Fn(Reply) -> Result<T>,
-    ) -> Result<T> {
+        read: &mut dyn FnMut(Reply) -> Result<()>,
+    ) -> Result<()> {
         let words = Words::of(request, &self.api_key);
         let response = self.send(request, deadline)?;
         let reply = self.read(request, response, &words);

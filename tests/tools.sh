@@ -1,8 +1,9 @@
 #!/bin/bash
-# Makes sure that what the build and the tests need is there, and a Python environment in the folder
-# that is the one argument. Installs what is missing as root on Debian; says what it is otherwise.
+# Makes sure that what the build and the tests need is there, and a Python environment: its folder,
+# and the file of what is in it. Installs what is missing as root on Debian; says what it is otherwise.
 set -euo pipefail
 venv=$1
+requirements=$2
 cd "$(dirname "$0")/.."
 
 missing=()
@@ -33,6 +34,11 @@ if can_install; then
     need chromium command -v chromium
     need chromium-driver command -v chromedriver
 fi
+# The benchmark's peers.
+need libcurl4-openssl-dev test -e /usr/include/"$(uname -m)"-linux-gnu/curl/curl.h
+need libssl-dev test -e /usr/include/openssl/hmac.h
+need liboath-dev test -e /usr/include/liboath/oath.h
+need libpam-oath test -e /usr/lib/"$(uname -m)"-linux-gnu/security/pam_oath.so
 if ((${#missing[@]} > 0)); then
     if can_install; then
         export DEBIAN_FRONTEND=noninteractive
@@ -57,9 +63,9 @@ for tool in fmt clippy; do
     fi
 done
 
-if ! cmp -s tests/requirements.txt "$venv/requirements.txt"; then
+if ! cmp -s "$requirements" "$venv/requirements.txt"; then
     rm -rf "$venv"
     python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check -r tests/requirements.txt
-    cp tests/requirements.txt "$venv/requirements.txt"
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$requirements"
+    cp "$requirements" "$venv/requirements.txt"
 fi

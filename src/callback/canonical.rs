@@ -7,11 +7,9 @@
 
 use crate::wire::form;
 use crate::{Error, Result};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::fmt;
+use std::ops::Range;
 
 /// Deeper than any callback of the interface.
 const DEPTH: usize = 64;
@@ -24,11 +22,12 @@ pub(super) fn of_json(body: &[u8]) -> Result<String> {
     let bad = |_| Error::Forged { message: "the body is not JSON".into() };
     let body = std::str::from_utf8(body).map_err(|e| bad(e.to_string()))?;
     let raw: &RawValue = serde_json::from_str(body).map_err(|e| bad(e.to_string()))?;
-    let left = Cell::new(LONGEST);
-    let pairs = Pairs { depth: 0, left: &left };
-    let mut pairs = pairs.fields(raw).map_err(|e| bad(e.to_string()))?;
-    pairs.sort_unstable();
-    Ok(pairs.join("&"))
+    of_well_formed(raw.get())
+}
+
+/// The canonical parameters of a JSON text that has been read without an error.
+pub(super) fn of_well_formed(text: &str) -> Result<String> {
+    Walk::over(text).ok_or_else(|| Error::Forged { message: "the body is not JSON".into() })
 }
 
 /// The canonical parameters of a query or a form body: each pair written anew, and sorted by key.
@@ -76,80 +75,187 @@ fn joined(pairs: &[Pair]) -> String {
 
 /// Form-encoding: a space is `+`, and all but letters, digits and `-._~` is `%XX`.
 fn escape(text: &str) -> String {
-    form::escape(text).replace("%20", "+")
+    let mut escaped = String::with_capacity(text.len());
+    escape_to(&mut escaped, text);
+    escaped
 }
 
-/// Writes the pairs of one level. Numbers are taken as they are written, which a parsed value
-/// would have forgotten.
-#[derive(Clone, Copy)]
-struct Pairs<'a> {
+fn escape_to(out: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !form::is_plain(byte)) {
+        let (plain, other) = rest.split_at(at);
+        let other = other.chars().next().map_or("", |char| &other[..char.len_utf8()]);
+        out.push_str(plain);
+        match other {
+            " " => out.push('+'),
+            _ => other.bytes().for_each(|byte| form::push_escaped(out, byte)),
+        }
+        rest = &rest[at + other.len()..];
+    }
+    out.push_str(rest);
+}
+
+/// Writes the pairs of a JSON text that is known to be well-formed, in one go. Numbers are taken as
+/// they are written, which a parsed value would have forgotten.
+struct Walk<'a> {
+    rest: &'a str,
+    /// The encoded key of the value that is next.
+    key: String,
+    pairs: String,
     depth: usize,
     /// How many bytes may still be written.
-    left: &'a Cell<usize>,
+    left: usize,
 }
 
-impl Pairs<'_> {
-    fn fields(self, raw: &RawValue) -> serde_json::Result<Vec<String>> {
-        let Fields(fields) = serde_json::from_str(raw.get())?;
-        let pair = |(name, value): &(Cow<str>, &RawValue)| self.value(&escape(name), value);
-        fields.iter().map(pair).filter_map(Result::transpose).collect()
+impl<'a> Walk<'a> {
+    /// Nothing when the text is no object, is nested too deep, or asks for too much.
+    fn over(text: &'a str) -> Option<String> {
+        let (key, pairs) = (String::new(), String::with_capacity(2 * text.len()));
+        let mut walk = Walk { rest: text.trim_start(), key, pairs, depth: 0, left: LONGEST };
+        walk.rest.starts_with('{').then(|| walk.fields())??;
+        Some(walk.pairs)
     }
 
-    /// The pairs of a value under a key, joined; none for an empty hash or list.
-    fn value(self, key: &str, raw: &RawValue) -> serde_json::Result<Option<String>> {
-        if self.depth > DEPTH {
-            return Err(serde_json::Error::custom("nested too deep"));
-        }
-        let left = self.left.get().checked_sub(key.len() + 16);
-        self.left.set(left.ok_or_else(|| serde_json::Error::custom("too much"))?);
-        let inner = Pairs { depth: self.depth + 1, ..self };
-        let text = match raw.get().as_bytes()[0] {
-            b'{' => {
-                let Fields(fields) = serde_json::from_str(raw.get())?;
-                let pair = |(name, value): &(Cow<str>, &RawValue)| {
-                    inner.value(&format!("{key}%5B{}%5D", escape(name)), value)
-                };
-                let pairs = fields.iter().map(pair).filter_map(Result::transpose);
-                let mut pairs = pairs.collect::<serde_json::Result<Vec<_>>>()?;
-                pairs.sort_unstable();
-                return Ok((!pairs.is_empty()).then(|| pairs.join("&")));
+    /// Writes the pairs of a value, `&` between them; none for an empty hash or list.
+    fn value(&mut self) -> Option<()> {
+        self.left = self.left.checked_sub(self.key.len() + 16)?;
+        self.depth = (self.depth <= DEPTH).then_some(self.depth + 1)?;
+        match self.peek()? {
+            b'{' => self.fields()?,
+            b'[' => self.items()?,
+            b'"' => {
+                let text = self.text()?;
+                self.pair();
+                escape_to(&mut self.pairs, &text);
             }
-            b'[' => {
-                let items: Vec<&RawValue> = serde_json::from_str(raw.get())?;
-                let key = format!("{key}%5B%5D");
-                let pairs = items.iter().map(|item| inner.value(&key, item));
-                let pairs =
-                    pairs.filter_map(Result::transpose).collect::<serde_json::Result<Vec<_>>>()?;
-                return Ok((!pairs.is_empty()).then(|| pairs.join("&")));
-            }
-            b'"' => escape(&serde_json::from_str::<Cow<str>>(raw.get())?),
-            b'n' => String::new(),
-            _ => escape(raw.get()),
-        };
-        Ok(Some(format!("{key}={text}")))
-    }
-}
-
-/// The fields of an object in the order of the document.
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Fields<'de>, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Fields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
-                while let Some(pair) = map.next_entry::<String, &RawValue>()? {
-                    fields.push((pair.0.into(), pair.1));
+            _ => {
+                let end = self.rest.find([',', '}', ']', ' ', '\t', '\r', '\n']);
+                let scalar = self.take(end?)?;
+                self.pair();
+                if scalar != "null" {
+                    escape_to(&mut self.pairs, scalar);
                 }
-                Ok(Fields(fields))
             }
         }
-        from.deserialize_map(Read)
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn pair(&mut self) {
+        self.pairs.push_str(&self.key);
+        self.pairs.push('=');
+    }
+
+    /// The pairs of an object are sorted when they are finished.
+    fn fields(&mut self) -> Option<()> {
+        let (start, mut parts) = (self.pairs.len(), Vec::with_capacity(16));
+        self.take(1)?;
+        while self.peek()? != b'}' {
+            if self.peek()? == b',' {
+                self.take(1)?;
+                self.peek()?;
+            }
+            let name = self.text()?;
+            self.peek().filter(|byte| *byte == b':')?;
+            self.take(1)?;
+            let (outer, from) = (self.key.len(), self.between(start));
+            match self.depth {
+                0 => escape_to(&mut self.key, &name),
+                _ => {
+                    self.key.push_str("%5B");
+                    escape_to(&mut self.key, &name);
+                    self.key.push_str("%5D");
+                }
+            }
+            self.value()?;
+            self.key.truncate(outer);
+            if self.end(start, from) {
+                parts.push(from..self.pairs.len());
+            }
+        }
+        self.take(1)?;
+        self.sort(start, parts);
+        Some(())
+    }
+
+    /// The pairs of a list stay in the order of the document.
+    fn items(&mut self) -> Option<()> {
+        let (start, outer) = (self.pairs.len(), self.key.len());
+        self.key.push_str("%5B%5D");
+        self.take(1)?;
+        while self.peek()? != b']' {
+            if self.peek()? == b',' {
+                self.take(1)?;
+            }
+            let from = self.between(start);
+            self.value()?;
+            self.end(start, from);
+        }
+        self.take(1)?;
+        self.key.truncate(outer);
+        Some(())
+    }
+
+    /// Writes `&`, unless nothing stands before it, and tells where the next pair begins.
+    fn between(&mut self, start: usize) -> usize {
+        if self.pairs.len() > start {
+            self.pairs.push('&');
+        }
+        self.pairs.len()
+    }
+
+    /// Whether something was written since; if not, the `&` before it goes.
+    fn end(&mut self, start: usize, from: usize) -> bool {
+        let written = self.pairs.len() > from;
+        if !written && from > start {
+            self.pairs.pop();
+        }
+        written
+    }
+
+    fn sort(&mut self, start: usize, mut parts: Vec<Range<usize>>) {
+        let pairs = &self.pairs;
+        if parts.is_sorted_by_key(|part| &pairs[part.clone()]) {
+            return;
+        }
+        parts.sort_unstable_by_key(|part| &pairs[part.clone()]);
+        let mut sorted = String::with_capacity(pairs.len() - start);
+        for part in parts {
+            if !sorted.is_empty() {
+                sorted.push('&');
+            }
+            sorted.push_str(&pairs[part]);
+        }
+        self.pairs.truncate(start);
+        self.pairs.push_str(&sorted);
+    }
+
+    /// A text without its quotes, decoded.
+    fn text(&mut self) -> Option<Cow<'a, str>> {
+        let inner = self.rest.strip_prefix('"')?;
+        let mut end = inner.find('"')?;
+        if !inner.as_bytes()[..end].contains(&b'\\') {
+            self.rest = &inner[end + 1..];
+            return Some(Cow::Borrowed(&inner[..end]));
+        }
+        while inner.as_bytes()[..end].iter().rev().take_while(|byte| **byte == b'\\').count() % 2
+            == 1
+        {
+            end += 1 + inner[end + 1..].find('"')?;
+        }
+        serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
+    }
+
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Option<u8> {
+        self.rest = self.rest.trim_ascii_start();
+        self.rest.bytes().next()
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a str> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
     }
 }
 
@@ -181,6 +287,13 @@ mod tests {
                 r#"{"a":[{}],"b":[[],2,{"x":[]},[[3]]],"c":1}"#,
                 "b%5B%5D=2&b%5B%5D%5B%5D%5B%5D=3&c=1",
             ),
+            (" { } ", ""),
+            (r#"{"a":[{},null,[]]}"#, "a%5B%5D="),
+            (r#"{"z":[],"y":{"x":{}},"":{"b":1}}"#, "%5Bb%5D=1"),
+            (
+                "{ \"b\" : [ 1 ,\ttrue ] ,\r\n\"a\\n\\u00fc\":\"\\\"\\\\\" }",
+                "a%0A%C3%BC=%22%5C&b%5B%5D=1&b%5B%5D=true",
+            ),
         ] {
             assert_eq!(of_json(body.as_bytes()).unwrap(), wanted);
         }
@@ -199,7 +312,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_object() {
-        for bad in ["", "[]", "1", "{", "{}x", "\u{1}"] {
+        for bad in ["", "[]", "1", "{", "{}x", "\u{1}", r#"{"a":"\ud800"}"#] {
             assert!(of_json(bad.as_bytes()).is_err(), "{bad}");
         }
         let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));

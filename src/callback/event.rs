@@ -48,8 +48,8 @@ impl Event {
             svc_id: Option<UserId>,
             callback_action: Option<String>,
         }
-        let fields = told(&parameters, names)?;
-        let device = fields.get("device").and_then(Value::as_object).cloned();
+        let mut fields = told(&parameters, names)?;
+        let device = fields.shift_remove("device");
         let body: Body = loose::read(fields)
             .map_err(|mismatch| forged(format!("it is signed, but {mismatch}")))?;
         let Body { uuid, status, svc_id, callback_action } = body;
@@ -57,15 +57,21 @@ impl Event {
             return Err(forged("it is signed, but it is no answer to an approval request"));
         }
         // The device decides nothing, so one that cannot be read does not lose the answer.
-        let device = device.and_then(|device| loose::read(device).ok());
+        let device = match device {
+            Some(Value::Object(device)) => loose::read(device).ok(),
+            _ => None,
+        };
         Ok(Event { uuid, status, svc_id, device, parameters })
     }
 }
 
-/// The fields by the names of the interface document. This is the one place that knows what the
-/// service calls them.
+/// The fields that may be read here, by the names of the interface document: what is nested is not,
+/// but for the device. This is the one place that knows what the service calls them.
 fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
-    let mut body = Value::Object(parameters.clone());
+    let plain = |value: &Value| !value.is_object() && !value.is_array();
+    let fields = parameters.iter().filter(|(name, value)| *name == "device" || plain(value));
+    let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
+    let mut body = Value::Object(fields.collect());
     names
         .body_from_wire(&mut body)
         .map_err(|_| forged("it is signed, but it names its user twice"))?;

@@ -142,12 +142,17 @@ impl Verifier {
     }
 }
 
+/// Reading comes first, so that the canonical form is made of what is known to be well-formed; what
+/// was read is given to nobody before the signature held.
 fn of_json(body: &[u8], holds: impl Fn(&str) -> bool) -> Result<Map<String, Value>> {
-    if !holds(&canonical::of_json(body)?) {
+    let text = std::str::from_utf8(body).map_err(|_| forged("it is not UTF-8"))?;
+    let mut value = json::read(body).map_err(unreadable)?;
+    if !holds(&canonical::of_well_formed(text)?) {
         return Err(unsigned());
     }
-    match json::read(body).map_err(unreadable)? {
-        Value::Object(fields) => Ok(signed_fields(fields)),
+    keep_signed(&mut value);
+    match value {
+        Value::Object(fields) => Ok(fields),
         _ => Err(forged("its body is no object")),
     }
 }
@@ -160,22 +165,29 @@ fn of_form(text: &str, holds: impl Fn(&str) -> bool) -> Result<Map<String, Value
     form::read(&held).map_err(unreadable)
 }
 
-/// Without the empty objects and lists, which no signature covers.
-fn signed_fields(fields: Map<String, Value>) -> Map<String, Value> {
-    fields.into_iter().filter_map(|(name, value)| Some((name, signed_part(value)?))).collect()
-}
-
-fn signed_part(value: Value) -> Option<Value> {
+/// Takes out the empty objects and lists inside a value, which no signature covers. Few callbacks
+/// have any, and an object that loses a field is put in order anew, so that is looked for first.
+fn keep_signed(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let fields = signed_fields(fields);
-            (!fields.is_empty()).then_some(Value::Object(fields))
+            fields.values_mut().for_each(keep_signed);
+            if !fields.values().all(is_signed) {
+                fields.retain(|_, value| is_signed(value));
+            }
         }
         Value::Array(items) => {
-            let items: Vec<Value> = items.into_iter().filter_map(signed_part).collect();
-            (!items.is_empty()).then_some(Value::Array(items))
+            items.iter_mut().for_each(keep_signed);
+            items.retain(is_signed);
         }
-        scalar => Some(scalar),
+        _ => {}
+    }
+}
+
+fn is_signed(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
     }
 }
 

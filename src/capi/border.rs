@@ -325,7 +325,8 @@ pub(super) struct Text(Zeroizing<Vec<u8>>);
 impl Text {
     pub(super) fn new(text: &str) -> Text {
         let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() + 1));
-        bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
         bytes.push(0);
         Text(bytes)
     }

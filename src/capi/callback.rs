@@ -8,9 +8,10 @@ use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
 use crate::calls::ApprovalStatus;
 use crate::model::{Secret, UserId};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::{c_char, c_void};
 use std::ptr;
+use std::sync::OnceLock;
 
 /// A callback as it was received (interface 5.5). A missing text may be NULL.
 #[derive(Clone, Copy)]
@@ -42,7 +43,9 @@ pub struct seconder_event {
     status: ApprovalStatus,
     svc_id: u64,
     device: Option<DeviceInfo>,
-    parameters: Text,
+    received: Map<String, Value>,
+    /// What was received, as text. Few ask for it, so it is written when it is asked for.
+    parameters: OnceLock<Text>,
 }
 
 impl From<Event> for seconder_event {
@@ -52,9 +55,14 @@ impl From<Event> for seconder_event {
             status: event.status,
             svc_id: event.svc_id.map_or(0, UserId::get),
             device: event.device.as_ref().map(DeviceInfo::new),
-            parameters: Text::new(&Value::Object(event.parameters).to_string()),
+            received: event.parameters,
+            parameters: OnceLock::new(),
         }
     }
+}
+
+fn written(parameters: &Map<String, Value>) -> Text {
+    Text::new(&serde_json::to_string(parameters).unwrap_or_default())
 }
 
 /// Checks a callback's signature and reads it (interface 5.5). `api_key` is the application's, which
@@ -254,7 +262,7 @@ pub extern "C" fn seconder_event_device(
 /// text, or null or an empty text: decide on none of these. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
-    look(event, |event| event.parameters.as_ptr())
+    look(event, |event| event.parameters.get_or_init(|| written(&event.received)).as_ptr())
 }
 
 /// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.

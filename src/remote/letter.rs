@@ -15,8 +15,8 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTi
 use zeroize::{Zeroize, Zeroizing};
 
 const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
-/// More bytes than the head of a request has, apart from its path.
-const HEAD: usize = 4096;
+/// As many bytes as the head of most requests has, apart from its path.
+const HEAD: usize = 512;
 
 thread_local! {
     /// What this thread is about to send. A call does all its work on one thread.
@@ -120,15 +120,18 @@ impl<In: Transport> Connector<In> for Sender {
         _: &ConnectionDetails<'_>,
         chained: Option<In>,
     ) -> std::result::Result<Option<Sending<In>>, ureq::Error> {
-        Ok(chained.map(Sending))
+        Ok(chained.map(|connection| Sending { connection, just_read: false }))
     }
 }
 
-pub(super) struct Sending<T>(T);
+pub(super) struct Sending<T> {
+    connection: T,
+    just_read: bool,
+}
 
 impl<T: Transport> Transport for Sending<T> {
     fn buffers(&mut self) -> &mut dyn Buffers {
-        self.0.buffers()
+        self.connection.buffers()
     }
 
     /// A letter is sent once: what comes of the envelope after it is dropped.
@@ -146,11 +149,11 @@ impl<T: Transport> Transport for Sending<T> {
                 let after = after.checked_sub(started.elapsed());
                 left.after = after.ok_or(ureq::Error::Timeout(timeout.reason))?.into();
             }
-            let output = self.0.buffers().output();
+            let output = self.connection.buffers().output();
             let (now, later) = rest.split_at(rest.len().min(output.len()));
             output[..now.len()].copy_from_slice(now);
-            let sent = self.0.transmit_output(now.len(), left);
-            self.0.buffers().output()[..now.len()].zeroize();
+            let sent = self.connection.transmit_output(now.len(), left);
+            self.connection.buffers().output()[..now.len()].zeroize();
             sent?;
             rest = later;
         }
@@ -158,15 +161,18 @@ impl<T: Transport> Transport for Sending<T> {
     }
 
     fn await_input(&mut self, timeout: NextTimeout) -> std::result::Result<bool, ureq::Error> {
-        self.0.await_input(timeout)
+        self.just_read = true;
+        self.connection.await_input(timeout)
     }
 
+    /// The HTTP library asks when a connection is put aside and again when it is taken up. The second
+    /// answer says all that the first does, at three calls of the system each.
     fn is_open(&mut self) -> bool {
-        self.0.is_open()
+        std::mem::take(&mut self.just_read) || self.connection.is_open()
     }
 
     fn is_tls(&self) -> bool {
-        self.0.is_tls()
+        self.connection.is_tls()
     }
 }
 

@@ -132,12 +132,26 @@ pub fn escape(text: &str) -> String {
     // Room for all of it: a text that had to grow would leave a part of a secret behind.
     let mut out = String::with_capacity(3 * text.len());
     for byte in text.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        match is_plain(byte) {
             true => out.push(byte.into()),
-            false => out.push_str(&format!("%{byte:02X}")),
+            false => push_escaped(&mut out, byte),
         }
     }
     out
+}
+
+/// Whether a byte is an unreserved character of RFC 3986.
+#[inline(always)]
+pub(crate) fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// `%XX`.
+pub(crate) fn push_escaped(out: &mut String, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.push('%');
+    out.push(DIGITS[usize::from(byte >> 4)].into());
+    out.push(DIGITS[usize::from(byte & 15)].into());
 }
 
 /// Decodes `%XX` and `+`.

@@ -57,7 +57,7 @@ impl<'de> Deserializer<'de> for Loose {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match self.0 {
-            Value::Object(fields) => visitor.visit_map(Fields(fields.into_iter(), None)),
+            Value::Object(fields) => visitor.visit_map(Fields::of(fields)),
             Value::Array(items) => {
                 visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(Loose)))
             }
@@ -133,9 +133,8 @@ impl<'de> Deserializer<'de> for Loose {
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
         match self.0 {
-            Value::Object(mut fields) => {
-                fields.retain(|_, value| !value.is_null());
-                Loose(Value::Object(fields)).deserialize_any(visitor)
+            Value::Object(fields) => {
+                visitor.visit_map(Fields { without_nulls: true, ..Fields::of(fields) })
             }
             _ => Err(mismatch("must be an object".into())),
         }
@@ -166,7 +165,17 @@ impl IntoDeserializer<'_, Mismatch> for Loose {
 }
 
 /// The fields of an object; a mismatch inside one carries its name out.
-struct Fields(serde_json::map::IntoIter, Option<(String, Value)>);
+struct Fields {
+    rest: serde_json::map::IntoIter,
+    next: Option<(String, Value)>,
+    without_nulls: bool,
+}
+
+impl Fields {
+    fn of(fields: Map<String, Value>) -> Fields {
+        Fields { rest: fields.into_iter(), next: None, without_nulls: false }
+    }
+}
 
 impl<'de> de::MapAccess<'de> for Fields {
     type Error = Mismatch;
@@ -175,13 +184,16 @@ impl<'de> de::MapAccess<'de> for Fields {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Mismatch> {
-        self.1 = self.0.next();
-        let Some((name, _)) = &self.1 else { return Ok(None) };
+        let without_nulls = self.without_nulls;
+        self.next = self.rest.find(|(_, value)| !without_nulls || !value.is_null());
+        let Some((name, _)) = &self.next else { return Ok(None) };
         seed.deserialize(name.as_str().into_deserializer()).map(Some)
     }
 
+    /// Not inlined, so that fields of one type share it: there are many, and libraries are small.
+    #[inline(never)]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Mismatch> {
-        let (name, value) = self.1.take().ok_or_else(|| mismatch("has no value".into()))?;
+        let (name, value) = self.next.take().ok_or_else(|| mismatch("has no value".into()))?;
         seed.deserialize(Loose(value)).map_err(|inner| match inner.field.is_empty() {
             true => Mismatch { field: name, ..inner },
             false => inner,

@@ -7,7 +7,7 @@ use seconder::callback::replay::{Replay, Seen};
 use seconder::callback::{self, Received, Verifier, verify_parameters};
 use seconder::model::Secret;
 use seconder::{Error, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Checks a callback and gives what it says. The package documents the parameters.
@@ -49,13 +49,13 @@ pub(crate) fn verify_callback<'py>(
         return Err(ending);
     }
     let event = event?;
-    let told = json!({
+    let mut told = json!({
         "uuid": event.uuid,
         "status": event.status,
         "svc_id": event.svc_id,
         "device": event.device,
-        "parameters": event.parameters,
     });
+    told["parameters"] = Value::Object(event.parameters);
     values::to_python(py, &told)
 }
 

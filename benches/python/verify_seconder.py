@@ -1,0 +1,10 @@
+"""A code is verified over connections that are kept, by seconder: URL CERTIFICATE THREADS TURNS"""
+
+import sys
+
+import seconder
+from measure import measure
+
+url, certificate, threads, turns = sys.argv[1:]
+service = seconder.open(url, api_key="the-key-of-the-benchmark", ca_file=certificate)
+measure(lambda: service.verify("1234567", 12345), int(turns), int(threads))

@@ -1,0 +1,308 @@
+"""Compares seconder with others and prints one table. `make bench` builds all that it needs.
+
+Each row has ours and a peer's program take turns, round after round, so that what else the machine
+does meets both. A round gives one ratio; the table has their median, their least and their most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+HERE = Path(__file__).parent
+BODY = HERE / "callback.json"
+SIGNATURE = "wpIQsoYlu8dycBR9G1TxMPPQQQjz8kheB5Tl9lMGZ08="
+"""Of that body, with the key, the URL and the nonce of the programs."""
+
+Measures = dict[str, float]
+"""What a program measured, by name: `time` and `cpu` in nanoseconds."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Ours may be `factor` times the peer's and `extra` nanoseconds more."""
+
+    factor: float
+    extra: float = 0.0
+
+    def __str__(self) -> str:
+        factor = f"1/{1 / self.factor:g}" if self.factor < 1 else f"{self.factor:g}"
+        return f"at most {factor} ×" + (f" + {self.extra / 1e6:g} ms" if self.extra else "")
+
+    def met(self, ours: float, peers: float) -> bool:
+        return ours <= self.factor * peers + self.extra
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    run: Callable[[], Measures]
+    bounds: dict[str, Bound | None]
+    """What is compared with the peer, by the name of the measure; None is no bound."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    what: str
+    ours: Callable[[], Measures]
+    peers: list[Peer]
+
+
+@dataclass
+class Table:
+    rows: list[tuple[str, ...]] = field(
+        default_factory=lambda: [("what", "peer", "ours", "peer's", "ratio", "spread", "bound", "")]
+    )
+
+    def add(self, *cells: str) -> None:
+        self.rows.append(cells)
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(*self.rows)]
+        lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in self.rows]
+        lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+        return "\n".join(lines)
+
+
+def compare(comparison: Comparison, rounds: int, table: Table) -> None:
+    """Measures ours and each peer in turn, `rounds` times."""
+    taken = []
+    for _ in range(rounds):
+        ours = comparison.ours()
+        taken.append((ours, [peer.run() for peer in comparison.peers]))
+    for at, peer in enumerate(comparison.peers):
+        for name, bound in peer.bounds.items():
+            ours = [ours[name] for ours, _ in taken]
+            theirs = [peers[at][name] for _, peers in taken]
+            ratios = sorted(one / other for one, other in zip(ours, theirs))
+            table.add(
+                comparison.what + (", processor" if name == "cpu" else ""),
+                peer.name,
+                in_words(median(ours)),
+                in_words(median(theirs)),
+                f"{median(ratios):.3g}",
+                f"{ratios[0]:.3g} to {ratios[-1]:.3g}",
+                str(bound or ""),
+                verdict(bound.met(median(ours), median(theirs))) if bound else "",
+            )
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+def in_words(nanoseconds: float) -> str:
+    for unit, size in (("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"
+
+
+class Programs:
+    """The programs, and how many turns they take."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.folder: Path = options.programs
+        self.python: Path = options.python
+        self.peers_python: Path = options.peers_python
+        self.share = 0.01 if options.quick else 1.0
+
+    def turns(self, whole: int) -> str:
+        return str(max(32, int(whole * self.share)))
+
+    def c(self, name: str, *arguments: object, turns: int) -> Callable[[], Measures]:
+        return lambda: measured([self.folder / name, *arguments, self.turns(turns)])
+
+    def py(self, name: str, *arguments: object, turns: int) -> Callable[[], Measures]:
+        python = self.python if name.endswith("_seconder") else self.peers_python
+        program = HERE / "python" / f"{name}.py"
+        return lambda: measured([python, program, *arguments, self.turns(turns)])
+
+    def load(self, library: Path, symbol: str) -> Callable[[], Measures]:
+        return self.often(lambda: measured([self.folder / "load", library, symbol]))
+
+    def start(self, python: Path, code: str) -> Callable[[], Measures]:
+        """Starts Python with a line of code. The peers' environment has all their modules."""
+
+        def run() -> Measures:
+            start = time.perf_counter_ns()
+            subprocess.run([python, "-I", "-c", code], check=True)
+            return {"time": time.perf_counter_ns() - start}
+
+        return self.often(run)
+
+    def often(self, run: Callable[[], Measures]) -> Callable[[], Measures]:
+        """What takes one turn in each process takes several processes."""
+        times = max(1, int(7 * self.share))
+        return lambda: {"time": median(run()["time"] for _ in range(times))}
+
+
+def measured(command: list[object]) -> Measures:
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, check=True)
+    measures: Measures = json.loads(done.stdout)
+    return measures
+
+
+def in_c(programs: Programs, server: tuple[str, Path], pam: Path) -> Iterator[Comparison]:
+    yield Comparison(
+        "verify a code over kept TLS, from C",
+        programs.c("verify_seconder", *server, turns=10_000),
+        [
+            Peer(
+                "libcurl",
+                programs.c("verify_libcurl", *server, turns=10_000),
+                {"time": Bound(1.2), "cpu": Bound(1.2)},
+            )
+        ],
+    )
+    yield Comparison(
+        "verify a callback of 1.3 kB, from C",
+        programs.c("callback_seconder", BODY, turns=300),
+        [
+            Peer(
+                "the bare HMAC (OpenSSL)",
+                programs.c("callback_hmac", BODY, turns=1000),
+                {"time": Bound(6)},
+            )
+        ],
+    )
+    for code in ("right", "wrong"):
+        yield Comparison(
+            f"check a {code} TOTP code, from C",
+            programs.c("totp_seconder", code, turns=1000),
+            [
+                Peer(
+                    "liboath",
+                    programs.c("totp_liboath", code, turns=1000),
+                    {"time": Bound(1)},
+                )
+            ],
+        )
+    for name, folder in (("without the engine", "thin"), ("with the engine", "full")):
+        yield Comparison(
+            f"load the library {name}",
+            programs.load(programs.folder / folder / "libseconder.so.0", "seconder_verify"),
+            [
+                Peer(
+                    "pam_oath.so",
+                    programs.load(pam, "pam_sm_authenticate"),
+                    {"time": Bound(1.5, 1e6)},
+                )
+            ],
+        )
+
+
+def in_python(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparison]:
+    for threads in (1, 4, 16):
+        peers = (("requests", 1 / 5, 800), ("urllib3", 1 / 2, 1600), ("authy", 1 / 40, 128))
+        yield Comparison(
+            f"verify a code over kept TLS, from Python, {threads} thread{'s' * (threads > 1)}",
+            programs.py("verify_seconder", *server, threads, turns=8000),
+            [
+                Peer(
+                    name,
+                    programs.py(f"verify_{name}", *server, threads, turns=turns),
+                    {"time": Bound(factor)},
+                )
+                for name, factor, turns in peers
+            ],
+        )
+    yield Comparison(
+        "verify a callback of 1.3 kB, from Python",
+        programs.py("callback_seconder", BODY, SIGNATURE, turns=20_000),
+        [
+            Peer(
+                "authy",
+                programs.py("callback_authy", BODY, SIGNATURE, turns=1000),
+                {"time": Bound(1 / 40)},
+            )
+        ],
+    )
+    yield Comparison(
+        "start Python and import the module",
+        programs.start(programs.python, "import seconder"),
+        [
+            Peer("no import", programs.start(programs.python, ""), {"time": Bound(1, 15e6)}),
+            *(
+                Peer(name, programs.start(programs.peers_python, f"import {name}"), {"time": None})
+                for name in ("requests", "urllib3")
+            ),
+            Peer(
+                "authy",
+                programs.start(programs.peers_python, "import authy.api"),
+                {"time": None},
+            ),
+        ],
+    )
+
+
+def sizes(folder: Path, table: Table) -> None:
+    """What the library weighs, and what it needs."""
+    for name, what, most in (
+        ("thin", "size of the library without the engine", 2.3e6),
+        ("full", "size of the library with the engine", 6e6),
+    ):
+        library = folder / name / "libseconder.so.0"
+        size = library.stat().st_size
+        bound = f"at most {most / 1e6:g} MB"
+        table.add(what, "", f"{size / 1e6:.2f} MB", "", "", "", bound, verdict(size <= most))
+        dynamic = subprocess.run(
+            ["readelf", "-d", library], stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+        needed = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "NEEDED" in line]
+        # The loader, libm and libpthread are parts of libc.
+        libc = ("libc.so", "libm.so", "libpthread.so", "ld-linux")
+        more = {need for need in needed if not need.startswith((*libc, "libgcc_s.so"))}
+        needs = what.replace("size of", "needs of")
+        told = ", ".join(sorted({need.split(".")[0] for need in needed}))
+        table.add(needs, "", told, "", "", "", "libc, libgcc_s", verdict(not more))
+
+
+@contextmanager
+def serving(command: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
+    """The server's URL and certificate, while it runs."""
+    certificate = folder / "certificate.pem"
+    with subprocess.Popen(
+        [*command, "--", str(certificate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        yield server.stdout.readline().strip(), certificate
+        server.stdin.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=Path, required=True, help="where the C programs are")
+    parser.add_argument("--python", type=Path, required=True, help="a Python that has seconder")
+    parser.add_argument("--peers-python", type=Path, required=True, help="one that has the peers")
+    parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="only rows with this in them")
+    parser.add_argument("--quick", action="store_true", help="only show that it runs")
+    options = parser.parse_args()
+    programs, table = Programs(options), Table()
+    pam = next(Path("/usr/lib").glob("*/security/pam_oath.so"))
+    with serving(options.server, options.programs) as server:
+        for comparison in (*in_c(programs, server, pam), *in_python(programs, server)):
+            if options.only in comparison.what:
+                print(f"{comparison.what} …", file=sys.stderr)
+                compare(comparison, 1 if options.quick else options.rounds, table)
+    sizes(options.programs, table)
+    if options.quick:
+        table.rows = [(*cells, "") for *cells, _ in table.rows]
+    print(table)
+    if options.quick:
+        print("This shows that it runs. What was measured is built for tests: no figure counts.")
+
+
+if __name__ == "__main__":
+    main()
