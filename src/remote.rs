@@ -221,10 +221,9 @@ impl Client {
         deadline: Deadline,
         read: &mut dyn FnMut(Reply) -> Result<()>,
     ) -> Result<()> {
-        let words = Words::of(request, &self.api_key);
         let response = self.send(request, deadline)?;
-        let reply = self.read(request, response, &words);
-        reply.and_then(read).map_err(|error| words.hide_in_error(error))
+        let reply = self.read(request, response);
+        reply.and_then(read).map_err(|error| Words::of(request, &self.api_key).hide_in_error(error))
     }
 
     fn send(&self, request: &Request, deadline: Deadline) -> Result<Response<Body>> {
@@ -240,11 +239,11 @@ impl Client {
         sent.map_err(|error| explain::error(error, self.address.host()))
     }
 
-    fn read(&self, request: &Request, response: Response<Body>, words: &Words) -> Result<Reply> {
+    fn read(&self, request: &Request, response: Response<Body>) -> Result<Reply> {
         let mut reply = reply::read(response, self.format, self.address.host())?;
         self.names.body_from_wire(&mut reply.body)?;
         if reply.status != 200 {
-            words.hide_in(&mut reply.body);
+            Words::of(request, &self.api_key).hide_in(&mut reply.body);
         }
         reply.generation = request.generation;
         Ok(reply)
