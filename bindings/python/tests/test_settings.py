@@ -117,6 +117,8 @@ def test_what_is_repeated(elsewhere: Elsewhere) -> None:
         assert asked(service) == 2
         with pytest.raises(seconder.InvalidArgument):
             service.with_repeats("some")  # type: ignore[arg-type]
+        with pytest.raises(seconder.InvalidArgument):
+            service.with_repeats("\ud800")  # type: ignore[arg-type]
 
 
 def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
@@ -126,7 +128,7 @@ def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> N
     assert "closed" in repr(quick)
     with pytest.raises(seconder.InvalidArgument, match="closed"):
         quick.user_status(phone.user_id)
-    for wrong in (0, -1, float("nan"), float("inf")):
+    for wrong in (0, -1, float("nan"), float("inf"), 10**400):
         with pytest.raises(seconder.InvalidArgument) as caught:
             phone.service.with_timeout(wrong)
         assert caught.value.parameter == "timeout"
