@@ -121,6 +121,14 @@ def test_what_is_repeated(elsewhere: Elsewhere) -> None:
             service.with_repeats("\ud800")  # type: ignore[arg-type]
 
 
+def test_what_carries_messages_is_a_function() -> None:
+    wrong: Any = "no function"
+    for parameter in ("deliver", "post"):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.open("sandbox:", **{parameter: wrong})
+        assert caught.value.parameter == parameter
+
+
 def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
     quick = phone.service.with_timeout(0.5).with_repeats("all")
     assert quick.user_status(phone.user_id).svc_id == phone.user_id
