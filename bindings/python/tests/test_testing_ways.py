@@ -69,6 +69,8 @@ def test_an_application_that_awaits(seconder_sandbox: Sandbox, ada: int) -> None
             assert approval.approved_by(ada)
             with seconder_sandbox.failing("lost"), pytest.raises(seconder.Unavailable):
                 await service.user_status(ada)
+            with seconder_sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized):
+                await service.wait_for_approval(uuid, ada, timeout=5)
 
     asyncio.run(log_in())
 

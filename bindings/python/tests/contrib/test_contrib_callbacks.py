@@ -313,6 +313,11 @@ def test_a_body_that_breaks_off_is_answered_with_400(
     with flask.Flask("example").test_request_context(method="POST", environ_overrides=cut_off):
         assert FlaskSite(received).endpoint().status_code == 400
 
+    for length in ("abc", "-5", "\u0663"):
+        given: dict[str, Any] = {"content_type": "application/json", "CONTENT_LENGTH": length}
+        request = RequestFactory().post("/", b"{}", **given)
+        assert DjangoSite(received).endpoint(request).status_code == 400
+
     class Broken(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError("gone")

@@ -110,6 +110,8 @@ def callback(
 
 def _body(request: HttpRequest) -> bytes:
     length = request.META.get("CONTENT_LENGTH") or None
+    if length is not None and not (length.isascii() and length.isdigit()):
+        raise incomplete()
     if length is not None and (len(length) > 7 or int(length) > BODY_LIMIT):
         raise too_large()
     try:
