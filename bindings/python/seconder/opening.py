@@ -81,7 +81,9 @@ def open(
             enrols from now on, 6 to 8.
         authenticator_period: How long such an app shows a code, in seconds, 1 to 3600.
         deliver: A function that carries the SMS and voice calls of an engine. An exception in it
-            means that the message was not delivered. It may run in any thread that makes calls.
+            means that the message was not delivered. It may run in any thread that makes calls. The
+            service holds it until it is closed, unseen by the garbage collector: close a service
+            that its own function holds.
             Default: a folder of text files beside the database, named as the database with
             ``.spool`` for ``.db``.
         post: A function that posts the callbacks of an engine, likewise. Default: HTTPS, within

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +129,22 @@ def test_what_carries_messages_is_a_function() -> None:
         with pytest.raises(seconder.InvalidArgument) as caught:
             seconder.open("sandbox:", **{parameter: wrong})
         assert caught.value.parameter == parameter
+
+
+def test_a_service_that_is_closed_holds_no_function() -> None:
+    class Application:
+        def __init__(self) -> None:
+            self.service = seconder.open("sandbox:", deliver=self.send)
+
+        def send(self, message: seconder.Message) -> None:
+            pass
+
+    application = Application()
+    gone = weakref.ref(application)
+    application.service.close()
+    del application
+    gc.collect()
+    assert gone() is None
 
 
 def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
