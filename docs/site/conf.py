@@ -30,9 +30,7 @@ myst_enable_extensions = ["deflist"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A test framework and web frameworks are not needed to describe what is made for them.
-autodoc_mock_imports = [
-    "asgiref", "django", "fastapi", "flask", "pytest", "starlette", "werkzeug"
-]
+autodoc_mock_imports = ["pytest", "flask", "werkzeug", "django", "asgiref", "starlette", "fastapi"]
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 python_use_unqualified_type_names = True
