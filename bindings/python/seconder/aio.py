@@ -304,7 +304,7 @@ class AsyncService:
         """As :meth:`seconder.Service.wait_for_approval`. A task that is cancelled ends the wait."""
         wait = _seconder.Wait({"uuid": uuid, "svc_id": svc_id, "timeout": timeout})
         while True:
-            told = await self._run(self._service._native.ask_approval, wait)
+            told = await self._run(self._service._ask_approval, wait)
             if not isinstance(told, float):
                 return Approval._read(told)
             await asyncio.sleep(told)

@@ -194,9 +194,8 @@ def verify_parameters(
         ... )
         {'a': '1', 'b': '2'}
     """
-    sent = body if method == "POST" else query.encode()
     told: dict[str, Any] = _seconder.signed_parameters(
-        api_key, url, method, sent, signature or "", nonce or ""
+        api_key, url, method, body, query, signature or "", nonce or ""
     )
     return told
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seconder import _seconder
 from seconder._value import Value
+from seconder.errors import InvalidArgument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,11 +60,16 @@ class Names(Value):
         return _seconder.headers(_given(self))[2]
 
     def _check(self) -> None:
-        _seconder.headers(_given(self))
+        try:
+            _seconder.headers(_given(self))
+        except UnicodeEncodeError:
+            raise InvalidArgument(
+                "names must be text that UTF-8 can hold", parameter="names"
+            ) from None
 
 
 def _given(names: Any) -> tuple[str, str | None, str | None, str | None, str | None]:
-    """The names as the native module takes them; what is none of them is passed on to be refused."""
+    """The names as the native module takes them."""
     if not isinstance(names, Names):
-        return names  # type: ignore[no-any-return]
+        raise InvalidArgument("names must be a seconder.Names", parameter="names")
     return (names.word, names.push_path, names.header_prefix, names.id_field, names.chrome_device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seconder import _seconder
 from seconder.enums import Channel, Format, Generation, Repeats
+from seconder.errors import InvalidArgument
 from seconder.names import Names, _given
 from seconder.results import Message, SignedCallback, _moment
 from seconder.service import Service
@@ -12,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., object])
 
 
 def open(
@@ -78,7 +81,9 @@ def open(
             enrols from now on, 6 to 8.
         authenticator_period: How long such an app shows a code, in seconds, 1 to 3600.
         deliver: A function that carries the SMS and voice calls of an engine. An exception in it
-            means that the message was not delivered. It may run in any thread that makes calls.
+            means that the message was not delivered. It may run in any thread that makes calls. The
+            service holds it until it is closed, unseen by the garbage collector: close a service
+            that its own function holds.
             Default: a folder of text files beside the database, named as the database with
             ``.spool`` for ``.db``.
         post: A function that posts the callbacks of an engine, likewise. Default: HTTPS, within
@@ -115,10 +120,17 @@ def open(
         "token_length": token_length,
         "authenticator_digits": authenticator_digits,
         "authenticator_period": authenticator_period,
-        "deliver": None if deliver is None else _carrier(deliver),
-        "post": None if post is None else _poster(post),
+        "deliver": None if deliver is None else _carrier(_function("deliver", deliver)),
+        "post": None if post is None else _poster(_function("post", post)),
     }
     return Service(_seconder.open(url, settings), url.partition(":")[0])
+
+
+def _function(name: str, given: _F) -> _F:
+    """Refuses what could carry nothing, before the first message is lost."""
+    if not callable(given):
+        raise InvalidArgument(f"{name} must be a function", parameter=name)
+    return given
 
 
 def _carrier(

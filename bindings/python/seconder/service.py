@@ -9,7 +9,7 @@ from seconder.results import Approval, ApprovalRequest, DeviceRegistered
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Literal, NoReturn
+    from typing import Any, Literal, NoReturn
 
     from typing_extensions import Self
 
@@ -82,6 +82,10 @@ class Service(Calls):
         """
         reply = self._call("wait_for_approval", uuid=uuid, svc_id=svc_id, timeout=timeout)
         return Approval._read(reply)
+
+    def _ask_approval(self, wait: _seconder.Wait) -> Any:
+        """Asks once, for a wait of an event loop."""
+        return self._native.ask_approval(wait)
 
     def register_device(
         self,

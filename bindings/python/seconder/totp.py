@@ -3,7 +3,6 @@ codes is the program's: it is given and given back."""
 
 from __future__ import annotations
 
-import math
 import os
 import time
 
@@ -181,7 +180,8 @@ class Totp:
         """
         if not isinstance(token, str):
             raise InvalidArgument("token must be text", parameter="token")
-        return self._native.check(token, _time(at), last_step)
+        step = None if last_step is None else _whole("last_step", last_step, 2**63)
+        return self._native.check(token, _time(at), step)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Totp):
@@ -225,7 +225,7 @@ def code(uri: str, at: float | None = None) -> str:
 
 def _time(at: float | None) -> int:
     seconds = time.time() if at is None else at
-    if not math.isfinite(seconds) or not 0 <= seconds < 2**63:
+    if not 0 <= seconds < 2**63:
         raise InvalidArgument("at must be a time in Unix seconds", parameter="at")
     return int(seconds)
 

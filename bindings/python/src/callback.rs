@@ -1,8 +1,10 @@
 //! Callbacks, with a memory that the program may give.
 
 use crate::failure::{Failure, detached, ending, interrupted};
+use crate::values::text;
 use crate::{names, values};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use seconder::callback::replay::{Replay, Seen};
 use seconder::callback::{self, Received, Verifier, verify_parameters};
 use seconder::model::Secret;
@@ -18,31 +20,34 @@ use std::time::Duration;
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn verify_callback<'py>(
     py: Python<'py>,
-    api_key: &str,
-    urls: Vec<String>,
-    method: &str,
+    api_key: &Bound<'py, PyString>,
+    urls: Vec<Bound<'py, PyString>>,
+    method: &Bound<'py, PyString>,
     body: &[u8],
-    query: &str,
-    signature: &str,
-    nonce: &str,
+    query: &Bound<'py, PyString>,
+    signature: &Bound<'py, PyString>,
+    nonce: &Bound<'py, PyString>,
     names: names::Given,
-    fresh: Option<f64>,
+    fresh: Option<Bound<'py, PyAny>>,
     now: f64,
     replay: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let names = names::read(names).map_err(|failure| failure.raise(py))?;
-    let mut verifier = Verifier::new(Secret::new(api_key)).names(names);
-    for url in urls {
-        verifier = verifier.url(url);
+    let mut verifier = Verifier::new(Secret::new(text("api_key", api_key)?)).names(names);
+    for url in &urls {
+        verifier = verifier.url(text("url", url)?);
     }
     if let Some(window) = fresh {
-        let window = seconds("fresh", window).map_err(|failure| failure.raise(py))?;
+        let window =
+            seconds("fresh", values::seconds(&window)?).map_err(|failure| failure.raise(py))?;
         verifier = verifier.fresh(window);
     }
     if let Some(memory) = replay {
         verifier = verifier.replay(Memory(memory));
     }
     let now = seconds("now", now).map_err(|failure| failure.raise(py))?.as_secs();
+    let (method, query) = (sent(method)?, sent(query)?);
+    let (signature, nonce) = (sent(signature)?, sent(nonce)?);
     let received = Received { url: "", method, query, body, signature, nonce };
     let event = detached(py, || Ok(verifier.verify(&received, now)?));
     if let Some(ending) = ending() {
@@ -62,35 +67,38 @@ pub(crate) fn verify_callback<'py>(
 /// The parameters that a callback's signature covers, whatever they mean.
 #[pyfunction]
 pub(crate) fn signed_parameters<'py>(
-    py: Python<'py>,
-    api_key: &str,
-    url: &str,
-    method: &str,
-    sent: &[u8],
-    signature: &str,
-    nonce: &str,
+    api_key: &Bound<'py, PyString>,
+    url: &Bound<'py, PyString>,
+    method: &Bound<'py, PyString>,
+    body: &[u8],
+    query: &Bound<'py, PyString>,
+    signature: &Bound<'py, PyString>,
+    nonce: &Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let query = str::from_utf8(sent).unwrap_or_default();
-    let received = Received { url, method, query, body: sent, signature, nonce };
-    let told = verify_parameters(&Secret::new(api_key), &received);
-    let told = told.map_err(|error| Failure::from(error).raise(py))?;
-    values::to_python(py, &told.into())
+    let (key, url) = (Secret::new(text("api_key", api_key)?), text("url", url)?);
+    let (method, query) = (sent(method)?, sent(query)?);
+    let (signature, nonce) = (sent(signature)?, sent(nonce)?);
+    let received = Received { url, method, query, body, signature, nonce };
+    let told = verify_parameters(&key, &received);
+    let told = told.map_err(|error| Failure::from(error).raise(api_key.py()))?;
+    values::to_python(api_key.py(), &told.into())
 }
 
 /// The signature of a JSON body that is posted, or of a query that is asked for.
 #[pyfunction]
 pub(crate) fn sign(
     py: Python<'_>,
-    api_key: &str,
-    nonce: &str,
-    url: &str,
+    api_key: &Bound<'_, PyString>,
+    nonce: &Bound<'_, PyString>,
+    url: &Bound<'_, PyString>,
     body: Option<&[u8]>,
-    query: &str,
+    query: &Bound<'_, PyString>,
 ) -> PyResult<String> {
-    let key = Secret::new(api_key);
+    let key = Secret::new(text("api_key", api_key)?);
+    let (nonce, url) = (text("nonce", nonce)?, text("url", url)?);
     let signature = match body {
         Some(body) => callback::sign(&key, nonce, url, body),
-        None => callback::sign_query(&key, nonce, url, query),
+        None => callback::sign_query(&key, nonce, url, sent(query)?),
     };
     signature.map_err(|error| Failure::from(error).raise(py))
 }
@@ -99,6 +107,14 @@ pub(crate) fn sign(
 #[pyfunction]
 pub(crate) fn query(py: Python<'_>, body: &[u8]) -> PyResult<String> {
     callback::query(body).map_err(|error| Failure::from(error).raise(py))
+}
+
+/// A part of what was received. No service signs what UTF-8 cannot hold.
+fn sent<'a>(part: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    part.to_str().map_err(|_| {
+        let message = "it has text that UTF-8 cannot hold".to_owned();
+        Failure::from(Error::Forged { message }).raise(part.py())
+    })
 }
 
 fn seconds(parameter: &'static str, time: f64) -> Result<Duration, Failure> {

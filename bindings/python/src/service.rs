@@ -4,7 +4,7 @@ use crate::failure::{Failure, detached, ending};
 use crate::waiting::Wait;
 use crate::{calls, settings, values};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use seconder::Error;
 use seconder::remote::Repeats;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,14 +48,16 @@ impl Service {
     }
 
     /// The same service with another time limit for each call, in seconds.
-    fn with_timeout(&self, py: Python<'_>, timeout: f64) -> PyResult<Service> {
-        let timeout = Some(seconds(timeout).map_err(|failure| failure.raise(py))?);
+    fn with_timeout(&self, timeout: &Bound<'_, PyAny>) -> PyResult<Service> {
+        let given = values::seconds(timeout)?;
+        let timeout = Some(seconds(given).map_err(|failure| failure.raise(timeout.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout, repeats: self.repeats })
     }
 
     /// The same service with other calls repeated.
-    fn with_repeats(&self, py: Python<'_>, repeats: &str) -> PyResult<Service> {
-        let repeats = Some(settings::repeats(repeats).map_err(|failure| failure.raise(py))?);
+    fn with_repeats(&self, repeats: &Bound<'_, PyString>) -> PyResult<Service> {
+        let given = settings::repeats(values::text("repeats", repeats)?);
+        let repeats = Some(given.map_err(|failure| failure.raise(repeats.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout: self.timeout, repeats })
     }
 
@@ -95,8 +97,12 @@ impl Service {
 
 /// Opens a service. The package documents the settings.
 #[pyfunction]
-pub(crate) fn open(py: Python<'_>, url: &str, settings: &Bound<'_, PyDict>) -> PyResult<Service> {
-    let (settings, repeats) = settings::read(url, settings)?;
+pub(crate) fn open(
+    py: Python<'_>,
+    url: &Bound<'_, PyString>,
+    settings: &Bound<'_, PyDict>,
+) -> PyResult<Service> {
+    let (settings, repeats) = settings::read(values::text("url", url)?, settings)?;
     let service = detached(py, move || Ok(settings.open()?.with_repeats(repeats)))?;
     Ok(Service::new(service))
 }

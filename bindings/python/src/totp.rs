@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::settings::invalid;
+use crate::values::text;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 use seconder::model::Token;
 use seconder::otp::{self, Algorithm, Match};
 
@@ -19,10 +20,11 @@ impl Totp {
     fn new(
         py: Python<'_>,
         secret: &[u8],
-        algorithm: &str,
+        algorithm: &Bound<'_, PyString>,
         digits: u8,
         period: u64,
     ) -> PyResult<Totp> {
+        let algorithm = text("algorithm", algorithm)?;
         let algorithm = ALGORITHMS.into_iter().find(|known| known.name() == algorithm);
         let made = algorithm
             .ok_or_else(|| invalid("algorithm", "be SHA1, SHA256 or SHA512"))
@@ -32,14 +34,15 @@ impl Totp {
 
     /// What an `otpauth:` URI holds.
     #[staticmethod]
-    fn from_uri(py: Python<'_>, uri: &str) -> PyResult<Totp> {
-        let read = otp::Totp::from_uri(uri);
-        read.map(Totp).map_err(|error| Failure::from(error).raise(py))
+    fn from_uri(uri: &Bound<'_, PyString>) -> PyResult<Totp> {
+        let read = otp::Totp::from_uri(text("uri", uri)?);
+        read.map(Totp).map_err(|error| Failure::from(error).raise(uri.py()))
     }
 
     /// The URI that carries the secret into an app.
-    fn uri(&self, issuer: &str, label: &str) -> String {
-        self.0.uri(issuer, label).expose().to_owned()
+    fn uri(&self, issuer: &Bound<'_, PyString>, label: &Bound<'_, PyString>) -> PyResult<String> {
+        let uri = self.0.uri(text("issuer", issuer)?, text("label", label)?);
+        Ok(uri.expose().to_owned())
     }
 
     #[getter]
@@ -68,15 +71,16 @@ impl Totp {
     }
 
     /// The step of a code that is right at a time and was not used; any other code is a failure.
-    fn check(&self, py: Python<'_>, token: &str, at: u64, last_step: Option<u64>) -> PyResult<u64> {
-        let found = token.parse().map_err(Failure::from).and_then(|token: Token| {
-            let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None });
-            match self.0.check(&token, at, last_step) {
-                Match::Step(step) => Ok(step),
-                Match::Used => wrong(true),
-                Match::None => wrong(false),
-            }
-        });
-        found.map_err(|failure| failure.raise(py))
+    fn check(&self, token: &Bound<'_, PyString>, at: u64, last_step: Option<u64>) -> PyResult<u64> {
+        let found =
+            text("token", token)?.parse().map_err(Failure::from).and_then(|token: Token| {
+                let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None });
+                match self.0.check(&token, at, last_step) {
+                    Match::Step(step) => Ok(step),
+                    Match::Used => wrong(true),
+                    Match::None => wrong(false),
+                }
+            });
+        found.map_err(|failure| failure.raise(token.py()))
     }
 }

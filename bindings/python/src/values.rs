@@ -2,6 +2,7 @@
 
 use crate::calls::Params;
 use crate::failure::Failure;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use seconder::Error;
@@ -9,6 +10,26 @@ use serde_json::{Number, Value};
 
 /// How deep lists and dicts may be nested: as deep as a service reads them.
 const DEEPEST: usize = 64;
+
+const NO_TEXT: &str = "must be text that UTF-8 can hold";
+
+/// The text of an argument; what UTF-8 cannot hold, such as half of a pair, is told with its name.
+pub(crate) fn text<'a>(name: &'static str, given: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    given.to_str().map_err(|_| {
+        let reason = NO_TEXT.into();
+        Failure::from(Error::Invalid { parameter: name.into(), reason }).raise(given.py())
+    })
+}
+
+/// A number of seconds; one that is too large for it is infinite, and refused as such.
+pub(crate) fn seconds(given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    given.extract().or_else(|error: PyErr| {
+        match error.is_instance_of::<PyOverflowError>(given.py()) {
+            true => Ok(f64::INFINITY),
+            false => Err(error),
+        }
+    })
+}
 
 /// Reads the parameters of a call; what cannot be one is told with the parameter's name.
 pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
@@ -34,7 +55,7 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
     }
     if let Ok(text) = value.cast::<PyString>() {
         let text = text.to_str().map(Value::from);
-        return Ok(text.map_err(|_| "must be text that UTF-8 can hold"));
+        return Ok(text.map_err(|_| NO_TEXT));
     }
     if value.is_instance_of::<PyInt>() {
         let number = value.extract::<i64>().map(Number::from);

@@ -56,6 +56,10 @@ def test_a_signed_callback_is_an_event() -> None:
         {"signature": "AAAA"},
         {"nonce": None},
         {"nonce": "1700000001"},
+        {"method": "POST\udcff"},
+        {"query": "\udcff"},
+        {"signature": "\udcff"},
+        {"nonce": "1700000000\udcff"},
     ],
     ids=repr,
 )
@@ -69,6 +73,14 @@ def test_without_a_key_nothing_is_checked() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         seconder.callback.verify(**received(api_key=""))
     assert caught.value.parameter == "api_key"
+
+
+def test_settings_are_text_and_numbers() -> None:
+    given = [("api_key", "\udcff"), ("url", "\udcff"), ("fresh", 10**400), ("names", ())]
+    for parameter, wrong in given:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.callback.verify(**received(**{parameter: wrong}))
+        assert caught.value.parameter == parameter
 
 
 def signed(nonce: str, **changes: Any) -> dict[str, Any]:

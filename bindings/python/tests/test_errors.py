@@ -91,6 +91,7 @@ def test_what_holds_itself_is_refused(elsewhere: Elsewhere) -> None:
     [
         ("url", {"url": "ftp://example.com"}),
         ("url", {"url": "http://2fa.example.com"}),
+        ("url", {"url": "https://2fa.example.com/\ud800"}),
         ("timeout", {"timeout": 0}),
         ("timeout", {"timeout": -1}),
         ("timeout", {"timeout": float("nan")}),

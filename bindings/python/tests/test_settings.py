@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,32 @@ def test_what_is_repeated(elsewhere: Elsewhere) -> None:
         assert asked(service) == 2
         with pytest.raises(seconder.InvalidArgument):
             service.with_repeats("some")  # type: ignore[arg-type]
+        with pytest.raises(seconder.InvalidArgument):
+            service.with_repeats("\ud800")  # type: ignore[arg-type]
+
+
+def test_what_carries_messages_is_a_function() -> None:
+    wrong: Any = "no function"
+    for parameter in ("deliver", "post"):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            seconder.open("sandbox:", **{parameter: wrong})
+        assert caught.value.parameter == parameter
+
+
+def test_a_service_that_is_closed_holds_no_function() -> None:
+    class Application:
+        def __init__(self) -> None:
+            self.service = seconder.open("sandbox:", deliver=self.send)
+
+        def send(self, message: seconder.Message) -> None:
+            pass
+
+    application = Application()
+    gone = weakref.ref(application)
+    application.service.close()
+    del application
+    gc.collect()
+    assert gone() is None
 
 
 def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
@@ -126,7 +154,7 @@ def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> N
     assert "closed" in repr(quick)
     with pytest.raises(seconder.InvalidArgument, match="closed"):
         quick.user_status(phone.user_id)
-    for wrong in (0, -1, float("nan"), float("inf")):
+    for wrong in (0, -1, float("nan"), float("inf"), 10**400):
         with pytest.raises(seconder.InvalidArgument) as caught:
             phone.service.with_timeout(wrong)
         assert caught.value.parameter == "timeout"

@@ -69,5 +69,22 @@ def test_an_application_that_awaits(seconder_sandbox: Sandbox, ada: int) -> None
             assert approval.approved_by(ada)
             with seconder_sandbox.failing("lost"), pytest.raises(seconder.Unavailable):
                 await service.user_status(ada)
+            with seconder_sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized):
+                await service.wait_for_approval(uuid, ada, timeout=5)
+
+    asyncio.run(log_in())
+
+
+def test_an_application_that_opens_and_awaits(
+    seconder_sandbox: Sandbox, ada: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seconder.open_async", seconder_sandbox.open_async)
+
+    async def log_in() -> None:
+        url = "https://2fa.example.com"
+        async with await seconder.open_async(url, api_key="key", threads=2) as service:
+            await service.request_sms(ada)
+        async with await seconder.open_async(url, api_key="key") as service:
+            assert await service.verify(seconder_sandbox.code(ada), ada, force=True)
 
     asyncio.run(log_in())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_a_code_is_right_once_and_time_goes_forward_only() -> None:
         with pytest.raises(seconder.TokenInvalid) as caught:
             totp.check(wrong, at)
         assert not caught.value.reused and wrong not in str(caught.value)
-    for token in (123456, "12345", "../../1", "１２３４５６"):
+    for token in (123456, "12345", "../../1", "１２３４５６", "12345\ud800"):
         with pytest.raises(seconder.InvalidArgument) as refused:
             totp.check(token, 3000)  # type: ignore[arg-type]
         assert refused.value.parameter == "token"
@@ -86,6 +87,7 @@ def test_what_is_out_of_its_range_is_named() -> None:
     wrong: list[tuple[str, dict[str, Any]]] = [
         ("secret", {"secret": b"short"}),
         ("algorithm", {"algorithm": "MD5"}),
+        ("algorithm", {"algorithm": "\ud800"}),
         ("digits", {"digits": 5}),
         ("digits", {"digits": 300}),
         ("digits", {"digits": "6"}),
@@ -95,4 +97,22 @@ def test_what_is_out_of_its_range_is_named() -> None:
     for parameter, given in wrong:
         with pytest.raises(seconder.InvalidArgument) as caught:
             seconder.totp.Totp(**{"secret": SECRET, **given})
+        assert caught.value.parameter == parameter
+
+
+def test_what_is_no_text_or_no_time_is_named() -> None:
+    totp = seconder.totp.Totp(SECRET)
+    half = "\ud800"  # Half of a pair, as JSON can have it.
+    wrong: list[tuple[str, Callable[[], object]]] = [
+        ("uri", lambda: seconder.totp.code(half)),
+        ("issuer", lambda: totp.uri(half, "ada")),
+        ("label", lambda: totp.uri("Example", half)),
+        ("at", lambda: totp.code(10**400)),
+        ("at", lambda: totp.code(float("nan"))),
+        ("last_step", lambda: totp.check("123456", last_step=-1)),
+        ("last_step", lambda: totp.check("123456", last_step=2**64)),
+    ]
+    for parameter, call in wrong:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            call()
         assert caught.value.parameter == parameter

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+import math
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
@@ -60,7 +62,7 @@ class Receiver:
     ) -> None:
         self._api_key = api_key
         self._urls = [url] if isinstance(url, str) else list(url)
-        self._replay = _Told(replay)
+        self._replay = _Told(_memory(replay, fresh))
         self._fresh = fresh
         self._names = Names() if names is None else names
         try:
@@ -126,6 +128,23 @@ class Receiver:
             fresh=self._fresh,
             replay=self._replay,
         )
+
+
+def _memory(replay: callback.Replay, fresh: float | None) -> callback.Replay:
+    """Refuses at once what could remember no callback."""
+    if not callable(getattr(replay, "first_time", None)):
+        raise InvalidArgument("replay must have first_time(key, until)", parameter="replay")
+    if fresh is None and isinstance(replay, callback.Memory):
+        replay.first_time("", math.inf)
+    return replay
+
+
+def done(told: object) -> None:
+    """Refuses a function whose work would be lost without a word."""
+    if inspect.isawaitable(told):
+        if inspect.iscoroutine(told):
+            told.close()
+        raise TypeError("what takes events gave something to be awaited: make it `async def`")
 
 
 class _Told:

@@ -41,7 +41,9 @@ def callback(
 
     The function is called for what is signed, fresh and here for the first time; what it returns is
     ignored. It may be ``async``; one that is not runs in a thread, as Starlette's endpoints do, and
-    so does the memory. The service tries again when it raises, so it may learn of one answer twice.
+    so does the memory. When it raises, the answer is 500: an engine of Seconder posts each callback
+    once, so ask ``check_approval`` for what was missed; another service may try again, so the
+    function may learn of one answer twice.
 
     The endpoint answers with 200; 401 to what is not believed; 405 to another method; 400 to a
     request without a body and 413 to one of more than 1 MiB; 503 when the memory fails or is full.
@@ -78,7 +80,9 @@ def callback(
             if inspect.iscoroutinefunction(function):
                 await function(event)
             else:
-                await run_in_threadpool(function, event)
+                told = await run_in_threadpool(function, event)
+                if inspect.isawaitable(told):
+                    await told
             return Response(media_type="text/plain")
 
         endpoint.__name__ = getattr(function, "__name__", "callback")

@@ -16,7 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from seconder.callback import Replay
-from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
+from seconder.contrib._receiver import (
+    BODY_LIMIT,
+    Needs,
+    Receiver,
+    Rejected,
+    done,
+    incomplete,
+    too_large,
+)
 from seconder.names import Names
 from seconder.results import Event
 
@@ -38,8 +46,9 @@ def callback(
     """Makes a view of a function that takes an event.
 
     The function is called for what is signed, fresh and here for the first time; what it returns is
-    ignored, and it may be ``async`` where Flask's views may. The service tries again when it
-    raises, so it may learn of one answer twice.
+    ignored, and it may be ``async`` where Flask's views may. When it raises, the answer is 500: an
+    engine of Seconder posts each callback once, so ask ``check_approval`` for what was missed;
+    another service may try again, so the function may learn of one answer twice.
 
     The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
     without a body and 413 to one of more than 1 MiB; 503 when the memory fails or is full.
@@ -68,7 +77,7 @@ def callback(
                 event = receiver.event(request.method, query, _body, request.headers.get)
             except Rejected as rejected:
                 return Response(rejected.text, rejected.status, rejected.headers)
-            current_app.ensure_sync(function)(event)
+            done(current_app.ensure_sync(function)(event))
             return Response(status=200, mimetype="text/plain")
 
         view.__name__ = getattr(function, "__name__", "callback")

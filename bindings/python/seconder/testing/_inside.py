@@ -68,16 +68,9 @@ class Inside:
 
     def call(self, native: _seconder.Service, name: str, params: dict[str, Any]) -> Any:
         """A call in this process. One that is to fail takes the way of a client elsewhere."""
-        fault = self.faults.find("check_approval" if name == "wait_for_approval" else name)
-        if fault is not None and not native.closed and name in _ELSEWHERE:
-            timeout = PATIENCE if fault.kind is Fault.TIMEOUT else 10.0
-            with open_elsewhere(
-                self.url,
-                api_key=self.api_key,
-                names=self.names,
-                allow_loopback_http=True,
-                timeout=timeout,
-            ) as client:
+        client = self._client(native, "check_approval" if name == "wait_for_approval" else name)
+        if client is not None:
+            with client:
                 return client._call(name, **params)
         with self._making(name, params) as posted:
             reply = native.call(name, params)
@@ -86,6 +79,27 @@ class Inside:
             if self.post is not None:
                 self.post(callback)
         return reply
+
+    def ask_approval(self, native: _seconder.Service, wait: _seconder.Wait) -> Any:
+        """One question of a wait, likewise."""
+        client = self._client(native, "check_approval")
+        if client is None:
+            return native.ask_approval(wait)
+        with client:
+            return client._ask_approval(wait)
+
+    def _client(self, native: _seconder.Service, name: str) -> Service | None:
+        """The client elsewhere for a call that is to fail."""
+        fault = self.faults.find(name)
+        if fault is None or native.closed or name not in _seconder.CALLS:
+            return None
+        return open_elsewhere(
+            self.url,
+            api_key=self.api_key,
+            names=self.names,
+            allow_loopback_http=True,
+            timeout=PATIENCE if fault.kind is Fault.TIMEOUT else 10.0,
+        )
 
     def _answer(self, asked: Asked) -> Answer | None:
         """A call from a client elsewhere."""
@@ -153,9 +167,6 @@ class Inside:
         self._making_now.posted.append(callback)
 
 
-_ELSEWHERE = frozenset({*_seconder.CALLS, "wait_for_approval"})
-
-
 class Shared(Service):
     """A service of a sandbox, which is closed by itself."""
 
@@ -173,3 +184,6 @@ class Shared(Service):
 
     def _call(self, name: str, **params: Any) -> Any:
         return self._inside.call(self._native, name, params)
+
+    def _ask_approval(self, wait: _seconder.Wait) -> Any:
+        return self._inside.ask_approval(self._native, wait)

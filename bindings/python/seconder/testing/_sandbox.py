@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from types import TracebackType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from seconder import _seconder, totp
 from seconder.callback import sign
@@ -19,6 +19,9 @@ from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._faults import Fault, Planned
 from seconder.testing._inside import Inside, Shared
+
+if TYPE_CHECKING:
+    from seconder.aio import AsyncService
 
 
 class Sandbox:
@@ -92,6 +95,14 @@ class Sandbox:
         With pytest: ``monkeypatch.setattr("seconder.open", seconder_sandbox.open)``.
         """
         return Shared(self._inside)
+
+    async def open_async(
+        self, url: str = "", *, threads: int = 16, **settings: object
+    ) -> AsyncService:
+        """Stands in for :func:`seconder.open_async`, likewise."""
+        from seconder.aio import AsyncService
+
+        return AsyncService(Shared(self._inside), threads=threads)
 
     @property
     def url(self) -> str:

@@ -244,6 +244,18 @@ def test_a_function_may_be_async(kind: type[Site], received: Received) -> None:
     assert len(received.events) == 1
 
 
+def test_an_async_function_in_a_plain_one_is_not_lost(kind: type[Site], received: Received) -> None:
+    async def function(event: seconder.Event) -> None:
+        received(event)
+
+    site = kind(lambda event: function(event))
+    if issubclass(kind, StarletteSite):
+        assert post(site).status == 200 and len(received.events) == 1
+    else:
+        with pytest.raises(TypeError, match="async def"):
+            post(site)
+
+
 def test_the_service_may_use_other_names(kind: type[Site], received: Received) -> None:
     site = kind(received, names=seconder.Names("acme"))
     told = {"uuid": "3f05a350-4b2c", "status": "approved", "acme_id": 7}
@@ -262,6 +274,10 @@ def test_what_cannot_be_right_is_said_at_once(kind: type[Site], received: Receiv
     for wrong in ({"api_key": ""}, {"url": ""}, {"url": nothing}, {"fresh": -1.0}):
         with pytest.raises(seconder.InvalidArgument):
             kind(received, **wrong)
+    for replay in ({"replay": object()}, {"fresh": None}):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            kind(received, **replay)
+        assert caught.value.parameter == "replay"
 
 
 def test_the_function_of_starlette_holds_up_nobody(received: Received) -> None:
@@ -296,6 +312,11 @@ def test_a_body_that_breaks_off_is_answered_with_400(
     cut_off = {"CONTENT_LENGTH": "100", "wsgi.input": io.BytesIO(b"{}")}
     with flask.Flask("example").test_request_context(method="POST", environ_overrides=cut_off):
         assert FlaskSite(received).endpoint().status_code == 400
+
+    for length in ("abc", "-5", "\u0663"):
+        given: dict[str, Any] = {"content_type": "application/json", "CONTENT_LENGTH": length}
+        request = RequestFactory().post("/", b"{}", **given)
+        assert DjangoSite(received).endpoint(request).status_code == 400
 
     class Broken(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:

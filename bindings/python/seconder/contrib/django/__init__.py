@@ -19,7 +19,15 @@ import inspect
 from collections.abc import Callable, Iterable
 
 from seconder.callback import Replay
-from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
+from seconder.contrib._receiver import (
+    BODY_LIMIT,
+    Needs,
+    Receiver,
+    Rejected,
+    done,
+    incomplete,
+    too_large,
+)
 from seconder.names import Names
 from seconder.results import Event
 
@@ -44,8 +52,10 @@ def callback(
     """Makes a view of a function that takes an event.
 
     The function is called for what is signed, fresh and here for the first time; what it returns is
-    ignored, and it may be ``async``. The service tries again when it raises, so it may learn of one
-    answer twice. The view needs no CSRF token: the signature is better.
+    ignored, and it may be ``async``. When it raises, the answer is 500: an engine of Seconder posts
+    each callback once, so ask ``check_approval`` for what was missed; another service may try
+    again, so the function may learn of one answer twice. The view needs no CSRF token: the
+    signature is better.
 
     The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
     without a body and 413 to one of more than 1 MiB; 503 when the memory fails.
@@ -88,7 +98,7 @@ def callback(
                 return HttpResponse(
                     rejected.text, status=rejected.status, headers=rejected.headers
                 )
-            act(event)
+            done(act(event))
             return HttpResponse(content_type="text/plain")
 
         view.__name__ = getattr(function, "__name__", "callback")
@@ -100,6 +110,8 @@ def callback(
 
 def _body(request: HttpRequest) -> bytes:
     length = request.META.get("CONTENT_LENGTH") or None
+    if length is not None and not (length.isascii() and length.isdigit()):
+        raise incomplete()
     if length is not None and (len(length) > 7 or int(length) > BODY_LIMIT):
         raise too_large()
     try:
