@@ -103,7 +103,8 @@ pub(crate) fn open(
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<Service> {
     let (settings, repeats) = settings::read(values::text("url", url)?, settings)?;
-    let service = detached(py, move || Ok(settings.open()?.with_repeats(repeats)))?;
+    let open = move || Ok(settings.open().map_err(settings::by_argument)?.with_repeats(repeats));
+    let service = detached(py, open)?;
     Ok(Service::new(service))
 }
 

@@ -148,6 +148,19 @@ impl seconder::engine::Post for Poster {
     }
 }
 
+/// What is wrong with a setting, by the name of its argument.
+pub(crate) fn by_argument(error: Error) -> Error {
+    let Error::Invalid { parameter, reason } = error else { return error };
+    let argument = match &*parameter {
+        "digits" => "authenticator_digits".into(),
+        "period" => "authenticator_period".into(),
+        "pin" => "pins".into(),
+        "name_server" => "name_servers".into(),
+        _ => parameter,
+    };
+    Error::Invalid { parameter: argument, reason }
+}
+
 /// Does what a function of the program's does. An exception that ends the program ends the call.
 fn in_python(
     hidden: Option<&str>,

@@ -25,11 +25,11 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
         ("ca_file", 7),
         ("ca_file", "/there/is/none.pem"),
         ("pins", "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
-        ("pin", ["sha256/tooshort"]),
+        ("pins", ["sha256/tooshort"]),
         ("client_certificate", "one.pem"),
         ("client_certificate", ("/there/is/none.pem", "/nor/here.pem")),
         ("proxy", "socks5://127.0.0.1"),
-        ("name_server", ["dns.example"]),
+        ("name_servers", ["dns.example"]),
         ("name_servers", "192.0.2.1"),
         ("allow_loopback_http", "yes"),
         ("format", "yaml"),
@@ -46,13 +46,11 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
 def test_what_cannot_be_right_is_named(tmp_path: Path, parameter: str, value: Any) -> None:
     engine = parameter.startswith(("token", "authenticator", "callback"))
     url = f"sqlite:{tmp_path}/test.db" if engine else "https://2fa.example.com"
-    setting = {"pin": "pins", "name_server": "name_servers"}.get(parameter, parameter)
     settings: dict[str, Any] = {"api_key": None if engine else "a-key-that-nobody-sees"}
-    settings[setting] = value
+    settings[parameter] = value
     with pytest.raises(seconder.InvalidArgument) as caught:
         seconder.open(url, **settings)
-    # The numbers of an authenticator app's codes are told by what they make.
-    assert caught.value.parameter in (parameter, parameter.replace("authenticator_", ""))
+    assert caught.value.parameter == parameter
     assert "nobody-sees" not in str(caught.value)
 
 
