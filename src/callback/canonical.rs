@@ -294,6 +294,12 @@ mod tests {
                 "{ \"b\" : [ 1 ,\ttrue ] ,\r\n\"a\\n\\u00fc\":\"\\\"\\\\\" }",
                 "a%0A%C3%BC=%22%5C&b%5B%5D=1&b%5B%5D=true",
             ),
+            // A finished pair has its `=`, which stands before some characters and after others.
+            (
+                r#"{"a":1,"aA":1,"a1":1,"a[b]":1,"a.b":1,"a b":1,"a":{"c":1,"b":2}}"#,
+                "a%5Bb%5D=1&a%5Bb%5D=2&a%5Bc%5D=1&a+b=1&a.b=1&a1=1&a=1&aA=1",
+            ),
+            (r#"{"a":{"a1":1,"a":1,"aA":1}}"#, "a%5Ba%5D=1&a%5Ba1%5D=1&a%5BaA%5D=1"),
         ] {
             assert_eq!(of_json(body.as_bytes()).unwrap(), wanted);
         }

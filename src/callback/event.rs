@@ -1,10 +1,10 @@
 //! What a callback says, once its signature held.
 
 use super::forged;
-use crate::Result;
 use crate::calls::{ApprovalStatus, Device};
 use crate::model::{ApprovalId, UserId};
-use crate::wire::{Names, loose};
+use crate::wire::{Names, loose, object};
+use crate::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -50,15 +50,17 @@ impl Event {
         }
         let mut fields = told(&parameters, names)?;
         let device = fields.shift_remove("device");
+        if fields.get("uuid").is_some_and(Value::is_f64) {
+            return Err(unsure("its uuid is no whole number"));
+        }
         let body: Body = loose::read(fields)
             .map_err(|mismatch| forged(format!("it is signed, but {mismatch}")))?;
         let Body { uuid, status, svc_id, callback_action } = body;
         if callback_action.is_some_and(|action| action != ANSWERED) {
             return Err(forged("it is signed, but it is no answer to an approval request"));
         }
-        // The device decides nothing, so one that cannot be read does not lose the answer.
         let device = match device {
-            Some(Value::Object(device)) => loose::read(device).ok(),
+            Some(Value::Object(device)) => read_device(device)?,
             _ => None,
         };
         Ok(Event { uuid, status, svc_id, device, parameters })
@@ -68,6 +70,9 @@ impl Event {
 /// The fields that may be read here, by the names of the interface document: what is nested is not,
 /// but for the device. This is the one place that knows what the service calls them.
 fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
+    if parameters.keys().any(|name| name.starts_with("device[")) {
+        return Err(unsure("its device is in names with brackets"));
+    }
     let plain = |value: &Value| !value.is_object() && !value.is_array();
     let fields = parameters.iter().filter(|(name, value)| *name == "device" || plain(value));
     let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
@@ -80,6 +85,28 @@ fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Va
         Value::Object(fields) => fields,
         _ => Map::new(),
     })
+}
+
+/// The device decides nothing, so one that cannot be read does not lose the answer. One that says
+/// nothing is none: a signature does not tell an object that has no known name from a list.
+fn read_device(fields: Map<String, Value>) -> Result<Option<Device>> {
+    if fields.keys().any(|name| name.contains(['[', ']'])) {
+        return Err(unsure("a name of its device has brackets"));
+    }
+    let fractions = fields.iter().filter(|(_, value)| value.is_f64());
+    let fractions: Vec<String> = fractions.map(|(name, _)| name.clone()).collect();
+    let device: Option<Device> = loose::read(fields).ok();
+    let said = device.as_ref().map(object).unwrap_or_default();
+    if fractions.iter().any(|name| said.contains_key(name)) {
+        return Err(unsure("its device has a number for a text"));
+    }
+    Ok(device.filter(|_| !said.is_empty()))
+}
+
+/// What another body of the same signature would say otherwise: a signature covers neither whether
+/// brackets are nesting nor whether a number was a text, and of a fraction the text is forgotten.
+fn unsure(reason: &str) -> Error {
+    forged(format!("it is signed, but {reason}"))
 }
 
 fn blank_is_none(value: &mut Value) {

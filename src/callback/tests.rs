@@ -158,6 +158,41 @@ fn only_an_approval_by_the_user_is_one() {
     }
 }
 
+/// What a signature does not tell apart is one answer or refused, whichever of the two was sent.
+#[test]
+fn a_body_written_otherwise_says_nothing_else() {
+    let with = |more: &str| format!("{{\"svc_id\":7,\"status\":\"approved\",{more}}}");
+    for (one, other) in [
+        (r#""uuid":"100e-9""#, r#""uuid":100e-9"#),
+        (r#""uuid":"100000000000000000000001""#, r#""uuid":100000000000000000000001"#),
+        (r#""uuid":"a","device":{"id":3}"#, r#""uuid":"a","device[id]":3"#),
+        (
+            r#""uuid":"a","device":{"id":3,"ip":"x"}"#,
+            r#""uuid":"a","device":{"id":3},"device[ip]":"x""#,
+        ),
+        (r#""uuid":"a","device":{"id":{"b":1}}"#, r#""uuid":"a","device":{"id][b":1}"#),
+        (r#""uuid":"a","device":{"city":"1.10"}"#, r#""uuid":"a","device":{"city":1.10}"#),
+        (
+            r#""uuid":"a","device":{"registration_date":"-0"}"#,
+            r#""uuid":"a","device":{"registration_date":-0}"#,
+        ),
+        (r#""uuid":"a","device":["x"]"#, r#""uuid":"a","device":{"":"x"}"#),
+        (r#""uuid":"a","device":{"id":"3"}"#, r#""uuid":"a","d\u0065vice":{"\u0069d":3}"#),
+    ] {
+        let (one, other) = (with(one), with(other));
+        assert_eq!(query(one.as_bytes()).unwrap(), query(other.as_bytes()).unwrap());
+        let event = post(one.as_bytes(), |_| ()).unwrap();
+        match post(other.as_bytes(), |_| ()) {
+            Ok(found) => {
+                assert_eq!((found.uuid, found.device), (event.uuid, event.device), "{other}")
+            }
+            Err(error) => assert!(matches!(error, Error::Forged { .. }), "{error:?}"),
+        }
+    }
+    let height = post(with(r#""uuid":"a","device":{"id":3,"height":1.5}"#).as_bytes(), |_| ());
+    assert_eq!(height.unwrap().device.unwrap().id, Some(3), "a number that nobody reads");
+}
+
 #[test]
 fn a_query_is_an_event_too() {
     let sent = "device%5Bid%5D=&status=approved&svc_id=7&uuid=a";

@@ -27,11 +27,11 @@ pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismat
 
 struct Loose(Value);
 
-/// Whether a number is written in the one way it has. `+1` and `01` are other ways for 1, and what
-/// two readers could take for two users is refused.
+/// Whether a number is written in the one way it has. `+1` and `01` are other ways for 1 and `-0` for
+/// 0, and what two readers could take for two users is refused.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.starts_with('+') && (digits == "0" || !digits.starts_with('0'))
+    !digits.starts_with('+') && (text == "0" || !digits.starts_with('0'))
 }
 
 impl Loose {
