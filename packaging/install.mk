@@ -31,9 +31,10 @@ install-library:
 install-development:
 	install -d "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)" "$(DESTDIR)$(CMAKEDIR)"
 	install -m 644 include/seconder.h include/seconder.hpp "$(DESTDIR)$(INCLUDEDIR)/"
-	$(fill_in) seconder.pc.in > "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
+	$(fill_in) seconder.pc.in | install -m 644 /dev/stdin "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
 	for file in SeconderConfig SeconderConfigVersion; do \
-		$(fill_in) "cmake/$$file.cmake.in" > "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
+		$(fill_in) "cmake/$$file.cmake.in" | \
+			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
 

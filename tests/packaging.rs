@@ -6,6 +6,7 @@ mod header;
 
 use header::{read, root};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// Every header that is there is installed, by `make install` and by cargo-c.
@@ -24,8 +25,9 @@ fn every_header_is_installed() {
 #[test]
 fn templates_are_filled_in() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Command::new("make")
-        .args(["-s", "install-development", "PREFIX=/opt/seconder", "LIBDIR=/opt/seconder/lib64"])
+    let made = Command::new("sh")
+        .args(["-c", "umask 077; exec make -s install-development \"$@\"", "sh"])
+        .args(["PREFIX=/opt/seconder", "LIBDIR=/opt/seconder/lib64"])
         .arg(format!("DESTDIR={}", folder.path().display()))
         .current_dir(root())
         .output()
@@ -37,6 +39,11 @@ fn templates_are_filled_in() {
     let version = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfigVersion.cmake"));
     for text in [&pkg_config, &cmake, &version.unwrap()] {
         assert!(!text.contains('@'), "{text}");
+    }
+    // Whoever installs them, everybody reads them.
+    for file in ["pkgconfig/seconder.pc", "cmake/Seconder/SeconderConfig.cmake"] {
+        let mode = fs::metadata(lib.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644, "{file}");
     }
     let path = folder.path().to_str().unwrap();
     assert!(!pkg_config.contains(path) && !cmake.contains(path), "the place of building is told");
