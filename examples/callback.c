@@ -115,7 +115,9 @@ static int checked(const seconder_verifier *verifier, const struct request *requ
     seconder_event_free(event);
     seconder_error_free(error);
     /* A service may try again after 500, and gives up after 401. */
-    return status == SECONDER_OK ? 200 : status == SECONDER_FORGED ? 401 : 500;
+    if (status == SECONDER_FORGED || status == SECONDER_INVALID)
+        return 401;
+    return status == SECONDER_OK ? 200 : 500;
 }
 
 static void serve(int listener, const seconder_verifier *verifier)

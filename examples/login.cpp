@@ -77,6 +77,10 @@ static bool by_phone(const Service &service, std::uint64_t user)
 
 int main(int count, char **arguments)
 {
+    if (count != 1 && count != 4) {
+        std::cerr << "usage: " << arguments[0] << " [URL KEY ID]" << std::endl;
+        return 2;
+    }
     try {
         const Service service = count > 3 ? seconder::open(arguments[1], arguments[2])
                                           : seconder::open("sqlite:seconder.db");

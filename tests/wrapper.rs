@@ -172,6 +172,23 @@ fn programs_in_cpp_come_to_their_end() {
     }
 }
 
+/// A linker takes the first of two functions of one name: what a file without exceptions has of the
+/// wrapper must not be what a file with them runs.
+#[test]
+fn files_with_and_without_exceptions_keep_their_own() {
+    let folder = Folder::new();
+    let quiet = folder.path().join("quiet.o");
+    let outcome = run(compiler("g++", "c++17")
+        .args(["-fno-exceptions", "-fno-rtti", "-Dmain=quiet", "-c", "-o"])
+        .arg(&quiet)
+        .arg(root().join("tests/cpp/quiet.cpp")));
+    assert!(outcome.good, "{}", outcome.text);
+    let sources = ["tests/cpp/wrapper.cpp", "tests/cpp/other.cpp"];
+    let program = build("g++", &sources, &[quiet.to_str().unwrap()], &folder);
+    let outcome = run(tools::command(&program).arg(folder.path()));
+    assert!(outcome.good, "{}", outcome.text);
+}
+
 /// How long anything of the example may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
