@@ -229,7 +229,7 @@ public:
     const char *c_str() const noexcept { return text_; }
 
 private:
-    std::string held_;
+    std::string held_ = {};
     const char *text_;
 };
 
@@ -313,7 +313,6 @@ private:
     // Shared, because what is thrown has to be copied.
     std::shared_ptr<const seconder_error> error_;
     Status status_;
-
 };
 
 namespace detail {
@@ -401,7 +400,7 @@ public:
     }
 
 private:
-    std::optional<Error> error_;
+    std::optional<Error> error_ = {};
 };
 
 namespace detail {

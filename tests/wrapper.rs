@@ -23,7 +23,7 @@ use tools::{Folder, library, run};
 /// The standards, by names that compilers knew before they were finished too.
 const STANDARDS: [&str; 3] = ["c++17", "c++20", "c++2b"];
 const COMPILERS: [&str; 2] = ["g++", "clang++"];
-const WARNINGS: [&str; 8] = [
+const WARNINGS: [&str; 9] = [
     "-Wall",
     "-Wextra",
     "-pedantic",
@@ -32,6 +32,7 @@ const WARNINGS: [&str; 8] = [
     "-Wsign-conversion",
     "-Wshadow",
     "-Wold-style-cast",
+    "-Weffc++",
 ];
 
 fn compiler(name: &str, standard: &str) -> Command {
