@@ -6,7 +6,8 @@
  *
  * It listens on this machine alone and ends after so many connections. An application has a web
  * server for all of this but checked(), and gives seconder_verifier_new() the public URL: scheme
- * included, as it is configured with the service, and never as the request names it. */
+ * included, as it is configured with the service, and never as the request names it. Its key is not
+ * among its arguments, which everybody on the machine can read. */
 #define _POSIX_C_SOURCE 200809L
 #include <seconder.h>
 

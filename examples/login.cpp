@@ -4,7 +4,8 @@
  *     ./login                                  # the service inside this program
  *     ./login https://2fa.example.com KEY ID   # a service elsewhere, and a user's id there
  *
- * Without an SMS gateway, messages are files in the folder seconder.spool. */
+ * Without an SMS gateway, messages are files in the folder seconder.spool. An application shows no
+ * password on the screen, and has no key among its arguments. */
 #include <seconder.hpp>
 
 #include <cstdlib>

@@ -53,7 +53,8 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
 
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
-beneath_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+# Names may have spaces, so that they are no lists of words: the mark is where a name begins.
+beneath_prefix = $(subst ^,,$(subst ^$(PREFIX)/,$${prefix}/,^$(1)))
 fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
 	-e 's|@NATIVE_FLAGS@|$(NATIVE_LIBRARIES:%=-l%)|' \
 	-e 's|@NATIVE_LIST@|$(subst $() ,;,$(NATIVE_LIBRARIES))|' \

@@ -27,13 +27,13 @@ fn templates_are_filled_in() {
     let folder = tempfile::tempdir().unwrap();
     let made = Command::new("sh")
         .args(["-c", "umask 077; exec make -s install-development \"$@\"", "sh"])
-        .args(["PREFIX=/opt/seconder", "LIBDIR=/opt/seconder/lib64"])
+        .args(["PREFIX=/opt/a prefix", "LIBDIR=/opt/a prefix/lib64"])
         .arg(format!("DESTDIR={}", folder.path().display()))
         .current_dir(root())
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let lib = folder.path().join("opt/seconder/lib64");
+    let lib = folder.path().join("opt/a prefix/lib64");
     let pkg_config = fs::read_to_string(lib.join("pkgconfig/seconder.pc")).unwrap();
     let cmake = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfig.cmake")).unwrap();
     let version = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfigVersion.cmake"));
@@ -48,6 +48,7 @@ fn templates_are_filled_in() {
     let path = folder.path().to_str().unwrap();
     assert!(!pkg_config.contains(path) && !cmake.contains(path), "the place of building is told");
     assert!(pkg_config.contains("\nlibdir=${prefix}/lib64\n"), "{pkg_config}");
+    assert!(pkg_config.contains("\nincludedir=${prefix}/include\n"), "{pkg_config}");
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../..\""), "{cmake}");
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../../../include\""), "{cmake}");
 }
