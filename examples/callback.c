@@ -6,7 +6,8 @@
  *
  * It listens on this machine alone and ends after so many connections. An application has a web
  * server for all of this but checked(), and gives seconder_verifier_new() the public URL: scheme
- * included, as it is configured with the service, and never as the request names it. */
+ * included, as it is configured with the service, and never as the request names it. Its key is not
+ * among its arguments, which everybody on the machine can read. */
 #define _POSIX_C_SOURCE 200809L
 #include <seconder.h>
 
@@ -115,7 +116,9 @@ static int checked(const seconder_verifier *verifier, const struct request *requ
     seconder_event_free(event);
     seconder_error_free(error);
     /* A service may try again after 500, and gives up after 401. */
-    return status == SECONDER_OK ? 200 : status == SECONDER_FORGED ? 401 : 500;
+    if (status == SECONDER_FORGED || status == SECONDER_INVALID)
+        return 401;
+    return status == SECONDER_OK ? 200 : 500;
 }
 
 static void serve(int listener, const seconder_verifier *verifier)

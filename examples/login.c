@@ -5,7 +5,9 @@
  *     ./login sqlite:login.db
  *     ./login https://2fa.example.com API-KEY
  *
- * Everything that is not plainly a yes keeps the user out, and the program ends with 1. */
+ * Everything that is not plainly a yes keeps the user out, and the program ends with 1. An
+ * application shows no password on the screen, and has no key among its arguments, which everybody
+ * on the machine can read. */
 #include <seconder.h>
 
 #include <stdio.h>

@@ -4,7 +4,8 @@
  *     ./login                                  # the service inside this program
  *     ./login https://2fa.example.com KEY ID   # a service elsewhere, and a user's id there
  *
- * Without an SMS gateway, messages are files in the folder seconder.spool. */
+ * Without an SMS gateway, messages are files in the folder seconder.spool. An application shows no
+ * password on the screen, and has no key among its arguments. */
 #include <seconder.hpp>
 
 #include <cstdlib>
@@ -77,6 +78,10 @@ static bool by_phone(const Service &service, std::uint64_t user)
 
 int main(int count, char **arguments)
 {
+    if (count != 1 && count != 4) {
+        std::cerr << "usage: " << arguments[0] << " [URL KEY ID]" << std::endl;
+        return 2;
+    }
     try {
         const Service service = count > 3 ? seconder::open(arguments[1], arguments[2])
                                           : seconder::open("sqlite:seconder.db");

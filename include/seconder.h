@@ -15,6 +15,7 @@
  *             _free() function takes NULL, and free() is never right for anything of this library.
  * Text in     NUL-terminated UTF-8, copied before the function returns. NULL is SECONDER_INVALID
  *             for what is required, and is as good as absent for what is not.
+ * Ids         of users and devices are the numbers that the service gave, 1 to 9223372036854775807.
  * Text out    NUL-terminated UTF-8 that belongs to the handle it was asked of and goes with it.
  *             NULL where the service does not tell. A number that it does not tell is 0.
  * Options     A struct and its size: `&options, sizeof options`, or `NULL, 0` for the defaults. Zero
@@ -32,7 +33,8 @@
  * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles may
  *             be read by many threads at once. Each is freed by one, when no other uses it; that a
  *             handle was freed before is not noticed. No function starts a thread, installs a signal
- *             handler or reads an environment variable.
+ *             handler or reads an environment variable. A thread must not be cancelled, by
+ *             pthread_cancel(), while it is in one: that ends the process.
  * Forks       A service elsewhere may be used in the child too, on connections of the child's own. An
  *             engine on a database may not, and the child can open none while the parent has one
  *             open: open services after the fork, in the parent too.
@@ -74,8 +76,8 @@ extern "C" {
 #endif
 
 /**
- * What was asked for is done. From seconder_verify() and seconder_check_phone_verification() it
- * says that the code was checked and is right.
+ * What was asked for is done. From seconder_verify(), seconder_check_phone_verification() and
+ * seconder_totp_check() it says that the code was checked and is right.
  */
 #define SECONDER_OK 0
 
@@ -528,8 +530,8 @@ typedef struct seconder_open_options {
      */
     size_t names_size;
     /**
-     * Engine: the application's name in messages and authenticator apps. Default: the name that the
-     * database holds, and "Seconder" in a new one.
+     * Engine: the application's name in messages and authenticator apps, 1 to 64 bytes without
+     * colons and line feeds. Default: the name that the database holds, and "Seconder" in a new one.
      */
     const char *application_name;
     /**
@@ -602,7 +604,7 @@ typedef struct seconder_create_user_options {
  */
 typedef struct seconder_delete_user_options {
     /**
-     * The address that asks for it.
+     * The address that asks for it, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_delete_user_options;
@@ -612,11 +614,11 @@ typedef struct seconder_delete_user_options {
  */
 typedef struct seconder_register_activity_options {
     /**
-     * Whatever belongs to the activity: the text of a JSON object.
+     * Whatever belongs to the activity: the text of a JSON object, at most 16 KiB.
      */
     const char *data;
     /**
-     * The address the user acted from.
+     * The address the user acted from, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_register_activity_options;
@@ -626,7 +628,7 @@ typedef struct seconder_register_activity_options {
  */
 typedef struct seconder_user_status_options {
     /**
-     * The address that asks.
+     * The address that asks, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_user_status_options;
@@ -636,11 +638,12 @@ typedef struct seconder_user_status_options {
  */
 typedef struct seconder_request_sms_options {
     /**
-     * Makes the code valid for this action alone; the same must be given to seconder_verify().
+     * Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+     * 128 bytes without control characters.
      */
     const char *action;
     /**
-     * What the message says of the action.
+     * What the message says of the action: 1 to 1024 bytes.
      */
     const char *action_message;
     /**
@@ -654,11 +657,12 @@ typedef struct seconder_request_sms_options {
  */
 typedef struct seconder_request_call_options {
     /**
-     * Makes the code valid for this action alone; the same must be given to seconder_verify().
+     * Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+     * 128 bytes without control characters.
      */
     const char *action;
     /**
-     * What the voice says of the action.
+     * What the voice says of the action: 1 to 1024 bytes.
      */
     const char *action_message;
     /**
@@ -686,7 +690,7 @@ typedef struct seconder_verify_options {
  */
 typedef struct seconder_enrol_authenticator_options {
     /**
-     * What the app shows beside the code. Default: the user's e-mail.
+     * What the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail.
      */
     const char *label;
     /**
@@ -777,15 +781,16 @@ typedef struct seconder_logo {
  */
 typedef struct seconder_create_approval_options {
     /**
-     * What else the user is shown: the text of a JSON object.
+     * What else the user is shown: the text of a JSON object, at most 16 KiB.
      */
     const char *details;
     /**
-     * What the user is not shown, and the application gets back: the text of a JSON object.
+     * What the user is not shown, and the application gets back: the text of a JSON object, at most
+     * 16 KiB.
      */
     const char *hidden_details;
     /**
-     * Pictures to show; when there are any, one has `res` = "default".
+     * Pictures to show, at most 16 KiB in JSON; when there are any, one has `res` = "default".
      */
     const struct seconder_logo *logos;
     /**
@@ -793,8 +798,8 @@ typedef struct seconder_create_approval_options {
      */
     size_t logos_count;
     /**
-     * How long the request can be answered, in seconds. Default: 86400. SECONDER_FOREVER is for
-     * ever.
+     * How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
+     * SECONDER_FOREVER is for ever.
      */
     int64_t seconds_to_expire;
 } seconder_create_approval_options;
@@ -841,7 +846,7 @@ typedef struct seconder_start_phone_verification_options {
  */
 typedef struct seconder_phone_info_options {
     /**
-     * The address of the user who asks.
+     * The address of the user who asks, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_phone_info_options;
@@ -851,7 +856,7 @@ typedef struct seconder_phone_info_options {
  */
 typedef struct seconder_app_details_options {
     /**
-     * The address that asks.
+     * The address that asks, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_app_details_options;
@@ -861,7 +866,7 @@ typedef struct seconder_app_details_options {
  */
 typedef struct seconder_app_stats_options {
     /**
-     * The address that asks.
+     * The address that asks, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_app_stats_options;
@@ -1230,9 +1235,8 @@ seconder_status seconder_open(const char *url,
  * another time limit or are repeated otherwise.
  *
  * `timeout_ms` is the limit of each call in milliseconds, at most 3600000; 0 keeps the service's
- * own. `repeats` is one of SECONDER_REPEATS_...; 0
- * keeps the service's own. An engine in this process waits for nobody and repeats nothing, so that
- * neither changes it.
+ * own. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the service's own. An engine in this
+ * process waits for nobody and repeats nothing, so that neither changes it.
  *
  * `out` is freed with seconder_service_free(), before or after `service`: each works without the
  * other. SECONDER_INVALID when one of the two is not as said.
@@ -1264,8 +1268,9 @@ const char *seconder_version(void);
 /**
  * Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
  *
- * `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or
- * spaces may separate; `country_code`, the calling code of the number, such as "1" or "44".
+ * `email` is name@example.com, at most 254 bytes; `cellphone`, 4 to 15 digits in groups that
+ * dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
+ * "999".
  *
  * `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
  * with a value, which seconder_error_field_name() names; else as the header's beginning says of
@@ -2225,7 +2230,7 @@ seconder_status seconder_check_token(const char *text,
                                      struct seconder_error **error);
 
 /**
- * Whether a text has the form of a user's id: a positive 64-bit integer, in decimal digits without
+ * Whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
  * sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
  * for NULL too.
  */

@@ -6,7 +6,8 @@
  *             large as a pointer. get() lends the handle to C, release() gives it away.
  * Failures    A call such as verify() throws a seconder::Error, unless it did what was asked. Beside
  *             it is try_verify(), which returns a Result instead. With -fno-exceptions there are the
- *             latter alone.
+ *             latter alone; a program may have files of both kinds, which hand each other the
+ *             handles of C.
  * Text in     is looked at before a call returns, and never kept. A text with a NUL inside is
  *             Status::invalid, and is not cut off there.
  * Text out    is a view into the owner it was asked of, so that it cannot be asked of an owner that
@@ -38,11 +39,17 @@
 
 #if defined(__cpp_exceptions)
 #define SECONDER_EXCEPTIONS 1
+#define SECONDER_MODE with_exceptions
 #else
 #define SECONDER_EXCEPTIONS 0
+#define SECONDER_MODE without_exceptions
 #endif
 
 namespace seconder {
+
+// Files of both kinds may be in one program: without names of its own for each, a linker would take
+// the functions of one kind for both, and a file with exceptions would end the program.
+inline namespace SECONDER_MODE {
 
 /// What came of a call. New ones may come; ok is the only success.
 enum class Status : std::int32_t {
@@ -222,7 +229,7 @@ public:
     const char *c_str() const noexcept { return text_; }
 
 private:
-    std::string held_;
+    std::string held_ = {};
     const char *text_;
 };
 
@@ -306,7 +313,6 @@ private:
     // Shared, because what is thrown has to be copied.
     std::shared_ptr<const seconder_error> error_;
     Status status_;
-
 };
 
 namespace detail {
@@ -394,7 +400,7 @@ public:
     }
 
 private:
-    std::optional<Error> error_;
+    std::optional<Error> error_ = {};
 };
 
 namespace detail {
@@ -1810,6 +1816,7 @@ inline void check_uuid(const Text &text) { try_check_uuid(text).value(); }
 inline void check_phone_number(const Text &text) { try_check_phone_number(text).value(); }
 #endif
 
+} // namespace SECONDER_MODE
 } // namespace seconder
 
 #endif /* SECONDER_HPP */

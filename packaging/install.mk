@@ -31,9 +31,10 @@ install-library:
 install-development:
 	install -d "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)" "$(DESTDIR)$(CMAKEDIR)"
 	install -m 644 include/seconder.h include/seconder.hpp "$(DESTDIR)$(INCLUDEDIR)/"
-	$(fill_in) seconder.pc.in > "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
+	$(fill_in) seconder.pc.in | install -m 644 /dev/stdin "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
 	for file in SeconderConfig SeconderConfigVersion; do \
-		$(fill_in) "cmake/$$file.cmake.in" > "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
+		$(fill_in) "cmake/$$file.cmake.in" | \
+			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
 
@@ -52,7 +53,8 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
 
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
-beneath_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+# Names may have spaces, so that they are no lists of words: the mark is where a name begins.
+beneath_prefix = $(subst ^,,$(subst ^$(PREFIX)/,$${prefix}/,^$(1)))
 fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
 	-e 's|@NATIVE_FLAGS@|$(NATIVE_LIBRARIES:%=-l%)|' \
 	-e 's|@NATIVE_LIST@|$(subst $() ,;,$(NATIVE_LIBRARIES))|' \

@@ -6,6 +6,7 @@ mod header;
 
 use header::{read, root};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// Every header that is there is installed, by `make install` and by cargo-c.
@@ -24,23 +25,30 @@ fn every_header_is_installed() {
 #[test]
 fn templates_are_filled_in() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Command::new("make")
-        .args(["-s", "install-development", "PREFIX=/opt/seconder", "LIBDIR=/opt/seconder/lib64"])
+    let made = Command::new("sh")
+        .args(["-c", "umask 077; exec make -s install-development \"$@\"", "sh"])
+        .args(["PREFIX=/opt/a prefix", "LIBDIR=/opt/a prefix/lib64"])
         .arg(format!("DESTDIR={}", folder.path().display()))
         .current_dir(root())
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let lib = folder.path().join("opt/seconder/lib64");
+    let lib = folder.path().join("opt/a prefix/lib64");
     let pkg_config = fs::read_to_string(lib.join("pkgconfig/seconder.pc")).unwrap();
     let cmake = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfig.cmake")).unwrap();
     let version = fs::read_to_string(lib.join("cmake/Seconder/SeconderConfigVersion.cmake"));
     for text in [&pkg_config, &cmake, &version.unwrap()] {
         assert!(!text.contains('@'), "{text}");
     }
+    // Whoever installs them, everybody reads them.
+    for file in ["pkgconfig/seconder.pc", "cmake/Seconder/SeconderConfig.cmake"] {
+        let mode = fs::metadata(lib.join(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644, "{file}");
+    }
     let path = folder.path().to_str().unwrap();
     assert!(!pkg_config.contains(path) && !cmake.contains(path), "the place of building is told");
     assert!(pkg_config.contains("\nlibdir=${prefix}/lib64\n"), "{pkg_config}");
+    assert!(pkg_config.contains("\nincludedir=${prefix}/include\n"), "{pkg_config}");
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../..\""), "{cmake}");
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../../../include\""), "{cmake}");
 }

@@ -23,7 +23,7 @@ use tools::{Folder, library, run};
 /// The standards, by names that compilers knew before they were finished too.
 const STANDARDS: [&str; 3] = ["c++17", "c++20", "c++2b"];
 const COMPILERS: [&str; 2] = ["g++", "clang++"];
-const WARNINGS: [&str; 8] = [
+const WARNINGS: [&str; 9] = [
     "-Wall",
     "-Wextra",
     "-pedantic",
@@ -32,6 +32,7 @@ const WARNINGS: [&str; 8] = [
     "-Wsign-conversion",
     "-Wshadow",
     "-Wold-style-cast",
+    "-Weffc++",
 ];
 
 fn compiler(name: &str, standard: &str) -> Command {
@@ -170,6 +171,23 @@ fn programs_in_cpp_come_to_their_end() {
             assert!(outcome.good, "{compiler} {sources:?}: {}", outcome.text);
         }
     }
+}
+
+/// A linker takes the first of two functions of one name: what a file without exceptions has of the
+/// wrapper must not be what a file with them runs.
+#[test]
+fn files_with_and_without_exceptions_keep_their_own() {
+    let folder = Folder::new();
+    let quiet = folder.path().join("quiet.o");
+    let outcome = run(compiler("g++", "c++17")
+        .args(["-fno-exceptions", "-fno-rtti", "-Dmain=quiet", "-c", "-o"])
+        .arg(&quiet)
+        .arg(root().join("tests/cpp/quiet.cpp")));
+    assert!(outcome.good, "{}", outcome.text);
+    let sources = ["tests/cpp/wrapper.cpp", "tests/cpp/other.cpp"];
+    let program = build("g++", &sources, &[quiet.to_str().unwrap()], &folder);
+    let outcome = run(tools::command(&program).arg(folder.path()));
+    assert!(outcome.good, "{}", outcome.text);
 }
 
 /// How long anything of the example may take.

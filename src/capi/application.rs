@@ -12,7 +12,7 @@ use std::ptr;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_app_details_options {
-    /// The address that asks.
+    /// The address that asks, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -20,7 +20,7 @@ pub struct seconder_app_details_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_app_stats_options {
-    /// The address that asks.
+    /// The address that asks, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 

@@ -23,16 +23,17 @@ pub struct seconder_logo {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_create_approval_options {
-    /// What else the user is shown: the text of a JSON object.
+    /// What else the user is shown: the text of a JSON object, at most 16 KiB.
     pub details: *const c_char,
-    /// What the user is not shown, and the application gets back: the text of a JSON object.
+    /// What the user is not shown, and the application gets back: the text of a JSON object, at most
+    /// 16 KiB.
     pub hidden_details: *const c_char,
-    /// Pictures to show; when there are any, one has `res` = "default".
+    /// Pictures to show, at most 16 KiB in JSON; when there are any, one has `res` = "default".
     pub logos: *const seconder_logo,
     /// How many pictures there are at `logos`.
     pub logos_count: usize,
-    /// How long the request can be answered, in seconds. Default: 86400. SECONDER_FOREVER is for
-    /// ever.
+    /// How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
+    /// SECONDER_FOREVER is for ever.
     pub seconds_to_expire: i64,
 }
 

@@ -258,6 +258,10 @@ impl Flag {
 /// Any bytes are a value of the type, zeros included.
 pub(super) unsafe trait Plain: Copy {}
 
+/// No version of a struct of the header is larger, so that a size gone wrong, such as -1, is told
+/// before anything is read.
+const LARGEST: usize = 4096;
+
 /// The options behind a pointer, and whether they ask for something that this version does not know.
 /// No version has less than the first one has, so a smaller size is a mistake, and nothing is
 /// believed: it may end inside of a pointer.
@@ -271,7 +275,9 @@ pub(super) unsafe fn sized_and_rest<T: Plain>(
 ) -> (T, Outcome<()>) {
     let mut known = MaybeUninit::<T>::zeroed();
     let wrong = |reason: &'static str| Err(Error::invalid(size_name, reason).into());
-    if given.is_null() || size < mem::size_of::<T>() {
+    let whole = size.is_multiple_of(mem::align_of::<T>());
+    let possible = whole && (mem::size_of::<T>()..=LARGEST).contains(&size);
+    if given.is_null() || !possible {
         let rest = match given.is_null() {
             true => Ok(()),
             false => wrong("must be the size of the struct"),
@@ -285,12 +291,9 @@ pub(super) unsafe fn sized_and_rest<T: Plain>(
     unsafe {
         ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), mem::size_of::<T>());
         let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
-        let rest = match size {
-            _ if !size.is_multiple_of(mem::align_of::<T>()) => {
-                wrong("must be the size of the struct")
-            }
-            _ if unknown => wrong("is of a newer version, and an option of it is set"),
-            _ => Ok(()),
+        let rest = match unknown {
+            true => wrong("is of a newer version, and an option of it is set"),
+            false => Ok(()),
         };
         (known.assume_init(), rest)
     }
@@ -371,6 +374,11 @@ mod tests {
         assert_eq!(read(&new, 8).ok().map(|o| (o.first, o.flag.is_set())), Some((7, true)));
         for size in [0, 1, 4, 6, 7, 9, 15] {
             assert!(read(&new, size).is_err(), "{size}");
+        }
+        for size in [LARGEST + 4, usize::MAX & !3, usize::MAX] {
+            // SAFETY: nothing is read for such a size.
+            let refused = unsafe { sized_and_rest::<Sample>("size", new.as_ptr().cast(), size) };
+            assert!(refused.0.first == 0 && refused.1.is_err(), "{size}");
         }
         assert!(read(&new, 16).is_ok());
         assert!(read(&[7, 1, 0, 1], 16).is_err());

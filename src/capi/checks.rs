@@ -32,7 +32,7 @@ pub unsafe extern "C" fn seconder_check_token(
     unsafe { check::<Token>("token", text, error) }
 }
 
-/// Whether a text has the form of a user's id: a positive 64-bit integer, in decimal digits without
+/// Whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
 /// sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
 /// for NULL too.
 #[unsafe(no_mangle)]

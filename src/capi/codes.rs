@@ -19,9 +19,10 @@ use std::ptr;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_request_sms_options {
-    /// Makes the code valid for this action alone; the same must be given to seconder_verify().
+    /// Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+    /// 128 bytes without control characters.
     pub action: *const c_char,
-    /// What the message says of the action.
+    /// What the message says of the action: 1 to 1024 bytes.
     pub action_message: *const c_char,
     /// Sends the code even to a user who has an app.
     pub force: Flag,
@@ -31,9 +32,10 @@ pub struct seconder_request_sms_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_request_call_options {
-    /// Makes the code valid for this action alone; the same must be given to seconder_verify().
+    /// Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+    /// 128 bytes without control characters.
     pub action: *const c_char,
-    /// What the voice says of the action.
+    /// What the voice says of the action: 1 to 1024 bytes.
     pub action_message: *const c_char,
     /// Calls even a user who has an app.
     pub force: Flag,
@@ -53,7 +55,7 @@ pub struct seconder_verify_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_enrol_authenticator_options {
-    /// What the app shows beside the code. Default: the user's e-mail.
+    /// What the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail.
     pub label: *const c_char,
     /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: u64,

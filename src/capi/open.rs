@@ -71,8 +71,8 @@ pub struct seconder_open_options {
     pub names: *const seconder_names,
     /// The size of the struct at `names`: `sizeof *names`.
     pub names_size: usize,
-    /// Engine: the application's name in messages and authenticator apps. Default: the name that the
-    /// database holds, and "Seconder" in a new one.
+    /// Engine: the application's name in messages and authenticator apps, 1 to 64 bytes without
+    /// colons and line feeds. Default: the name that the database holds, and "Seconder" in a new one.
     pub application_name: *const c_char,
     /// Engine: where the answers to approval requests are posted (interface 6), an https: URL or an
     /// http: one of this machine. Default: the URL that the database holds, and none in a new one.
@@ -151,9 +151,8 @@ pub unsafe extern "C" fn seconder_open(
 /// another time limit or are repeated otherwise.
 ///
 /// `timeout_ms` is the limit of each call in milliseconds, at most 3600000; 0 keeps the service's
-/// own. `repeats` is one of SECONDER_REPEATS_...; 0
-/// keeps the service's own. An engine in this process waits for nobody and repeats nothing, so that
-/// neither changes it.
+/// own. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the service's own. An engine in this
+/// process waits for nobody and repeats nothing, so that neither changes it.
 ///
 /// `out` is freed with seconder_service_free(), before or after `service`: each works without the
 /// other. SECONDER_INVALID when one of the two is not as said.

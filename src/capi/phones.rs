@@ -26,7 +26,7 @@ pub struct seconder_start_phone_verification_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_phone_info_options {
-    /// The address of the user who asks.
+    /// The address of the user who asks, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 

@@ -7,8 +7,8 @@ use crate::{Error, Result, Stage};
 /// What came of a call: SECONDER_OK, or why not. New numbers may come; none but 0 is a success.
 pub type seconder_status = i32;
 
-/// What was asked for is done. From seconder_verify() and seconder_check_phone_verification() it
-/// says that the code was checked and is right.
+/// What was asked for is done. From seconder_verify(), seconder_check_phone_verification() and
+/// seconder_totp_check() it says that the code was checked and is right.
 pub const SECONDER_OK: i32 = 0;
 /// The code is not the user's, or no longer.
 pub const SECONDER_TOKEN_WRONG: i32 = 1;

@@ -26,7 +26,7 @@ pub struct seconder_create_user_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_delete_user_options {
-    /// The address that asks for it.
+    /// The address that asks for it, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -34,9 +34,9 @@ pub struct seconder_delete_user_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_register_activity_options {
-    /// Whatever belongs to the activity: the text of a JSON object.
+    /// Whatever belongs to the activity: the text of a JSON object, at most 16 KiB.
     pub data: *const c_char,
-    /// The address the user acted from.
+    /// The address the user acted from, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -44,7 +44,7 @@ pub struct seconder_register_activity_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_user_status_options {
-    /// The address that asks.
+    /// The address that asks, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -102,8 +102,9 @@ impl From<UserStatusReply> for seconder_user_status_reply {
 
 /// Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
 ///
-/// `email` is name@example.com; `cellphone`, 4 to 15 digits in groups that dashes, periods or
-/// spaces may separate; `country_code`, the calling code of the number, such as "1" or "44".
+/// `email` is name@example.com, at most 254 bytes; `cellphone`, 4 to 15 digits in groups that
+/// dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
+/// "999".
 ///
 /// `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
 /// with a value, which seconder_error_field_name() names; else as the header's beginning says of

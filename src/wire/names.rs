@@ -74,7 +74,10 @@ impl Names {
     pub fn header_prefix(mut self, prefix: &str) -> Result<Names> {
         let plain = prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !plain || !(1..=32).contains(&prefix.len()) {
-            return Err(Error::invalid("header_prefix", "must be 1 to 32 letters and dashes"));
+            return Err(Error::invalid(
+                "header_prefix",
+                "must be 1 to 32 letters, digits and dashes",
+            ));
         }
         self.header_prefix = prefix.to_owned();
         Ok(self)

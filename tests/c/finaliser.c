@@ -25,6 +25,15 @@ static seconder_open_options options(void)
     return options;
 }
 
+/* What has a size that no version has is not looked at: whoever made it may have no such struct. */
+static void is_not_read(size_t size)
+{
+    seconder_open_options given = options();
+    seconder_service *service = NULL;
+    CHECK(seconder_open("sandbox:", NULL, &given, size, &service, NULL) == SECONDER_INVALID);
+    CHECK(service == NULL && freed == 0);
+}
+
 static void fails(const char *url, const seconder_open_options *given, size_t size)
 {
     seconder_service *service = GARBAGE(seconder_service);
@@ -64,6 +73,10 @@ int main(void)
     given = options();
     CHECK(seconder_open("sandbox:", NULL, &given, sizeof given, NULL, NULL) == SECONDER_INVALID);
     CHECK(freed == 1);
+
+    is_not_read(sizeof given - 8);
+    is_not_read(sizeof given + 1);
+    is_not_read(SIZE_MAX - 7);
 
     /* A service elsewhere delivers by itself; a function that is not there delivers nothing. */
     given = options();
