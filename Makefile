@@ -211,6 +211,10 @@ c-library:
 python-module:
 	@$(PYTHON_MODULE) >build/maturin.log 2>&1 || { cat build/maturin.log; exit 1; }
 
+.PHONY: notices
+notices: ## Writes the licences of what is built in anew
+	packaging/notices.py LICENSE-THIRD-PARTY bindings/python/LICENSE-THIRD-PARTY
+
 .PHONY: header
 header: ## Writes include/seconder.h anew
 	$(CARGO) test -q -p seconder --features capi --test capi -- --ignored write_header

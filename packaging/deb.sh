@@ -47,7 +47,10 @@ documents() { # a package
         sed -n '/^Permission is/,$p' LICENSE-MIT | sed -e 's/^$/./' -e 's/^/ /'
         printf '\nLicense: Apache-2.0\n'
         printf ' On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n'
+        printf '\nFiles: usr/lib/* usr/bin/*\nCopyright: of what is built in: see LICENSE-THIRD-PARTY.gz\n'
+        printf 'License: those-of-parts\n LICENSE-THIRD-PARTY.gz in this folder has every text.\n'
     } >"$folder/copyright"
+    gzip -9n <LICENSE-THIRD-PARTY >"$folder/LICENSE-THIRD-PARTY.gz"
     {
         printf 'seconder (%s) unstable; urgency=medium\n\n' "$version"
         printf '  * Version %s: CHANGELOG.md of the sources tells what changed.\n\n' "$version"

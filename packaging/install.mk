@@ -9,6 +9,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
+DOCDIR ?= $(PREFIX)/share/doc/seconder
 
 # What a program needs beside the static library, as rustc --print native-static-libs tells.
 NATIVE_LIBRARIES := gcc_s util rt pthread m dl c
@@ -21,7 +22,7 @@ install: ## Installs library, headers, man pages and program: PREFIX=/usr/local 
 
 # Without building: FROM is where the built files are.
 .PHONY: install-files
-install-files: install-library install-development install-program
+install-files: install-library install-development install-program install-licences
 
 .PHONY: install-library
 install-library:
@@ -44,6 +45,11 @@ install-program:
 	install -m 755 "$(FROM)/seconder" "$(DESTDIR)$(BINDIR)/"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.8
 
+.PHONY: install-licences
+install-licences:
+	install -d "$(DESTDIR)$(DOCDIR)"
+	install -m 644 LICENSE-* "$(DESTDIR)$(DOCDIR)/"
+
 .PHONY: uninstall
 uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTDIR=
 	rm -f "$(DESTDIR)$(LIBDIR)/"libseconder.{a,so} "$(DESTDIR)$(LIBDIR)/"libseconder.so.*
@@ -51,6 +57,7 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -rf "$(DESTDIR)$(CMAKEDIR)"
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,_*}.3 "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
+	rm -rf "$(DESTDIR)$(DOCDIR)"
 
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
 # Names may have spaces, so that they are no lists of words: the mark is where a name begins.

@@ -40,7 +40,8 @@ has() { # a package, and files that must be in it
     local package=$1 listed
     shift
     listed=$(dpkg-deb --fsys-tarfile "$work/${package}"_*.deb | tar -t)
-    for file in "$@" "usr/share/doc/$package/copyright" "usr/share/doc/$package/changelog.gz"; do
+    for file in "$@" "usr/share/doc/$package/copyright" "usr/share/doc/$package/changelog.gz" \
+        "usr/share/doc/$package/LICENSE-THIRD-PARTY.gz"; do
         grep -qx "\./$file" <<<"$listed" || fail "$package lacks $file"
     done
 }

@@ -21,6 +21,22 @@ fn every_header_is_installed() {
     }
 }
 
+/// The notices of the crates that are built in go with every binary.
+#[test]
+fn the_licences_of_what_is_built_in_are_told() {
+    let files = ["LICENSE-THIRD-PARTY", "bindings/python/LICENSE-THIRD-PARTY"];
+    let checked = Command::new("packaging/notices.py")
+        .arg("--check")
+        .args(files)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    for text in ["ring 0", "rustls 0", "BSD-3-Clause", "Permission to use, copy, modify, and/or"] {
+        assert!(read(files[0]).contains(text), "{text}");
+    }
+}
+
 /// Every place that `make` fills in is filled in, and nothing else is left to be.
 #[test]
 fn templates_are_filled_in() {

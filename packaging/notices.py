@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes the licences of the crates that are built into what is installed, to the files that are the
+arguments; after --check, tells whether those say so already. The notices must go wherever the
+binaries go."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HEAD = """\
+Licences of what is built into Seconder's library, program and Python module
+
+Below, each text is given once, after the crates that carry it. Beside them:
+SQLite, which is in the public domain; and the standard library of Rust, by
+The Rust Project Developers, under the MIT licence or the Apache License 2.0.
+"""
+RULE = "\n" + "=" * 78 + "\n"
+# A crate without a text of its own is under the texts that its manifest names.
+TEXTS = re.compile(r"(?i)^(licen[cs]e|copying|notice|unlicense|copyright)")
+
+
+def built_in() -> list[dict[str, Any]]:
+    """The crates that the members of the workspace are linked with, without those of their tests."""
+    command = ["cargo", "metadata", "--locked", "--format-version=1"]
+    host = re.search(r"^host: (.*)$", output(["rustc", "-vV"]), re.MULTILINE)
+    assert host is not None
+    tree = json.loads(output([*command, f"--filter-platform={host[1]}"]))
+    nodes = {node["id"]: node for node in tree["resolve"]["nodes"]}
+    # What only writes code for the compiler is in no binary.
+    seen = {crate["id"] for crate in tree["packages"] if writes_code(crate)}
+    writers, ahead = frozenset(seen), list(tree["workspace_members"])
+    while ahead:
+        crate = ahead.pop()
+        if crate in seen:
+            continue
+        seen.add(crate)
+        for needed in nodes[crate]["deps"]:
+            if any(kind["kind"] is None for kind in needed["dep_kinds"]):
+                ahead.append(needed["pkg"])
+    others = seen - writers - set(tree["workspace_members"])
+    crates = [crate for crate in tree["packages"] if crate["id"] in others]
+    return sorted(crates, key=lambda crate: (crate["name"], crate["version"]))
+
+
+def writes_code(crate: dict[str, Any]) -> bool:
+    return any("proc-macro" in target["kind"] for target in crate["targets"])
+
+
+def output(command: list[str]) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def texts(crate: dict[str, Any]) -> list[str]:
+    folder = Path(crate["manifest_path"]).parent
+    files = sorted(file for file in folder.iterdir() if file.is_file() and TEXTS.match(file.name))
+    return [text for file in files if (text := file.read_text().strip())]
+
+
+def notices() -> str:
+    carriers: dict[str, list[str]] = {}
+    bare = []
+    for crate in built_in():
+        name = f"{crate['name']} {crate['version']} ({crate['license']})"
+        found = texts(crate)
+        if not found:
+            bare.append(name)
+        for text in found:
+            known = next((other for other in carriers if same(other, text)), text)
+            carriers.setdefault(known, []).append(name)
+    parts = [HEAD]
+    if bare:
+        told = "Crates that carry no text, under the licences that they name:"
+        parts.append("\n".join([told, "", *bare, ""]))
+    for text, names in carriers.items():
+        parts.append("\n".join(dict.fromkeys(names)) + "\n\n" + text + "\n")
+    return RULE.join(parts)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but how their lines are broken."""
+    return one == other or one.split() == other.split()
+
+
+def main(arguments: list[str]) -> int:
+    check, wanted, status = "--check" in arguments, notices(), 0
+    for file in (Path(argument) for argument in arguments if argument != "--check"):
+        if not check:
+            file.write_text(wanted)
+        elif not file.exists() or file.read_text() != wanted:
+            print(f"{file} is not what the crates say: make notices writes it anew", file=sys.stderr)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
