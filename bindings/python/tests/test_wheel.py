@@ -57,7 +57,7 @@ def test_one_wheel_is_for_every_python_and_needs_nothing(wheel: Path) -> None:
     assert about["License-Expression"] == "MIT OR Apache-2.0"
     package = {f"seconder/{path.name}" for path in (HERE / "seconder").glob("*.py*")}
     licences = {f"{info}/licenses/{path.name}" for path in HERE.glob("LICENSE-*")}
-    assert len(licences) == 2
+    assert len(licences) == 3
     assert package | licences | {"seconder/py.typed", "seconder/_seconder.abi3.so"} <= set(names)
     others = {name.split("/")[0] for name in names} - {"seconder", info}
     assert not others, "it would put something beside the package"
