@@ -96,11 +96,13 @@ fn read_device(fields: Map<String, Value>) -> Result<Option<Device>> {
     let fractions = fields.iter().filter(|(_, value)| value.is_f64());
     let fractions: Vec<String> = fractions.map(|(name, _)| name.clone()).collect();
     let device: Option<Device> = loose::read(fields).ok();
-    let said = device.as_ref().map(object).unwrap_or_default();
-    if fractions.iter().any(|name| said.contains_key(name)) {
-        return Err(unsure("its device has a number for a text"));
+    if !fractions.is_empty() {
+        let said = device.as_ref().map(object).unwrap_or_default();
+        if fractions.iter().any(|name| said.contains_key(name)) {
+            return Err(unsure("its device has a number for a text"));
+        }
     }
-    Ok(device.filter(|_| !said.is_empty()))
+    Ok(device.filter(|device| *device != Device::default()))
 }
 
 /// What another body of the same signature would say otherwise: a signature covers neither whether
