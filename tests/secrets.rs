@@ -10,6 +10,7 @@ mod tls;
 use seconder::calls::CreateUser;
 use seconder::wire::{Generation, Reply};
 use seconder::{Answer, Service, Settings};
+use std::cell::Cell;
 use std::fmt::Write;
 use std::sync::Mutex;
 use stub::{KEY, RIGHT, Stub, TOKEN, response};
@@ -18,8 +19,13 @@ use tls::{Identity, params};
 const PASSWORD: &str = "hidden-pass";
 const PHONE: &str = "555-010-0199";
 
-/// Everything that anybody logged in this process.
+/// Everything that was logged on the threads that watch: other tests have services that repeat
+/// secrets, in replies that a program may log.
 struct Log(Mutex<String>);
+
+thread_local! {
+    static WATCHES: Cell<bool> = const { Cell::new(false) };
+}
 
 static LOG: Log = Log(Mutex::new(String::new()));
 
@@ -29,6 +35,9 @@ impl log::Log for Log {
     }
 
     fn log(&self, record: &log::Record<'_>) {
+        if !WATCHES.get() {
+            return;
+        }
         let mut all = self.0.lock().unwrap();
         writeln!(all, "{} {} {}", record.level(), record.target(), record.args()).unwrap();
     }
@@ -62,6 +71,7 @@ const SECRETS: [&str; 5] = [KEY, TOKEN, PASSWORD, "aGlkZGVu", PHONE];
 
 #[test]
 fn nothing_that_is_sent_is_logged_or_told() {
+    WATCHES.set(true);
     log::set_logger(&LOG).unwrap();
     log::set_max_level(log::LevelFilter::Trace);
     let identity = Identity::self_signed(params());
@@ -165,6 +175,32 @@ fn no_error_repeats_what_was_sent() {
         let told = service.user_status(number).map(|_| ()).unwrap_err();
         let told = format!("{told:?} {told}");
         assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+    }
+}
+
+/// A program that takes for granted what did not happen ends with what it held in its panic's text.
+#[test]
+fn no_panic_of_a_program_tells_secrets() {
+    for generation in [Generation::Current, Generation::Older] {
+        let refusal = format!(r#"{{"success":false,"message":"{KEY} {TOKEN}"}}"#);
+        let stub = Stub::answering(response(400, "", &refusal));
+        let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
+        let settings = settings.generation(generation);
+        let service = settings.clone().open().unwrap();
+        let key = seconder::model::Secret::new(KEY);
+        let token: seconder::model::Token = TOKEN.parse().unwrap();
+        let call = seconder::Verify::new(token.clone(), 1.try_into().unwrap());
+        let refused = service.answer(&call);
+        for ends in [
+            &(|| drop(refused.clone().expect("let in"))) as &dyn Fn(),
+            &|| panic!("{service:?}"),
+            &|| panic!("{settings:?}"),
+            &|| panic!("{key:?} {token:?} {call:?}"),
+        ] {
+            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ends)).unwrap_err();
+            let told = panic.downcast_ref::<String>().unwrap();
+            assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+        }
     }
 }
 
