@@ -67,8 +67,10 @@ read -ra flags <<<"$(pkg-config --cflags --libs seconder)"
 c++ -std=c++17 examples/login.cpp -o "$work/login" "${flags[@]}"
 said=$(cd "$work" && ./login <<<guess) && fail "it let in who lacks the password"
 [[ $said == *"Nobody comes in." ]] || fail "the example said: $said"
-ldd "$work/login" | grep -q "/usr/lib/$triplet/libseconder.so.0\|/lib/$triplet/libseconder.so.0" ||
-    fail "the example runs with another library"
+# Read whole: a grep that ends at its first match would end ldd, and the pipe would have failed.
+libraries=$(ldd "$work/login")
+[[ $libraries == *"/lib/$triplet/libseconder.so.0 "* ]] ||
+    fail "the example runs with another library: $libraries"
 seconder --version
 dpkg --verify "${packages[@]}"
 with_lock dpkg -P "${packages[@]}"

@@ -21,6 +21,13 @@ runs() {
     [[ $said == *"Nobody comes in." ]] || fail "$* said: $said"
 }
 
+# Whether a program asks for no libseconder when it starts.
+is_static() {
+    local needed
+    needed=$(readelf -d "$1")
+    [[ $needed != *NEEDED*libseconder* ]] || fail "$1 is not static"
+}
+
 cat >"$root/version.c" <<'C'
 #include <seconder.h>
 #include <stdio.h>
@@ -51,7 +58,7 @@ by_pkg_config() { # the folder of the libraries
     flags=("${flags[@]/#-lseconder/-l:libseconder.a}")
     c++ -std=c++17 "$project/examples/login.cpp" -o "$root/login-static" "${flags[@]}"
     runs env -i "$root/login-static"
-    ! readelf -d "$root/login-static" | grep -q 'NEEDED.*libseconder' || fail "not static"
+    is_static "$root/login-static"
 }
 
 by_cmake() { # the prefix, where it is
@@ -71,7 +78,7 @@ CMAKE
     cmake --build "$root/build" >"$root/cmake.log" 2>&1 || fail "$(cat "$root/cmake.log")"
     runs "$root/build/shared"
     runs env -i "$root/build/static"
-    ! readelf -d "$root/build/static" | grep -q 'NEEDED.*libseconder' || fail "not static"
+    is_static "$root/build/static"
     for wanted in 1.0 0.999; do
         rm -rf "$root/build"
         ! "${cmake[@]}" -DWANTED=$wanted >/dev/null 2>&1 || fail "CMake took $version for $wanted"
