@@ -26,6 +26,7 @@
 
 mod canonical;
 mod event;
+mod parameters;
 pub mod replay;
 #[cfg(test)]
 mod tests;
@@ -92,10 +93,10 @@ pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Ma
 /// The signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
-/// [`Error::Forged`] when the body is not a JSON object; [`Error::Invalid`] for a nonce or a URL
-/// that no signature can hold.
+/// [`Error::Forged`] when the body is not a JSON object, or names a field twice; [`Error::Invalid`]
+/// for a nonce or a URL that no signature can hold.
 pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
-    signed(api_key, nonce, "POST", url, &canonical::of_json(body)?)
+    signed(api_key, nonce, "POST", url, &query(body)?)
 }
 
 /// The signature of a query that is asked for at `url` with GET (interface 5.5). [`query`] makes
@@ -110,9 +111,10 @@ pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Resu
 /// The parameters of a JSON body as a query, sorted and encoded as they are signed.
 ///
 /// # Errors
-/// [`Error::Forged`] when the body is not a JSON object.
+/// [`Error::Forged`] when the body is not a JSON object, or names a field twice.
 pub fn query(body: &[u8]) -> Result<String> {
-    canonical::of_json(body)
+    let text = std::str::from_utf8(body).map_err(|_| forged("the body is not UTF-8"))?;
+    canonical::of_json(text).map(|(parameters, _)| parameters)
 }
 
 fn signed(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {
@@ -147,4 +149,12 @@ fn signature_of(key: &Secret, nonce: &str, method: &str, url: &str, params: &str
 
 fn forged(message: impl Into<String>) -> Error {
     Error::Forged { message: message.into() }
+}
+
+fn unsigned() -> Error {
+    forged("the signature does not hold for this URL, method and parameters")
+}
+
+fn unreadable(_: Error) -> Error {
+    forged("its parameters cannot be read")
 }

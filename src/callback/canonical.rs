@@ -3,9 +3,10 @@
 //! Nested bodies are flattened as the original service flattens them: hashes as `a[b]=…`, lists as
 //! `a[]=…` in the order of the document, null as `a=`, numbers as they are written, empty hashes
 //! and lists not at all, nor what holds nothing but these. Finished pairs are sorted bytewise at
-//! each level.
+//! each level. A name that is there twice makes the body ambiguous, and what is ambiguous is refused.
 
-use crate::wire::form;
+use super::forged;
+use crate::wire::{form, json};
 use crate::{Error, Result};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -17,17 +18,18 @@ const DEPTH: usize = 64;
 /// body could otherwise ask for a huge text before anybody knew who sent it.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// The canonical parameters of a JSON body.
-pub(super) fn of_json(body: &[u8]) -> Result<String> {
-    let bad = |_| Error::Forged { message: "the body is not JSON".into() };
-    let body = std::str::from_utf8(body).map_err(|e| bad(e.to_string()))?;
-    let raw: &RawValue = serde_json::from_str(body).map_err(|e| bad(e.to_string()))?;
-    of_well_formed(raw.get())
-}
+/// The names and the values of an object, as they are written but for the names, which are decoded.
+pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
-/// The canonical parameters of a JSON text that has been read without an error.
-pub(super) fn of_well_formed(text: &str) -> Result<String> {
-    Walk::over(text).ok_or_else(|| Error::Forged { message: "the body is not JSON".into() })
+/// The canonical parameters of a JSON body, and its fields, of which nothing is to be believed yet.
+///
+/// # Errors
+/// [`Error::Forged`] for what [`json::read`](crate::wire::json::read) refuses, for what is no
+/// object, and for more than any callback has.
+pub(super) fn of_json(text: &str) -> Result<(String, Fields<'_>)> {
+    let bad = || forged("the body is no JSON object, or names a field twice");
+    let raw: &RawValue = serde_json::from_str(text).map_err(|_| bad())?;
+    Walk::over(raw.get()).ok_or_else(bad)
 }
 
 /// The canonical parameters of a query or a form body: each pair written anew, and sorted by key.
@@ -73,26 +75,24 @@ fn joined(pairs: &[Pair]) -> String {
     pairs.join("&")
 }
 
-/// Form-encoding: a space is `+`, and all but letters, digits and `-._~` is `%XX`.
 fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
+    let mut escaped = Vec::with_capacity(text.len());
     escape_to(&mut escaped, text);
-    escaped
+    String::from_utf8(escaped).unwrap_or_default()
 }
 
-fn escape_to(out: &mut String, text: &str) {
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| !form::is_plain(byte)) {
-        let (plain, other) = rest.split_at(at);
-        let other = other.chars().next().map_or("", |char| &other[..char.len_utf8()]);
-        out.push_str(plain);
-        match other {
-            " " => out.push('+'),
-            _ => other.bytes().for_each(|byte| form::push_escaped(out, byte)),
+/// Form-encoding: a space is `+`, and all but letters, digits and `-._~` is `%XX`.
+fn escape_to(out: &mut Vec<u8>, text: &str) {
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| !form::is_plain(*byte)) {
+        out.extend_from_slice(&rest[..at]);
+        match rest[at] {
+            b' ' => out.push(b'+'),
+            byte => out.extend_from_slice(&form::escaped(byte)),
         }
-        rest = &rest[at + other.len()..];
+        rest = &rest[at + 1..];
     }
-    out.push_str(rest);
+    out.extend_from_slice(rest);
 }
 
 /// Writes the pairs of a JSON text that is known to be well-formed, in one go. Numbers are taken as
@@ -100,20 +100,25 @@ fn escape_to(out: &mut String, text: &str) {
 struct Walk<'a> {
     rest: &'a str,
     /// The encoded key of the value that is next.
-    key: String,
-    pairs: String,
+    key: Vec<u8>,
+    /// What was written: nothing but ASCII.
+    pairs: Vec<u8>,
+    /// The fields of the objects that the walk is inside of.
+    fields: Fields<'a>,
     depth: usize,
     /// How many bytes may still be written.
     left: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// Nothing when the text is no object, is nested too deep, or asks for too much.
-    fn over(text: &'a str) -> Option<String> {
-        let (key, pairs) = (String::new(), String::with_capacity(2 * text.len()));
-        let mut walk = Walk { rest: text.trim_start(), key, pairs, depth: 0, left: LONGEST };
-        walk.rest.starts_with('{').then(|| walk.fields())??;
-        Some(walk.pairs)
+    /// The pairs, and the fields of the text itself. Nothing when the text is no object, names a
+    /// field twice, is nested too deep, or asks for too much.
+    fn over(text: &'a str) -> Option<(String, Fields<'a>)> {
+        let (key, pairs) = (Vec::with_capacity(128), Vec::with_capacity(2 * text.len()));
+        let (rest, fields) = (text.trim_start(), Vec::with_capacity(32));
+        let mut walk = Walk { rest, key, pairs, fields, depth: 0, left: LONGEST };
+        walk.rest.starts_with('{').then(|| walk.object())??;
+        Some((String::from_utf8(walk.pairs).ok()?, walk.fields))
     }
 
     /// Writes the pairs of a value, `&` between them; none for an empty hash or list.
@@ -121,7 +126,11 @@ impl<'a> Walk<'a> {
         self.left = self.left.checked_sub(self.key.len() + 16)?;
         self.depth = (self.depth <= DEPTH).then_some(self.depth + 1)?;
         match self.peek()? {
-            b'{' => self.fields()?,
+            b'{' => {
+                let outer = self.fields.len();
+                self.object()?;
+                self.fields.truncate(outer);
+            }
             b'[' => self.items()?,
             b'"' => {
                 let text = self.text()?;
@@ -129,11 +138,12 @@ impl<'a> Walk<'a> {
                 escape_to(&mut self.pairs, &text);
             }
             _ => {
-                let end = self.rest.find([',', '}', ']', ' ', '\t', '\r', '\n']);
-                let scalar = self.take(end?)?;
+                let ends = |byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+                let end = self.rest.bytes().position(ends)?;
+                let scalar = self.take(end)?;
                 self.pair();
                 if scalar != "null" {
-                    escape_to(&mut self.pairs, scalar);
+                    is_read(scalar).then(|| escape_to(&mut self.pairs, scalar))?;
                 }
             }
         }
@@ -142,13 +152,14 @@ impl<'a> Walk<'a> {
     }
 
     fn pair(&mut self) {
-        self.pairs.push_str(&self.key);
-        self.pairs.push('=');
+        self.pairs.extend_from_slice(&self.key);
+        self.pairs.push(b'=');
     }
 
     /// The pairs of an object are sorted when they are finished.
-    fn fields(&mut self) -> Option<()> {
+    fn object(&mut self) -> Option<()> {
         let (start, mut parts) = (self.pairs.len(), Vec::with_capacity(16));
+        let outer_fields = self.fields.len();
         self.take(1)?;
         while self.peek()? != b'}' {
             if self.peek()? == b',' {
@@ -158,16 +169,19 @@ impl<'a> Walk<'a> {
             let name = self.text()?;
             self.peek().filter(|byte| *byte == b':')?;
             self.take(1)?;
+            self.peek()?;
             let (outer, from) = (self.key.len(), self.between(start));
             match self.depth {
                 0 => escape_to(&mut self.key, &name),
                 _ => {
-                    self.key.push_str("%5B");
+                    self.key.extend_from_slice(b"%5B");
                     escape_to(&mut self.key, &name);
-                    self.key.push_str("%5D");
+                    self.key.extend_from_slice(b"%5D");
                 }
             }
+            let value = self.rest;
             self.value()?;
+            self.fields.push((name, &value[..value.len() - self.rest.len()]));
             self.key.truncate(outer);
             if self.end(start, from) {
                 parts.push(from..self.pairs.len());
@@ -175,13 +189,13 @@ impl<'a> Walk<'a> {
         }
         self.take(1)?;
         self.sort(start, parts);
-        Some(())
+        are_unique(&self.fields[outer_fields..]).then_some(())
     }
 
     /// The pairs of a list stay in the order of the document.
     fn items(&mut self) -> Option<()> {
         let (start, outer) = (self.pairs.len(), self.key.len());
-        self.key.push_str("%5B%5D");
+        self.key.extend_from_slice(b"%5B%5D");
         self.take(1)?;
         while self.peek()? != b']' {
             if self.peek()? == b',' {
@@ -199,7 +213,7 @@ impl<'a> Walk<'a> {
     /// Writes `&`, unless nothing stands before it, and tells where the next pair begins.
     fn between(&mut self, start: usize) -> usize {
         if self.pairs.len() > start {
-            self.pairs.push('&');
+            self.pairs.push(b'&');
         }
         self.pairs.len()
     }
@@ -219,29 +233,29 @@ impl<'a> Walk<'a> {
             return;
         }
         parts.sort_unstable_by_key(|part| &pairs[part.clone()]);
-        let mut sorted = String::with_capacity(pairs.len() - start);
+        let mut sorted = Vec::with_capacity(pairs.len() - start);
         for part in parts {
             if !sorted.is_empty() {
-                sorted.push('&');
+                sorted.push(b'&');
             }
-            sorted.push_str(&pairs[part]);
+            sorted.extend_from_slice(&pairs[part]);
         }
         self.pairs.truncate(start);
-        self.pairs.push_str(&sorted);
+        self.pairs.append(&mut sorted);
     }
 
     /// A text without its quotes, decoded.
     fn text(&mut self) -> Option<Cow<'a, str>> {
         let inner = self.rest.strip_prefix('"')?;
-        let mut end = inner.find('"')?;
-        if !inner.as_bytes()[..end].contains(&b'\\') {
+        let mut bytes = inner.bytes();
+        let mut end = bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
+        if inner.as_bytes()[end] == b'"' {
             self.rest = &inner[end + 1..];
             return Some(Cow::Borrowed(&inner[..end]));
         }
-        while inner.as_bytes()[..end].iter().rev().take_while(|byte| **byte == b'\\').count() % 2
-            == 1
-        {
-            end += 1 + inner[end + 1..].find('"')?;
+        while inner.as_bytes()[end] == b'\\' {
+            bytes.next()?;
+            end += 2 + bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
         }
         serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
     }
@@ -257,6 +271,23 @@ impl<'a> Walk<'a> {
         self.rest = rest;
         Some(taken)
     }
+}
+
+/// Whether no name is there twice. Most objects are so small that comparing all is the fastest.
+fn are_unique(fields: &[(Cow<'_, str>, &str)]) -> bool {
+    if fields.len() > 32 {
+        let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_ref()).collect();
+        names.sort_unstable();
+        return names.is_sorted_by(|one, next| one != next);
+    }
+    let earlier = |at: usize, name: &str| fields[..at].iter().any(|(other, _)| *other == name);
+    !fields.iter().enumerate().any(|(at, (name, _))| earlier(at, name))
+}
+
+/// Whether a number or a word can be a value: a number beyond all that a double holds cannot.
+fn is_read(scalar: &str) -> bool {
+    let large = scalar.len() > 300 || scalar.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+    !large || matches!(scalar, "true" | "false") || json::read(scalar.as_bytes()).is_ok()
 }
 
 #[cfg(test)]
@@ -296,12 +327,12 @@ mod tests {
             ),
             // A finished pair has its `=`, which stands before some characters and after others.
             (
-                r#"{"a":1,"aA":1,"a1":1,"a[b]":1,"a.b":1,"a b":1,"a":{"c":1,"b":2}}"#,
-                "a%5Bb%5D=1&a%5Bb%5D=2&a%5Bc%5D=1&a+b=1&a.b=1&a1=1&a=1&aA=1",
+                r#"{"a":1,"aA":1,"a1":1,"a[b]":1,"a.b":1,"a b":1}"#,
+                "a%5Bb%5D=1&a+b=1&a.b=1&a1=1&a=1&aA=1",
             ),
             (r#"{"a":{"a1":1,"a":1,"aA":1}}"#, "a%5Ba%5D=1&a%5Ba1%5D=1&a%5BaA%5D=1"),
         ] {
-            assert_eq!(of_json(body.as_bytes()).unwrap(), wanted);
+            assert_eq!(of_json(body).unwrap().0, wanted);
         }
     }
 
@@ -313,22 +344,52 @@ mod tests {
         );
         let hashes = "d%5B%5D%5Bx%5D=1&d%5B%5D%5By%5D=2&d%5B%5D%5Bx%5D=3&d%5B%5D%5By%5D=4";
         assert_eq!(of_form(hashes).unwrap(), hashes);
-        assert_eq!(of_json(br#"{"d":[{"y":2,"x":1},{"x":3,"y":4}]}"#).unwrap(), hashes);
+        assert_eq!(of_json(r#"{"d":[{"y":2,"x":1},{"x":3,"y":4}]}"#).unwrap().0, hashes);
     }
 
     #[test]
     fn refuses_what_is_no_object() {
         for bad in ["", "[]", "1", "{", "{}x", "\u{1}", r#"{"a":"\ud800"}"#] {
-            assert!(of_json(bad.as_bytes()).is_err(), "{bad}");
+            assert!(of_json(bad).is_err(), "{bad}");
+        }
+        for bad in ["1e999", "-1E400", &"9".repeat(400)] {
+            assert!(of_json(&format!("{{\"a\":{bad}}}")).is_err(), "{bad}");
+        }
+        for good in ["1e-999", "1E+5", "true", "false", "-0.1e1"] {
+            assert!(of_json(&format!("{{\"a\":{good}}}")).is_ok(), "{good}");
         }
         let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));
-        assert!(of_json(deep.as_bytes()).is_err());
+        assert!(of_json(&deep).is_err());
+    }
+
+    #[test]
+    fn a_name_is_there_once_at_each_level() {
+        let many = |last: &str| {
+            let names: String = (0..100).map(|n| format!("\"{n}\":1,")).collect();
+            format!("{{{names}\"{last}\":{{}}}}")
+        };
+        let (twice, once) = (many("50"), many("100"));
+        for bad in [r#"{"a":1,"b":2,"a":1}"#, r#"{"a":1,"\u0061":{}}"#, r#"{"x":[{"a":1,"a":[]}]}"#]
+        {
+            assert!(of_json(bad).is_err(), "{bad}");
+        }
+        assert!(of_json(&twice).is_err() && of_json(&once).is_ok());
+        assert!(of_json(r#"{"a":{"a":1},"b":[{"a":1},{"a":2}]}"#).is_ok());
+    }
+
+    #[test]
+    fn tells_the_fields_of_the_body_itself() {
+        let body = r#" {"a" : [1, {"x":2}] ,"\u0062":"\n","c":{"y":{}},"d":1.0 } "#;
+        let fields =
+            [("a", r#"[1, {"x":2}]"#), ("b", r#""\n""#), ("c", r#"{"y":{}}"#), ("d", "1.0")];
+        let told = of_json(body).unwrap().1;
+        assert_eq!(told, fields.map(|(name, value)| (name.into(), value)));
     }
 
     #[test]
     fn a_small_body_cannot_ask_for_a_huge_text() {
         let body = format!("{{\"{}\":[{}1]}}", "k".repeat(100_000), "1,".repeat(100_000));
-        assert!(of_json(body.as_bytes()).is_err());
+        assert!(of_json(&body).is_err());
         let pairs = |count: usize| vec!["a[]=1"; count].join("&&");
         assert!(of_form(&pairs(1000)).is_ok() && of_form(&pairs(1001)).is_err());
         assert!(

@@ -1,12 +1,14 @@
 //! What a callback says, once its signature held.
 
 use super::forged;
+use super::parameters::{Kept, Parameters};
 use crate::calls::{ApprovalStatus, Device};
 use crate::model::{ApprovalId, UserId};
 use crate::wire::{Names, loose, object};
 use crate::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What the field `callback_action` says of an answer (interface 6 names no other event).
 const ANSWERED: &str = "approval_request_status";
@@ -23,13 +25,8 @@ pub struct Event {
     /// The user who answered, where the service tells. Compare it with the user who logs in: see
     /// [`Event::approved_by`].
     pub svc_id: Option<UserId>,
-    /// The device that answered, where the service tells.
-    pub device: Option<Device>,
-    /// Everything that was received and signed. Empty objects and lists are left out, because no
-    /// signature covers them. Nor does one cover whether a value is a number or its text, null or
-    /// an empty text, how the fields of objects in a list are grouped, or whether a name with
-    /// brackets is a name or nesting: decide on none of these.
-    pub parameters: Map<String, Value>,
+    signed: Kept,
+    names: Arc<Names>,
 }
 
 impl Event {
@@ -38,9 +35,32 @@ impl Event {
         self.status == ApprovalStatus::Approved && self.svc_id == Some(svc_id)
     }
 
-    /// Reads parameters whose signature held. A query writes null as the empty text and the
-    /// signature cannot tell the two apart, so an empty text is as good as none here.
-    pub(super) fn read(parameters: Map<String, Value>, names: &Names) -> Result<Event> {
+    /// The device that answered, where the service tells; read anew each time. It decides nothing,
+    /// so one that cannot be read is none.
+    pub fn device(&self) -> Option<Device> {
+        let device = self.parameters().remove("device")?;
+        let mut body =
+            own_names(Map::from_iter([("device".to_owned(), device)]), &self.names).ok()?;
+        match body.remove("device") {
+            // A signature does not tell an object that has no known name from a list.
+            Some(Value::Object(device)) => {
+                loose::read(device).ok().filter(|device| *device != Device::default())
+            }
+            _ => None,
+        }
+    }
+
+    /// Everything that was received and signed, read anew each time. Empty objects and lists are
+    /// left out, because no signature covers them. Nor does one cover whether a value is a number or
+    /// its text, null or an empty text, how the fields of objects in a list are grouped, or whether
+    /// a name with brackets is a name or nesting: decide on none of these.
+    pub fn parameters(&self) -> Map<String, Value> {
+        self.signed.all()
+    }
+
+    /// Reads what was received, after its signature held. A query writes null as the empty text and
+    /// the signature cannot tell the two apart, so an empty text is as good as none here.
+    pub(super) fn read(received: Parameters<'_>, names: &Arc<Names>) -> Result<Event> {
         #[derive(Deserialize)]
         struct Body {
             uuid: ApprovalId,
@@ -48,8 +68,10 @@ impl Event {
             svc_id: Option<UserId>,
             callback_action: Option<String>,
         }
-        let mut fields = told(&parameters, names)?;
-        let device = fields.shift_remove("device");
+        let mut fields = told(&received, names)?;
+        if let Some(Value::Object(device)) = fields.remove("device") {
+            check_device(device)?;
+        }
         if fields.get("uuid").is_some_and(Value::is_f64) {
             return Err(unsure("its uuid is no whole number"));
         }
@@ -59,24 +81,35 @@ impl Event {
         if callback_action.is_some_and(|action| action != ANSWERED) {
             return Err(forged("it is signed, but it is no answer to an approval request"));
         }
-        let device = match device {
-            Some(Value::Object(device)) => read_device(device)?,
-            _ => None,
-        };
-        Ok(Event { uuid, status, svc_id, device, parameters })
+        Ok(Event { uuid, status, svc_id, signed: received.kept(), names: Arc::clone(names) })
     }
 }
 
-/// The fields that may be read here, by the names of the interface document: what is nested is not,
-/// but for the device. This is the one place that knows what the service calls them.
-fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
-    if parameters.keys().any(|name| name.starts_with("device[")) {
+/// The fields that decide, by the names of the interface document: what is nested does not, but a
+/// device is among them when it needs a closer look.
+fn told(received: &Parameters<'_>, names: &Names) -> Result<Map<String, Value>> {
+    if received.any_begins("device[") {
         return Err(unsure("its device is in names with brackets"));
     }
-    let plain = |value: &Value| !value.is_object() && !value.is_array();
-    let fields = parameters.iter().filter(|(name, value)| *name == "device" || plain(value));
-    let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
-    let mut body = Value::Object(fields.collect());
+    let mut fields = Map::new();
+    let mut tell = |name: &str, may_nest: bool| match received.field(name) {
+        Some(Value::Object(_) | Value::Array(_)) if !may_nest => {}
+        Some(value) => drop(fields.insert(name.to_owned(), value)),
+        None => {}
+    };
+    for name in ["uuid", "status", "svc_id", "callback_action", names.user_field()] {
+        tell(name, false);
+    }
+    if *names != Names::default() || !received.is_plain("device") {
+        tell("device", true);
+    }
+    own_names(fields, names)
+}
+
+/// The fields by the names of the interface document. This is the one place that knows what the
+/// service calls them.
+fn own_names(fields: Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
+    let mut body = Value::Object(fields);
     names
         .body_from_wire(&mut body)
         .map_err(|_| forged("it is signed, but it names its user twice"))?;
@@ -87,22 +120,18 @@ fn told(parameters: &Map<String, Value>, names: &Names) -> Result<Map<String, Va
     })
 }
 
-/// The device decides nothing, so one that cannot be read does not lose the answer. One that says
-/// nothing is none: a signature does not tell an object that has no known name from a list.
-fn read_device(fields: Map<String, Value>) -> Result<Option<Device>> {
+/// Refuses a device that another body of the same signature would tell otherwise.
+fn check_device(fields: Map<String, Value>) -> Result<()> {
     if fields.keys().any(|name| name.contains(['[', ']'])) {
         return Err(unsure("a name of its device has brackets"));
     }
     let fractions = fields.iter().filter(|(_, value)| value.is_f64());
     let fractions: Vec<String> = fractions.map(|(name, _)| name.clone()).collect();
-    let device: Option<Device> = loose::read(fields).ok();
-    if !fractions.is_empty() {
-        let said = device.as_ref().map(object).unwrap_or_default();
-        if fractions.iter().any(|name| said.contains_key(name)) {
-            return Err(unsure("its device has a number for a text"));
-        }
+    let said = loose::read(fields).map(|device: Device| object(&device)).unwrap_or_default();
+    match fractions.iter().any(|name| said.contains_key(name)) {
+        true => Err(unsure("its device has a number for a text")),
+        false => Ok(()),
     }
-    Ok(device.filter(|device| *device != Device::default()))
 }
 
 /// What another body of the same signature would say otherwise: a signature covers neither whether

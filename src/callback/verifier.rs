@@ -1,10 +1,11 @@
 //! Whether a callback is from the service, meant for this application, fresh, and here for the
 //! first time.
 
+use super::parameters::Parameters;
 use super::replay::{Replay, Seen};
-use super::{Event, Received, bare, canonical, forged, signature_of};
+use super::{Event, Received, bare, forged, signature_of};
 use crate::model::Secret;
-use crate::wire::{Names, form, json};
+use crate::wire::Names;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -21,7 +22,7 @@ use subtle::{Choice, ConstantTimeEq};
 pub struct Verifier {
     api_key: Secret,
     urls: Vec<String>,
-    names: Names,
+    names: Arc<Names>,
     fresh: Option<Duration>,
     replay: Option<Arc<dyn Replay>>,
 }
@@ -29,7 +30,7 @@ pub struct Verifier {
 impl Verifier {
     /// A verifier for callbacks that are signed with the application's API key.
     pub fn new(api_key: Secret) -> Verifier {
-        let names = Names::default();
+        let names = Arc::default();
         Verifier { api_key, urls: Vec::new(), names, fresh: None, replay: None }
     }
 
@@ -45,7 +46,7 @@ impl Verifier {
 
     /// What the service calls the fields. Default: as the interface document does.
     pub fn names(mut self, names: Names) -> Verifier {
-        self.names = names;
+        self.names = Arc::new(names);
         self
     }
 
@@ -76,10 +77,10 @@ impl Verifier {
     /// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or a URL cannot be right;
     /// and whatever the memory of [`replay`](Verifier::replay) fails with.
     pub fn verify(&self, received: &Received<'_>, now: u64) -> Result<Event> {
-        let parameters = self.parameters(received)?;
+        let held = self.held(received)?;
         let until =
             self.fresh.map(|window| fresh_until(received.nonce, window, now)).transpose()?;
-        let event = Event::read(parameters, &self.names)?;
+        let event = Event::read(held, &self.names)?;
         // The memory comes last, so that it holds nothing but callbacks that are believed.
         let seen = Seen { key: received.signature, now, until };
         match &self.replay {
@@ -94,6 +95,10 @@ impl Verifier {
     /// # Errors
     /// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or a URL cannot be right.
     pub fn parameters(&self, received: &Received<'_>) -> Result<Map<String, Value>> {
+        self.held(received).map(Parameters::all)
+    }
+
+    fn held<'a>(&self, received: &Received<'a>) -> Result<Parameters<'a>> {
         let Received { method, query, body, signature, nonce, .. } = *received;
         if self.api_key.expose().is_empty() {
             return Err(Error::invalid("api_key", "must not be empty: every signature would hold"));
@@ -113,11 +118,11 @@ impl Verifier {
             bool::from(each.fold(Choice::from(0), |any, held| any | held))
         };
         match method {
-            "GET" => of_form(query, holds),
-            "POST" if is_json(body) => of_json(body, holds),
+            "GET" => Parameters::of_form(query, holds),
+            "POST" if is_json(body) => Parameters::of_json(body, holds),
             "POST" => {
                 let text = std::str::from_utf8(body).map_err(|_| forged("it is not UTF-8"))?;
-                of_form(text, holds)
+                Parameters::of_form(text, holds)
             }
             _ => Err(forged("its method is neither GET nor POST")),
         }
@@ -142,55 +147,6 @@ impl Verifier {
     }
 }
 
-/// Reading comes first, so that the canonical form is made of what is known to be well-formed; what
-/// was read is given to nobody before the signature held.
-fn of_json(body: &[u8], holds: impl Fn(&str) -> bool) -> Result<Map<String, Value>> {
-    let text = std::str::from_utf8(body).map_err(|_| forged("it is not UTF-8"))?;
-    let mut value = json::read(body).map_err(unreadable)?;
-    if !holds(&canonical::of_well_formed(text)?) {
-        return Err(unsigned());
-    }
-    keep_signed(&mut value);
-    match value {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(forged("its body is no object")),
-    }
-}
-
-/// Reads what held, and not what was received: were the two ordered differently, they could mean
-/// different lists.
-fn of_form(text: &str, holds: impl Fn(&str) -> bool) -> Result<Map<String, Value>> {
-    let orders = canonical::orders_of_form(text).map_err(unreadable)?;
-    let held = orders.into_iter().find(|order| holds(order)).ok_or_else(unsigned)?;
-    form::read(&held).map_err(unreadable)
-}
-
-/// Takes out the empty objects and lists inside a value, which no signature covers. Few callbacks
-/// have any, and an object that loses a field is put in order anew, so that is looked for first.
-fn keep_signed(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.values_mut().for_each(keep_signed);
-            if !fields.values().all(is_signed) {
-                fields.retain(|_, value| is_signed(value));
-            }
-        }
-        Value::Array(items) => {
-            items.iter_mut().for_each(keep_signed);
-            items.retain(is_signed);
-        }
-        _ => {}
-    }
-}
-
-fn is_signed(value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        _ => true,
-    }
-}
-
 /// Until when a callback with this nonce is fresh, if it is.
 fn fresh_until(nonce: &str, window: Duration, now: u64) -> Result<u64> {
     let second = nonce.split('.').next().unwrap_or_default();
@@ -207,14 +163,6 @@ fn fresh_until(nonce: &str, window: Duration, now: u64) -> Result<u64> {
 
 fn is_json(body: &[u8]) -> bool {
     body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
-}
-
-fn unsigned() -> Error {
-    forged("the signature does not hold for this URL, method and parameters")
-}
-
-fn unreadable(_: Error) -> Error {
-    forged("its parameters cannot be read")
 }
 
 impl fmt::Debug for Verifier {

@@ -8,7 +8,7 @@ use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
 use crate::calls::ApprovalStatus;
 use crate::model::{Secret, UserId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
@@ -42,9 +42,9 @@ pub struct seconder_event {
     uuid: Text,
     status: ApprovalStatus,
     svc_id: u64,
-    device: Option<DeviceInfo>,
-    received: Map<String, Value>,
-    /// What was received, as text. Few ask for it, so it is written when it is asked for.
+    event: Event,
+    // Few ask for these, so they are made when they are asked for.
+    device: OnceLock<Option<DeviceInfo>>,
     parameters: OnceLock<Text>,
 }
 
@@ -54,15 +54,15 @@ impl From<Event> for seconder_event {
             uuid: Text::new(event.uuid.as_str()),
             status: event.status,
             svc_id: event.svc_id.map_or(0, UserId::get),
-            device: event.device.as_ref().map(DeviceInfo::new),
-            received: event.parameters,
+            event,
+            device: OnceLock::new(),
             parameters: OnceLock::new(),
         }
     }
 }
 
-fn written(parameters: &Map<String, Value>) -> Text {
-    Text::new(&serde_json::to_string(parameters).unwrap_or_default())
+fn written(event: &Event) -> Text {
+    Text::new(&Value::Object(event.parameters()).to_string())
 }
 
 /// Checks a callback's signature and reads it (interface 5.5). `api_key` is the application's, which
@@ -254,7 +254,11 @@ pub extern "C" fn seconder_event_svc_id(event: Option<&seconder_event>) -> u64 {
 pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
 ) -> *const seconder_device_info {
-    look(event, |event| event.device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr))
+    look(event, |event| {
+        let device =
+            event.device.get_or_init(|| event.event.device().as_ref().map(DeviceInfo::new));
+        device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr)
+    })
 }
 
 /// Everything that was received and signed: the text of a JSON object. Empty objects and lists are
@@ -262,7 +266,7 @@ pub extern "C" fn seconder_event_device(
 /// text, or null or an empty text: decide on none of these. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
-    look(event, |event| event.parameters.get_or_init(|| written(&event.received)).as_ptr())
+    look(event, |event| event.parameters.get_or_init(|| written(&event.event)).as_ptr())
 }
 
 /// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.

@@ -134,7 +134,7 @@ pub fn escape(text: &str) -> String {
     for byte in text.bytes() {
         match is_plain(byte) {
             true => out.push(byte.into()),
-            false => push_escaped(&mut out, byte),
+            false => escaped(byte).iter().for_each(|digit| out.push(char::from(*digit))),
         }
     }
     out
@@ -143,15 +143,24 @@ pub fn escape(text: &str) -> String {
 /// Whether a byte is an unreserved character of RFC 3986.
 #[inline(always)]
 pub(crate) fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+    const PLAIN: [bool; 256] = {
+        let mut plain = [false; 256];
+        let mut byte = 0;
+        while byte < 128 {
+            let ascii = byte as u8;
+            plain[byte] =
+                ascii.is_ascii_alphanumeric() || matches!(ascii, b'-' | b'.' | b'_' | b'~');
+            byte += 1;
+        }
+        plain
+    };
+    PLAIN[usize::from(byte)]
 }
 
 /// `%XX`.
-pub(crate) fn push_escaped(out: &mut String, byte: u8) {
+pub(crate) fn escaped(byte: u8) -> [u8; 3] {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    out.push('%');
-    out.push(DIGITS[usize::from(byte >> 4)].into());
-    out.push(DIGITS[usize::from(byte & 15)].into());
+    [b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 /// Decodes `%XX` and `+`.

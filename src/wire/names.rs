@@ -2,9 +2,12 @@
 
 use crate::{Error, Result};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 const PREFIX: &str = "svc";
 const PUSH: &str = "push";
+
+type Name = Cow<'static, str>;
 
 /// The names that services of this interface choose differently. The default is the interface
 /// document's own; a service of the same interface under other names needs this table filled, in
@@ -19,10 +22,10 @@ const PUSH: &str = "push";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    header_prefix: String,
-    push_path: String,
-    id_field: String,
-    chrome_device: String,
+    header_prefix: Name,
+    push_path: Name,
+    id_field: Name,
+    chrome_device: Name,
 }
 
 impl Default for Names {
@@ -47,10 +50,10 @@ impl Names {
         check("names", word)?;
         let (first, rest) = word.split_at(1);
         Ok(Names {
-            header_prefix: format!("X-{}{rest}-", first.to_ascii_uppercase()),
+            header_prefix: format!("X-{}{rest}-", first.to_ascii_uppercase()).into(),
             push_path: PUSH.into(),
-            id_field: format!("{word}_id"),
-            chrome_device: format!("{word}_chrome"),
+            id_field: format!("{word}_id").into(),
+            chrome_device: format!("{word}_chrome").into(),
         })
     }
 
@@ -63,7 +66,7 @@ impl Names {
         if word == "protected" {
             return Err(Error::invalid("push_path", "must not be that of the other calls"));
         }
-        self.push_path = word.to_owned();
+        self.push_path = word.to_owned().into();
         Ok(self)
     }
 
@@ -79,7 +82,7 @@ impl Names {
                 "must be 1 to 32 letters, digits and dashes",
             ));
         }
-        self.header_prefix = prefix.to_owned();
+        self.header_prefix = prefix.to_owned().into();
         Ok(self)
     }
 
@@ -90,8 +93,13 @@ impl Names {
     /// with a letter.
     pub fn id_field(mut self, name: &str) -> Result<Names> {
         check("id_field", &name.replace('_', "0"))?;
-        self.id_field = name.to_owned();
+        self.id_field = name.to_owned().into();
         Ok(self)
+    }
+
+    /// What [`id_field`](Names::id_field) set.
+    pub(crate) fn user_field(&self) -> &str {
+        &self.id_field
     }
 
     /// The browser among the devices. Default `svc_chrome`.
@@ -100,7 +108,7 @@ impl Names {
     /// As for [`Names::id_field`].
     pub fn chrome_device(mut self, name: &str) -> Result<Names> {
         check("chrome_device", &name.replace('_', "0"))?;
-        self.chrome_device = name.to_owned();
+        self.chrome_device = name.to_owned().into();
         Ok(self)
     }
 
@@ -181,7 +189,9 @@ fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
         return Some(());
     }
     match value {
-        Value::String(text) if *text == from.chrome_device => text.clone_from(&to.chrome_device),
+        Value::String(text) if *text == from.chrome_device => {
+            to.chrome_device.as_ref().clone_into(text)
+        }
         Value::Array(items) => {
             for item in items {
                 rename(item, from, to)?;
@@ -195,7 +205,7 @@ fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
                     rename(&mut value, from, to)?;
                 }
                 let name = match name.strip_prefix('_').unwrap_or(&name) == from.id_field {
-                    true => name.replace(&from.id_field, &to.id_field),
+                    true => name.replace(&*from.id_field, &to.id_field),
                     false => name,
                 };
                 if renamed.insert(name, value).is_some() {

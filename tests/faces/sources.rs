@@ -68,12 +68,19 @@ fn idents(fields: &syn::Fields) -> Vec<String> {
     fields.iter().filter_map(|field| Some(field.ident.as_ref()?.to_string())).collect()
 }
 
+/// What can be read of a value: its public fields, and what its methods give that ask for nothing.
 pub(super) fn members(file: &str, name: &str) -> Vec<String> {
     let of = |item: Item| match item {
-        Item::Struct(item) if item.ident == name => Some(idents(&item.fields)),
+        Item::Struct(item) if item.ident == name => Some(item.fields),
         _ => None,
     };
-    items(file).into_iter().find_map(of).unwrap_or_default()
+    let fields = items(file).into_iter().find_map(of).into_iter().flatten();
+    let public = fields.filter(|field| matches!(field.vis, Visibility::Public(_)));
+    let mut names: Vec<String> =
+        public.filter_map(|field| Some(field.ident?.to_string())).collect();
+    let gives = |method: &String| parameters(file, name, method).is_empty();
+    names.extend(methods(file, name, |takes| takes == Takes::AReference).into_iter().filter(gives));
+    names
 }
 
 fn enumeration(file: &str, name: &str) -> Vec<syn::Variant> {
