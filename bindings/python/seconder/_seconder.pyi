@@ -7,6 +7,7 @@ __all__ = [
     "CALLS",
     "Clock",
     "Service",
+    "Told",
     "Totp",
     "Wait",
     "__version__",
@@ -43,6 +44,19 @@ class Service:
     def close(self) -> None: ...
     def with_repeats(self, repeats: str) -> Service: ...
     def with_timeout(self, timeout: float) -> Service: ...
+
+@final
+class Told:
+    @property
+    def device(self) -> Any: ...
+    @property
+    def parameters(self) -> Any: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def svc_id(self) -> int | None: ...
+    @property
+    def uuid(self) -> str: ...
 
 @final
 class Totp:
@@ -99,8 +113,8 @@ def verify_callback(
     query: str,
     signature: str,
     nonce: str,
-    names: _Names,
+    names: _Names | None,
     fresh: float | None,
     now: float,
     replay: object | None,
-) -> Any: ...
+) -> Told: ...

@@ -99,7 +99,7 @@ class ValueType(type):
             fields[each] = default
         annotations = {key: "Any" for key in fields if key not in own}
         namespace["_fields"] = fields
-        namespace["__slots__"] = tuple(own)
+        namespace["__slots__"] = (*own, *namespace.get("__slots__", ()))
         namespace["__match_args__"] = tuple(n for n, f in fields.items() if not f.keyword)
         if fields:
             made = _init(fields, {**annotations, **own}, "_check" in namespace)

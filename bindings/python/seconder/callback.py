@@ -142,7 +142,7 @@ def verify(
         >>> event.approved_by(7), event.approved_by(8)
         (True, False)
     """
-    event = _seconder.verify_callback(
+    told = _seconder.verify_callback(
         api_key=api_key,
         urls=[url] if isinstance(url, str) else list(url),
         method=method,
@@ -150,12 +150,12 @@ def verify(
         query=query,
         signature=signature or "",
         nonce=nonce or "",
-        names=_given(Names() if names is None else names),
+        names=None if names is None else _given(names),
         fresh=fresh,
         now=time.time(),
         replay=replay,
     )
-    return Event._read(event)
+    return Event._told(told)
 
 
 def verify_parameters(

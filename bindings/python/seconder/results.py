@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from seconder import _seconder
+
 
 class Result(Value):
     """What all results have in common.
@@ -366,6 +368,9 @@ class ApprovalRequest(Result):
         return cls(**{**reply, "expires_at": None if expires_at is None else _moment(expires_at)})
 
 
+_APPROVAL_STATUS = {status.value: status for status in ApprovalStatus}
+
+
 class Event(Result):
     """An answer to an approval request, told by the service itself (section 6).
 
@@ -385,9 +390,27 @@ class Event(Result):
     """Everything that was received."""
 
     @classmethod
-    def _read(cls, reply: dict[str, Any]) -> Self:
-        status, device = ApprovalStatus(reply["status"]), _device(reply["device"])
-        return cls(**{**reply, "status": status, "device": device})
+    def _told(cls, told: _seconder.Told) -> Self:
+        event, put = cls.__new__(cls), object.__setattr__
+        put(event, "uuid", told.uuid)
+        put(event, "status", _APPROVAL_STATUS[told.status])
+        put(event, "svc_id", told.svc_id)
+        put(event, "_rest", told)
+        return event
+
+    if not TYPE_CHECKING:
+        __slots__ = ("_rest",)
+
+        def __getattr__(self, name):
+            """What few ask for, made when it is asked for."""
+            if name == "device":
+                value = _device(self._rest.device)
+            elif name == "parameters":
+                value = self._rest.parameters
+            else:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            object.__setattr__(self, name, value)
+            return value
 
     def __bool__(self) -> bool:
         return bool(self.status)

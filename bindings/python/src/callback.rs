@@ -6,10 +6,10 @@ use crate::{names, values};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use seconder::callback::replay::{Replay, Seen};
-use seconder::callback::{self, Received, Verifier, verify_parameters};
-use seconder::model::Secret;
+use seconder::callback::{self, Event, Received, Verifier, verify_parameters};
+use seconder::model::{Secret, UserId};
 use seconder::{Error, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 /// Checks a callback and gives what it says. The package documents the parameters.
@@ -27,13 +27,15 @@ pub(crate) fn verify_callback<'py>(
     query: &Bound<'py, PyString>,
     signature: &Bound<'py, PyString>,
     nonce: &Bound<'py, PyString>,
-    names: names::Given,
+    names: Option<names::Given>,
     fresh: Option<Bound<'py, PyAny>>,
     now: f64,
     replay: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let names = names::read(names).map_err(|failure| failure.raise(py))?;
-    let mut verifier = Verifier::new(Secret::new(text("api_key", api_key)?)).names(names);
+) -> PyResult<Told> {
+    let mut verifier = Verifier::new(Secret::new(text("api_key", api_key)?));
+    if let Some(names) = names {
+        verifier = verifier.names(names::read(names).map_err(|failure| failure.raise(py))?);
+    }
     for url in &urls {
         verifier = verifier.url(text("url", url)?);
     }
@@ -53,15 +55,39 @@ pub(crate) fn verify_callback<'py>(
     if let Some(ending) = ending() {
         return Err(ending);
     }
-    let event = event?;
-    let mut told = json!({
-        "uuid": event.uuid,
-        "status": event.status,
-        "svc_id": event.svc_id,
-        "device": event.device,
-    });
-    told["parameters"] = Value::Object(event.parameters);
-    values::to_python(py, &told)
+    event.map(Told)
+}
+
+/// What a callback says. Values of Python are made when they are asked for.
+#[pyclass(frozen, module = "seconder._seconder")]
+pub(crate) struct Told(Event);
+
+#[pymethods]
+impl Told {
+    #[getter]
+    fn uuid(&self) -> &str {
+        self.0.uuid.as_str()
+    }
+
+    #[getter]
+    fn status(&self) -> &'static str {
+        self.0.status.name()
+    }
+
+    #[getter]
+    fn svc_id(&self) -> Option<u64> {
+        self.0.svc_id.map(UserId::get)
+    }
+
+    #[getter]
+    fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        values::to_python(py, &json!(self.0.device()))
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        values::to_python(py, &self.0.parameters().into())
+    }
 }
 
 /// The parameters that a callback's signature covers, whatever they mean.

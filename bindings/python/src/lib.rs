@@ -23,7 +23,7 @@ mod _seconder {
     use super::service::{Service, open};
 
     #[pymodule_export]
-    use super::callback::{query, sign, signed_parameters, verify_callback};
+    use super::callback::{Told, query, sign, signed_parameters, verify_callback};
 
     #[pymodule_export]
     use super::names::headers;

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import hmac
 import json
+import pickle
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -16,7 +19,7 @@ import seconder
 
 KEY = "a-key-that-nobody-sees"
 URL = "https://example.com/callback"
-PARAMETERS = {"status": "approved", "svc_id": 7, "uuid": "3f05a350-4b2c-0136"}
+PARAMETERS: dict[str, Any] = {"status": "approved", "svc_id": 7, "uuid": "3f05a350-4b2c-0136"}
 
 
 def received(**changes: Any) -> dict[str, Any]:
@@ -40,6 +43,61 @@ def test_a_signed_callback_is_an_event() -> None:
     assert event.uuid == "3f05a350-4b2c-0136" and event.svc_id == 7
     assert event.status is seconder.ApprovalStatus.APPROVED and event.approved_by(7)
     assert event.parameters == PARAMETERS
+
+
+def from_the_service() -> seconder.Event:
+    body = json.dumps({**PARAMETERS, "device": {"id": "3", "city": "Vienna"}, "x": {}}).encode()
+    given: dict[str, Any] = {"api_key": KEY, "url": URL, "nonce": "1700000000", "body": body}
+    signature = seconder.callback.sign(**given)
+    return seconder.callback.verify(method="POST", signature=signature, **given)
+
+
+DEVICE = {"id": "3", "city": "Vienna"}
+SAME = seconder.Event(
+    PARAMETERS["uuid"],
+    seconder.ApprovalStatus.APPROVED,
+    7,
+    seconder.Device(id=3, city="Vienna"),
+    {**PARAMETERS, "device": DEVICE},
+)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        repr,
+        hash,
+        seconder.Event.to_dict,
+        copy.copy,
+        copy.deepcopy,
+        lambda event: pickle.loads(pickle.dumps(event)),
+        lambda event: event.device,
+        lambda event: event.parameters,
+        lambda event: event.__replace__(svc_id=8),
+        lambda event: event == SAME and SAME == event,
+    ],
+)
+def test_an_event_is_the_same_before_and_after_it_is_read(
+    seen: Callable[[seconder.Event], object],
+) -> None:
+    event = from_the_service()
+    first = seen(event)
+    assert first == seen(event) == seen(SAME) and event == SAME
+    match event:
+        case seconder.Event(_, status, 7, seconder.Device(city=city)):
+            assert status and city == "Vienna"
+        case _:
+            raise AssertionError("no match")
+
+
+def test_an_event_is_frozen_and_has_what_it_has() -> None:
+    event = from_the_service()
+    for name in ("device", "parameters", "uuid", "other"):
+        with pytest.raises(AttributeError):
+            setattr(event, name, None)
+    with pytest.raises(AttributeError, match="'Event' object has no attribute 'other'"):
+        event.other  # type: ignore[attr-defined]
+    assert not hasattr(SAME, "other") and event.parameters is event.parameters
 
 
 @pytest.mark.parametrize(
