@@ -23,7 +23,7 @@ def test_a_login(tmp_path: Path) -> None:
 
     async def log_in() -> seconder.Verification:
         url = f"sqlite:{tmp_path}/test.db"
-        async with await seconder.open_async(url, deliver=messages.append) as service:
+        async with seconder.open_async(url, deliver=messages.append) as service:
             assert repr(service) == "<seconder.AsyncService on sqlite:>"
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
             await service.request_sms(user.id)
