@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,20 @@ def test_the_argument_is_named(phone: Phone, told: str, mistake: Callable[[Phone
     with pytest.raises(seconder.InvalidArgument, match=told) as caught:
         mistake(phone)
     assert told.startswith("not of") or caught.value.parameter == told.split()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none/test.db", "there is no folder .*none: make it"),
+        (".", "is a folder: name a file in it"),
+        ("text", "text is damaged or no database"),
+    ],
+)
+def test_what_is_no_database_is_told(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "text").write_text("Not a database, and long enough for the head of one." * 20)
+    with pytest.raises(seconder.StorageError, match=told):
+        seconder.open(f"sqlite:{tmp_path}/{name}")
 
 
 def test_a_service_is_entered_with_an_await_or_without() -> None:

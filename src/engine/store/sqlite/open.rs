@@ -20,6 +20,9 @@ pub(super) fn file(path: &Path) -> Result<Connection> {
         return Err(Error::storage(format!("there is no folder {}: make it", folder.display())));
     }
     match std::fs::metadata(path) {
+        Ok(file) if file.is_dir() => {
+            return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
+        }
         Ok(file) if file.len() > 0 => writable(path)?,
         _ => private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?,
     }
