@@ -24,8 +24,9 @@ FEATURES := "" engine remote capi,engine capi,remote
 C_LIBRARY := rustc -p seconder --lib --features capi --crate-type cdylib,staticlib
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -q -m bindings/python/Cargo.toml
 WHEEL := $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
-# One wheel serves every Python from 3.10 on; those without the lock need their own.
-FREE_THREADED := python3.13t python3.14t
+# One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
+# before 3.14, from which on CPython supports them.
+FREE_THREADED := python3.14t
 PYTHON_TYPED := bindings/python/seconder bindings/python/tests examples/demo.py examples/web
 
 say = @printf '\n== %s ==\n' "$(1)"
@@ -45,7 +46,7 @@ demo: tools c-library python-module ## Shows the second factor at work, in Rust,
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python docs test-readme test-install test-bench test-safety ## Tests everything; sets up what is missing
+test: tools lint test-rust test-features test-c test-python test-free-threaded docs test-readme test-install test-bench test-safety ## Tests everything; sets up what is missing
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -119,6 +120,17 @@ test-python: python-module
 		--allowlist bindings/python/tests/stubtest.txt
 	PATH="$$PWD/$(VENV)/bin:$$PATH" PYRIGHT_PYTHON_IGNORE_WARNINGS=1 \
 		pyright --verifytypes seconder --ignoreexternal
+
+.PHONY: test-free-threaded
+test-free-threaded: tools
+	$(call say,The Python module without the lock)
+	@for python in $(FREE_THREADED); do \
+		if command -v $$python >/dev/null; then \
+			tests/free_threaded.sh $$python; \
+		else \
+			echo "With $$python nothing was tested: it is not here"; \
+		fi; \
+	done
 
 .PHONY: wheel
 wheel: tools ## Builds the Python module for others, into dist/

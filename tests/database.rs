@@ -6,6 +6,7 @@ mod fresh;
 
 use fresh::{ada, forced, open, url};
 use seconder::{Answer, Error, Settings, Verdict};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,7 +27,7 @@ fn a_database_that_cannot_be_right_is_left_as_it_was() {
 
     std::fs::write(at("text.db"), "This is a text, and no database at all.\n".repeat(100)).unwrap();
     refused(&at("text.db"), "damaged or no database");
-    refused(folder.path(), "cannot be");
+    refused(folder.path(), "is a folder");
 
     drop(open(&at("good.db")));
     let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
@@ -43,6 +44,24 @@ fn a_database_that_cannot_be_right_is_left_as_it_was() {
     refused(&at("torn.db"), "damaged");
     change("cut.db", &|bytes| bytes.truncate(5000));
     refused(&at("cut.db"), "damaged");
+}
+
+#[test]
+fn many_may_open_a_new_database_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..50 {
+        let path = folder.path().join(format!("{round}.db"));
+        let gate = std::sync::Barrier::new(8);
+        let keys: BTreeSet<String> = std::thread::scope(|scope| {
+            let open = || {
+                gate.wait();
+                open(&path).0.engine().unwrap().api_key().expose().to_owned()
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(keys.len(), 1, "they are of one application");
+    }
 }
 
 /// What `a_database_that_cannot_be_written_is_refused` runs as another user.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ PUBLIC_URL = os.environ.get("EXAMPLE_URL", "http://127.0.0.1:5000")
 """Where browsers and the service find the application. Cookies are for HTTPS alone when it is."""
 PORT = urlsplit(PUBLIC_URL).port or 5000
 CALLBACK_URL = f"{PUBLIC_URL}/seconder/callback"
+SECRET = os.environ.get("EXAMPLE_SECRET") or secrets.token_hex(32)
+"""What the sessions are signed with. Processes that serve one application need the same."""
 PENDING_LIFE = 600
 """How long the second step may take after the password, in seconds."""
 DATA = Path.cwd()

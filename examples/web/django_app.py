@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import time
 from collections.abc import Callable
 
@@ -16,6 +15,7 @@ from common import (
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
+    SECRET,
     Account,
     Accounts,
     DemoPhone,
@@ -28,7 +28,7 @@ from django.conf import settings
 # A site of several files has these in its settings.py.
 settings.configure(
     ROOT_URLCONF=__name__,
-    SECRET_KEY=secrets.token_hex(32),  # Of several processes, all need the same.
+    SECRET_KEY=SECRET,
     ALLOWED_HOSTS=["127.0.0.1", "localhost"],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA / "django.db"}},
     INSTALLED_APPS=["django.contrib.sessions", "seconder.contrib.django"],

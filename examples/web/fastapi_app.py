@@ -20,6 +20,7 @@ from common import (
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
+    SECRET,
     Account,
     Accounts,
     DemoPhone,
@@ -84,7 +85,7 @@ async def headers(
 app.add_middleware(RequestBodyLimitMiddleware, max_body_size=2**20)
 app.add_middleware(
     SessionMiddleware,
-    secret_key=secrets.token_hex(32),  # Of several processes, all need the same.
+    secret_key=SECRET,
     same_site="lax",
     https_only=PUBLIC_URL.startswith("https:"),
 )

@@ -14,6 +14,7 @@ from common import (
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
+    SECRET,
     Account,
     Accounts,
     DemoPhone,
@@ -30,7 +31,7 @@ from seconder.contrib.flask import callback
 
 app = Flask(__name__, root_path=str(FOLDER))
 app.config.update(
-    SECRET_KEY=secrets.token_bytes(32),  # Of several processes, all need the same.
+    SECRET_KEY=SECRET,
     SESSION_COOKIE_SAMESITE="Lax",
     SESSION_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
     MAX_CONTENT_LENGTH=2**20,

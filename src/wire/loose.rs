@@ -50,6 +50,11 @@ impl Loose {
     fn plain<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         self.0.deserialize_any(visitor).map_err(|e| mismatch(e.to_string()))
     }
+
+    /// What it holds, where a number is due; all else is told in the words of the interface.
+    fn number<'de, V: Visitor<'de>>(self, wanted: &str, visitor: V) -> Result<V::Value, Mismatch> {
+        self.plain(visitor).map_err(|_| mismatch(format!("must be {wanted}")))
+    }
 }
 
 impl<'de> Deserializer<'de> for Loose {
@@ -76,15 +81,19 @@ impl<'de> Deserializer<'de> for Loose {
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match self.parsed("a whole number")? {
             Some(number) => visitor.visit_u64(number),
-            None => self.plain(visitor),
+            None => self.number("a whole number", visitor),
         }
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match self.parsed("a whole number")? {
             Some(number) => visitor.visit_i64(number),
-            None => self.plain(visitor),
+            None => self.number("a whole number", visitor),
         }
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        self.number("a number", visitor)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
@@ -152,7 +161,7 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i128 u8 u16 u32 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        i8 i16 i32 i128 u8 u16 u32 u128 f32 char bytes byte_buf unit unit_struct seq tuple
         tuple_struct identifier ignored_any
     }
 }
@@ -216,6 +225,15 @@ impl std::error::Error for Mismatch {}
 impl de::Error for Mismatch {
     fn custom<T: fmt::Display>(problem: T) -> Mismatch {
         mismatch(problem.to_string())
+    }
+
+    fn unknown_variant(_variant: &str, known: &'static [&'static str]) -> Mismatch {
+        mismatch(match known {
+            [known @ .., last] if !known.is_empty() => {
+                format!("must be {} or {last}", known.join(", "))
+            }
+            _ => format!("must be {}", known.concat()),
+        })
     }
 
     fn missing_field(field: &'static str) -> Mismatch {
@@ -286,6 +304,32 @@ mod tests {
         assert_eq!(data(json!(["x", ["y"]])), json!({"0": "x", "1": ["y"]}));
         assert_eq!(data(json!([])), json!({}));
         assert_eq!(data(json!({"n": 1})), json!({"n": 1}));
+    }
+
+    #[test]
+    fn says_what_is_due() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Kind {
+            Sms,
+            Call,
+            Mail,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[allow(dead_code)] // Only what cannot be read is looked at.
+        struct Typed {
+            id: Option<u64>,
+            time: Option<f64>,
+            kind: Option<Kind>,
+        }
+        let told = |value: Value| {
+            read::<Typed>(value.as_object().unwrap().clone()).unwrap_err().to_string()
+        };
+        for bad in [json!(-1), json!(1.5), json!(true), json!("x")] {
+            assert_eq!(told(json!({"id": bad})), "id must be a whole number");
+        }
+        assert_eq!(told(json!({"time": "x"})), "time must be a number");
+        assert_eq!(told(json!({"kind": "x"})), "kind must be sms, call or mail");
     }
 
     #[test]

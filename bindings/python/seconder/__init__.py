@@ -2,12 +2,15 @@
 
 >>> import seconder
 >>> with seconder.open("sandbox:") as service:
-...     user = service.create_user("ada@example.com", "555-010-0123", "1")
+...     user = service.create_user("ada@example.com", "555-010-0123", 1)
 ...     sent = service.request_sms(user.id)
 ...     typed = "1234567"
 ...     verification = service.verify(typed, user.id, force=True)  # raises unless it is right
 
-Section numbers such as 4.4 are those of the interface document.
+``help(seconder.open)`` has the URLs and the settings, ``help(seconder.Service)`` the calls,
+``help(seconder.errors)`` what they raise, ``help(seconder.callback)`` the callbacks, and
+``help("seconder.testing")`` what tests of applications hold. Section numbers such as 4.4 are those
+of the interface document.
 """
 
 from __future__ import annotations

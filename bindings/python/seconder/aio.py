@@ -9,6 +9,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 from seconder import _seconder
+from seconder._awaited import Opening
 from seconder.enums import Format, Generation, Repeats
 from seconder.errors import InvalidArgument
 from seconder.opening import open
@@ -86,7 +87,7 @@ class AsyncService:
 
     Example:
         >>> async def log_in() -> bool:
-        ...     async with await seconder.open_async("sandbox:") as service:
+        ...     async with seconder.open_async("sandbox:") as service:
         ...         user = await service.create_user("ada@example.com", "555-010-0123", 1)
         ...         await service.verify("1234567", user.id, force=True)
         ...     return True
@@ -350,7 +351,7 @@ class AsyncService:
         raise TypeError("an AsyncService cannot be pickled or copied: open one in each process")
 
 
-async def open_async(
+def open_async(
     url: str,
     *,
     api_key: str | None = None,
@@ -373,7 +374,7 @@ async def open_async(
     deliver: Callable[[Message], object] | None = None,
     post: Callable[[SignedCallback], object] | None = None,
     threads: int = 16,
-) -> AsyncService:
+) -> Opening:
     """Opens a service for programs of :mod:`asyncio`. The settings are those of
     :func:`seconder.open`.
 
@@ -383,7 +384,7 @@ async def open_async(
         threads: How many calls can be under way at the same moment, 1 to 1024.
 
     Returns:
-        The service, which closes itself at the end of an ``async with``.
+        The service once it is awaited, or entered by ``async with``, which closes it at its end.
 
     Raises:
         InvalidArgument: The URL or a setting cannot be right; ``parameter`` names it.
@@ -417,4 +418,4 @@ async def open_async(
         deliver=deliver,
         post=post,
     )
-    return AsyncService(await asyncio.to_thread(opening), threads=threads)
+    return Opening(lambda: AsyncService(opening(), threads=threads))

@@ -225,7 +225,7 @@ def code(uri: str, at: float | None = None) -> str:
 
 def _time(at: float | None) -> int:
     seconds = time.time() if at is None else at
-    if not 0 <= seconds < 2**63:
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < 2**63:
         raise InvalidArgument("at must be a time in Unix seconds", parameter="at")
     return int(seconds)
 

@@ -4,7 +4,7 @@ use crate::failure::{Failure, detached, ending};
 use crate::waiting::Wait;
 use crate::{calls, settings, values};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 use seconder::Error;
 use seconder::remote::Repeats;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,13 +49,14 @@ impl Service {
 
     /// The same service with another time limit for each call, in seconds.
     fn with_timeout(&self, timeout: &Bound<'_, PyAny>) -> PyResult<Service> {
-        let given = values::seconds(timeout)?;
-        let timeout = Some(seconds(given).map_err(|failure| failure.raise(timeout.py()))?);
+        let none = |_| settings::invalid("timeout", "be a number of seconds");
+        let given = values::seconds(timeout).map_err(none).and_then(seconds);
+        let timeout = Some(given.map_err(|failure| failure.raise(timeout.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout, repeats: self.repeats })
     }
 
     /// The same service with other calls repeated.
-    fn with_repeats(&self, repeats: &Bound<'_, PyString>) -> PyResult<Service> {
+    fn with_repeats(&self, repeats: &Bound<'_, PyAny>) -> PyResult<Service> {
         let given = settings::repeats(values::text("repeats", repeats)?);
         let repeats = Some(given.map_err(|failure| failure.raise(repeats.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout: self.timeout, repeats })
@@ -99,7 +100,7 @@ impl Service {
 #[pyfunction]
 pub(crate) fn open(
     py: Python<'_>,
-    url: &Bound<'_, PyString>,
+    url: &Bound<'_, PyAny>,
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<Service> {
     let (settings, repeats) = settings::read(values::text("url", url)?, settings)?;

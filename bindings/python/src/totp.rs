@@ -20,7 +20,7 @@ impl Totp {
     fn new(
         py: Python<'_>,
         secret: &[u8],
-        algorithm: &Bound<'_, PyString>,
+        algorithm: &Bound<'_, PyAny>,
         digits: u8,
         period: u64,
     ) -> PyResult<Totp> {
@@ -34,13 +34,13 @@ impl Totp {
 
     /// What an `otpauth:` URI holds.
     #[staticmethod]
-    fn from_uri(uri: &Bound<'_, PyString>) -> PyResult<Totp> {
+    fn from_uri(uri: &Bound<'_, PyAny>) -> PyResult<Totp> {
         let read = otp::Totp::from_uri(text("uri", uri)?);
         read.map(Totp).map_err(|error| Failure::from(error).raise(uri.py()))
     }
 
     /// The URI that carries the secret into an app.
-    fn uri(&self, issuer: &Bound<'_, PyString>, label: &Bound<'_, PyString>) -> PyResult<String> {
+    fn uri(&self, issuer: &Bound<'_, PyAny>, label: &Bound<'_, PyAny>) -> PyResult<String> {
         let uri = self.0.uri(text("issuer", issuer)?, text("label", label)?);
         Ok(uri.expose().to_owned())
     }

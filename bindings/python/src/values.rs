@@ -2,23 +2,28 @@
 
 use crate::calls::Params;
 use crate::failure::Failure;
+use crate::settings::invalid;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use seconder::Error;
 use serde_json::{Number, Value};
+use std::borrow::Cow;
 
 /// How deep lists and dicts may be nested: as deep as a service reads them.
 const DEEPEST: usize = 64;
 
-const NO_TEXT: &str = "must be text that UTF-8 can hold";
+/// What a value must be, where it is something else.
+type Must = Cow<'static, str>;
 
-/// The text of an argument; what UTF-8 cannot hold, such as half of a pair, is told with its name.
-pub(crate) fn text<'a>(name: &'static str, given: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
-    given.to_str().map_err(|_| {
-        let reason = NO_TEXT.into();
-        Failure::from(Error::Invalid { parameter: name.into(), reason }).raise(given.py())
-    })
+const NO_TEXT: &str = "be text that UTF-8 can hold";
+
+/// The text of an argument; what is none, or what UTF-8 cannot hold, such as half of a pair, is told
+/// with its name.
+pub(crate) fn text<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    let wrong = |must: &str| invalid(name, must).raise(given.py());
+    let text = given.cast::<PyString>().map_err(|_| wrong("be text"))?;
+    text.to_str().map_err(|_| wrong(NO_TEXT))
 }
 
 /// A number of seconds; one that is too large for it is infinite, and refused as such.
@@ -36,17 +41,17 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     let mut params = Params::new();
     for (name, value) in given {
         let name: String = name.extract()?;
-        let value = from_python(&value, DEEPEST)?.map_err(|reason| {
-            let parameter = name.clone().into();
-            Failure::from(Error::Invalid { parameter, reason: reason.into() }).raise(given.py())
+        let value = from_python(&value, DEEPEST)?.map_err(|must| {
+            let (parameter, reason) = (name.clone().into(), format!("must {must}").into());
+            Failure::from(Error::Invalid { parameter, reason }).raise(given.py())
         })?;
         params.insert(name, value);
     }
     Ok(params)
 }
 
-/// The value, or what is wrong with it.
-fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, &'static str>> {
+/// The value, or what it must be.
+fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Must>> {
     if value.is_none() {
         return Ok(Ok(Value::Null));
     }
@@ -55,19 +60,19 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
     }
     if let Ok(text) = value.cast::<PyString>() {
         let text = text.to_str().map(Value::from);
-        return Ok(text.map_err(|_| NO_TEXT));
+        return Ok(text.map_err(|_| NO_TEXT.into()));
     }
     if value.is_instance_of::<PyInt>() {
         let number = value.extract::<i64>().map(Number::from);
         let number = number.or_else(|_| value.extract::<u64>().map(Number::from));
-        return Ok(number.map(Value::from).map_err(|_| "must be a number of 64 bits"));
+        return Ok(number.map(Value::from).map_err(|_| "be a number of 64 bits".into()));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
         let number = Number::from_f64(number.value()).map(Value::from);
-        return Ok(number.ok_or("must be a number that is finite"));
+        return Ok(number.ok_or("be a number that is finite".into()));
     }
     if depth == 0 {
-        return Ok(Err("must not be nested so deeply"));
+        return Ok(Err("not be nested so deeply".into()));
     }
     if let Ok(mapping) = value.cast::<PyMapping>() {
         return fields(mapping, depth);
@@ -75,15 +80,17 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return items(value, depth);
     }
-    Ok(Err("must be made of dicts, lists, text, numbers, True, False and None"))
+    let kind = value.get_type().name()?;
+    let must = "be made of dicts, lists, text, numbers, True, False and None";
+    Ok(Err(format!("{must}, not of {kind}").into()))
 }
 
-fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value, &'static str>> {
+fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value, Must>> {
     let mut fields = Params::new();
     for item in mapping.items()?.iter() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(name) = name.extract::<String>() else {
-            return Ok(Err("must have names that are text"));
+            return Ok(Err("have names that are text".into()));
         };
         match from_python(&value, depth - 1)? {
             Ok(value) => drop(fields.insert(name, value)),
@@ -93,7 +100,7 @@ fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value
     Ok(Ok(Value::Object(fields)))
 }
 
-fn items(list: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, &'static str>> {
+fn items(list: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Must>> {
     let mut items = Vec::new();
     for item in list.try_iter()? {
         match from_python(&item?, depth - 1)? {

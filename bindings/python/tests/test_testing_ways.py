@@ -82,7 +82,7 @@ def test_an_application_that_opens_and_awaits(
 
     async def log_in() -> None:
         url = "https://2fa.example.com"
-        async with await seconder.open_async(url, api_key="key", threads=2) as service:
+        async with seconder.open_async(url, api_key="key", threads=2) as service:
             await service.request_sms(ada)
         async with await seconder.open_async(url, api_key="key") as service:
             assert await service.verify(seconder_sandbox.code(ada), ada, force=True)

@@ -60,7 +60,7 @@ impl Sqlite {
             true => Ok(()),
             false => Err(Error::storage(
                 "the database was opened before this process was forked: open services after the \
-                 fork, in the parent too",
+                 fork, in the parent too (of a web server: in each worker)",
             )),
         }
     }

@@ -21,7 +21,7 @@ from seconder.testing._faults import Fault, Planned
 from seconder.testing._inside import Inside, Shared
 
 if TYPE_CHECKING:
-    from seconder.aio import AsyncService
+    from seconder._awaited import Opening
 
 
 class Sandbox:
@@ -96,13 +96,12 @@ class Sandbox:
         """
         return Shared(self._inside)
 
-    async def open_async(
-        self, url: str = "", *, threads: int = 16, **settings: object
-    ) -> AsyncService:
+    def open_async(self, url: str = "", *, threads: int = 16, **settings: object) -> Opening:
         """Stands in for :func:`seconder.open_async`, likewise."""
+        from seconder._awaited import Opening
         from seconder.aio import AsyncService
 
-        return AsyncService(Shared(self._inside), threads=threads)
+        return Opening(lambda: AsyncService(Shared(self._inside), threads=threads))
 
     @property
     def url(self) -> str:

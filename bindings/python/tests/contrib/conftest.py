@@ -17,6 +17,7 @@ from types import ModuleType
 
 import pytest
 import redis
+from django.db import connections
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ROOT / "examples" / "web"
@@ -90,11 +91,12 @@ def fastapi_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def django_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def django_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The settings of Django are those of the process, so its other tests use this site too."""
     site = load("django_app", tmp_path_factory.mktemp("django"))
     site.call_command("migrate", verbosity=0)
-    return site
+    yield site
+    connections.close_all()
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import redis
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
 from django.test import override_settings
 
 import seconder
@@ -62,6 +64,7 @@ def test_of_many_threads_with_one_key_one_is_first(memory: Replay) -> None:
         def ask(key: str = f"turn-{turn}", gate: threading.Barrier = gate) -> None:
             gate.wait()
             answers.append(memory.first_time(key, time.time() + 60))
+            connections.close_all()
 
         threads = [threading.Thread(target=ask) for _ in range(6)]
         for thread in threads:
@@ -78,7 +81,7 @@ def test_a_table_forgets_what_is_stale_and_that_alone(
     from seconder.contrib.django.models import ReceivedCallback
 
     def rows_of_file() -> list[str]:
-        with sqlite3.connect(tmp_path / "replay.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "replay.db")) as connection:
             return [row[0] for row in connection.execute("SELECT key FROM seconder_callbacks")]
 
     def rows_of_site() -> list[str]:
@@ -120,7 +123,7 @@ def test_a_file_outlives_the_process_and_a_lock_is_an_error(tmp_path: Path) -> N
     assert SqlReplay.sqlite(path).first_time("a", math.inf)
     memory = SqlReplay(lambda: sqlite3.connect(path, timeout=0.1), mark="?")
     assert not memory.first_time("a", math.inf)
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError):
             memory.first_time("b", math.inf)

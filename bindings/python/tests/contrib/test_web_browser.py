@@ -148,9 +148,16 @@ def sms(browser: Browser) -> str:
 
 def scanned(browser: Browser) -> str:
     """What a camera sees in the QR code on the page."""
-    picture = Image.open(io.BytesIO(browser.find("img.qr").screenshot_as_png))
-    (found,) = zxingcpp.read_barcodes(picture)
-    return found.text
+    seen: list[str] = []
+
+    def look(_: Chrome) -> bool:
+        # On a busy machine the picture is painted later than the page is complete.
+        picture = Image.open(io.BytesIO(browser.find("img.qr").screenshot_as_png))
+        seen[:] = [found.text for found in zxingcpp.read_barcodes(picture)]
+        return len(seen) == 1
+
+    browser.wait(look)
+    return seen[0]
 
 
 def approve(browser: Browser) -> str:

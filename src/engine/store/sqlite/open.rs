@@ -1,7 +1,7 @@
 //! Opening a database, or refusing it and leaving it as it was.
 
 use crate::{Error, Result};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ const APPLICATION: i64 = 0x5343_4e44;
 const VERSION: i64 = 1;
 /// How long another process may hold the database.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it is left in peace before the next try, where SQLite does not wait by itself.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The connection that writes.
 pub(super) fn file(path: &Path) -> Result<Connection> {
@@ -20,6 +22,9 @@ pub(super) fn file(path: &Path) -> Result<Connection> {
         return Err(Error::storage(format!("there is no folder {}: make it", folder.display())));
     }
     match std::fs::metadata(path) {
+        Ok(file) if file.is_dir() => {
+            return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
+        }
         Ok(file) if file.len() > 0 => writable(path)?,
         _ => private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?,
     }
@@ -28,7 +33,7 @@ pub(super) fn file(path: &Path) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags).map_err(told)?;
     connection.busy_timeout(PATIENCE).map_err(told)?;
     check(&connection, path)?;
-    prepare(&connection, "WAL").map_err(told)?;
+    patiently(&connection, |connection| prepare(connection, "WAL")).map_err(told)?;
     Ok(connection)
 }
 
@@ -40,6 +45,29 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     connection.busy_timeout(PATIENCE).map_err(told)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Does again what another process is in the way of. While several set up a new file, two could wait
+/// for each other's locks for ever, so SQLite's own patience ends at once.
+fn patiently(
+    connection: &Connection,
+    work: impl Fn(&Connection) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let busy = |done: &rusqlite::Result<()>| match done {
+        Err(e) => e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy),
+        Ok(()) => false,
+    };
+    let mut done = work(connection);
+    for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+        if !busy(&done) {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        done = work(connection);
+    }
+    connection.busy_timeout(PATIENCE)?;
+    done
 }
 
 /// A database without a file.
@@ -90,6 +118,8 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 fn check(connection: &Connection, path: &Path) -> Result<()> {
     let shown = path.display();
     let told = |e: rusqlite::Error| Error::storage(told(path, &e));
+    // All is looked at in one moment: another process may be setting up the file.
+    let connection = &connection.unchecked_transaction().map_err(told)?;
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) =
         (pragma("application_id").map_err(told)?, pragma("user_version").map_err(told)?);
@@ -129,29 +159,29 @@ fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
     // A code or a secret that is deleted is to be gone from the file, too.
     connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let connection = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version == 0 {
         connection.execute_batch(include_str!("schema.sql"))?;
         connection.pragma_update(None, "application_id", APPLICATION)?;
         connection.pragma_update(None, "user_version", VERSION)?;
     }
-    connection.execute_batch("COMMIT")
+    connection.commit()
 }
 
 fn told(path: &Path, error: &rusqlite::Error) -> String {
     let shown = path.display();
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             format!("{shown} is damaged or no database: restore it from a copy")
         }
-        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::PermissionDenied) => {
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             format!("{shown} cannot be opened: check that the program may read and write it")
         }
-        Some(rusqlite::ErrorCode::ReadOnly) => {
+        Some(ErrorCode::ReadOnly) => {
             format!("{shown} is read-only: give the program the right to write it")
         }
-        Some(rusqlite::ErrorCode::DatabaseBusy) => {
+        Some(ErrorCode::DatabaseBusy) => {
             format!("{shown} is held by another process for too long")
         }
         _ => format!("{shown} cannot be opened: {error}"),

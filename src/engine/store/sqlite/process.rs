@@ -24,7 +24,8 @@ impl Opened {
         OPEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).map_err(|_| {
             Error::storage(
                 "this process was forked from one that has a database open, and the two would \
-                 spoil it: open services after the fork, in the parent too",
+                 spoil it: open services after the fork, in the parent too (of a web server: in \
+                 each worker)",
             )
         })?;
         Ok(Opened(process))

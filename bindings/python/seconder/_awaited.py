@@ -1,0 +1,61 @@
+"""What can be awaited, and entered by ``async with`` without an ``await`` before it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import AbstractAsyncContextManager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import TracebackType
+    from typing import Any
+
+    from seconder.aio import AsyncService
+
+    _Opens = Coroutine[Any, Any, AsyncService]
+    _Enters = AbstractAsyncContextManager[AsyncService, None]
+else:
+    _Opens, _Enters = Coroutine, AbstractAsyncContextManager
+
+
+async def open_async(opening: Callable[[], AsyncService]) -> AsyncService:
+    """Opens it in a thread. Who forgets to await it is told this name."""
+    return await asyncio.to_thread(opening)
+
+
+class Opening(_Opens, _Enters):
+    """A service that is being opened."""
+
+    __slots__ = ("_opened", "_opening")
+
+    def __init__(self, opening: Callable[[], AsyncService]) -> None:
+        self._opening = open_async(opening)
+
+    def __await__(self) -> Generator[Any, Any, AsyncService]:
+        return self._opening.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        """For the event loop."""
+        return self._opening.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """For the event loop."""
+        return self._opening.throw(*error)
+
+    def close(self) -> None:
+        """For the event loop."""
+        self._opening.close()
+
+    async def __aenter__(self) -> AsyncService:
+        self._opened = await self._opening
+        return self._opened
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._opened.close()

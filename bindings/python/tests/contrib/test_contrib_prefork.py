@@ -1,0 +1,250 @@
+"""Applications under gunicorn, whose master forks the workers: what docs/web.md says of it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+from urllib.parse import urlencode
+
+import pytest
+from contrib import signing
+from contrib.conftest import EXAMPLES
+
+import seconder
+
+TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[4]
+PROGRAM = Path(os.environ.get("SECONDER_PROGRAM", ROOT / "target" / "debug" / "seconder"))
+WORKERS = 3
+VISITORS = 9
+
+T = TypeVar("T")
+
+
+class Page(NamedTuple):
+    status: int
+    text: str
+    worker: str | None
+
+
+@dataclass
+class Site:
+    """An application that gunicorn serves, and one visitor of it."""
+
+    port: int
+    log: Path
+    access: Path
+    cookie: str = ""
+    csrf: str = ""
+
+    def send(self, path: str, fields: dict[str, str] | None = None) -> Page:
+        """Sends a form, or asks for a page."""
+        headers = {"Cookie": self.cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        if fields is None:
+            return self.ask("GET", path, None, headers)
+        return self.ask("POST", path, urlencode({**fields, "csrf": self.csrf}), headers)
+
+    def ask(
+        self, method: str, path: str, body: str | bytes | None, headers: dict[str, str]
+    ) -> Page:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body, headers)
+            got = connection.getresponse()
+            text = got.read().decode()
+        finally:
+            connection.close()
+        self.cookie = (got.getheader("Set-Cookie") or self.cookie).partition(";")[0]
+        found = re.search(r'name="csrf" value="([^"]+)"', text)
+        self.csrf = found[1] if found else self.csrf
+        return Page(got.status, text, got.getheader("X-Worker"))
+
+    def wait_for_workers(self) -> None:
+        """Waits until each of them has answered."""
+        deadline = time.monotonic() + 20
+        while len(set(self.access.read_text().split())) < WORKERS:
+            assert time.monotonic() < deadline, self.log.read_text()
+            at_once(lambda _: self.send("/login"))
+
+
+@contextmanager
+def gunicorn(app: str, folder: Path, *options: str, **settings: str) -> Iterator[Site]:
+    """Serves the application by three workers, with its databases in this folder."""
+    log, access = folder / "log", folder / "access"
+    access.touch()
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener, open(log, "w") as out:
+        port = listener.getsockname()[1]
+        given = {"EXAMPLE_URL": f"http://127.0.0.1:{port}", "EXAMPLE_SECRET": "the same for all"}
+        served = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", "--bind", f"fd://{listener.fileno()}"]
+            + ["--workers", str(WORKERS), "--no-control-socket", "--worker-tmp-dir", str(folder)]
+            + ["--access-logfile", str(access), "--access-logformat", "%(p)s"]
+            # A worker that is told to end before it listens to signals would be waited for.
+            + ["--graceful-timeout", "1", "--pythonpath", f"{EXAMPLES},{TESTS}", *options, app],
+            cwd=folder,
+            env={**os.environ, **given, **settings},
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+            stdout=out,
+            stderr=out,
+        )
+        try:
+            site = Site(port, log, access)
+            site.wait_for_workers()
+            yield site
+        finally:
+            served.terminate()
+            try:
+                served.wait(10)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(served.pid, signal.SIGKILL)
+                served.wait()
+
+
+def at_once(work: Callable[[int], T]) -> list[T]:
+    """What so many visitors get who come at the same moment."""
+    gate = threading.Barrier(VISITORS)
+    told: list[T] = []
+
+    def one(number: int) -> None:
+        gate.wait(timeout=30)
+        told.append(work(number))
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(VISITORS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert len(told) == VISITORS
+    return told
+
+
+def code(folder: Path) -> str:
+    latest = max((folder / "seconder.spool").glob("*.txt")).read_text()
+    (found,) = re.findall(r"^Code: (\d+)$", latest, re.MULTILINE)
+    return str(found)
+
+
+@pytest.mark.parametrize("name", ["flask_app", "fastapi_app"])
+def test_workers_that_open_their_own_decide_as_one(name: str, tmp_path: Path) -> None:
+    """Without ``--preload``, each worker loads the application, all at once on a database that none
+    of them has made yet."""
+    kind = "sync" if name == "flask_app" else "asgi"
+    with gunicorn(f"{name}:app", tmp_path, "--worker-class", kind) as site:
+        site.send("/login")
+        assert site.send("/login", {"name": "ada", "password": "correct horse"}).status == 303
+        site.send("/second")
+        assert site.send("/second/sms", {}).status == 200, site.log.read_text()
+        typed, cookie, csrf = code(tmp_path), site.cookie, site.csrf
+
+        def present(_: int) -> Page:
+            return replace(site, cookie=cookie, csrf=csrf).send("/second/code", {"code": typed})
+
+        statuses = sorted(page.status for page in at_once(present))
+        assert statuses == [303] + [401] * (VISITORS - 1), site.log.read_text()
+
+        with seconder.open(f"sqlite:{tmp_path}/seconder.db") as service:
+            key = service.api_key()
+        told, url = signing.parameters(), f"http://127.0.0.1:{site.port}/seconder/callback"
+        body, headers = signing.body(told), signing.headers(told, key=key, url=url)
+
+        def call_back(_: int) -> Page:
+            return site.ask("POST", "/seconder/callback", body, headers)
+
+        statuses = sorted(page.status for page in at_once(call_back))
+        assert statuses == [200] + [401] * (VISITORS - 1), site.log.read_text()
+        assert site.log.read_text().count(f"said approved to {told['uuid']}") == 1
+
+
+@dataclass
+class Served:
+    """A `seconder serve`, as an application opens it."""
+
+    url: str
+    key: str
+    ca_file: Path
+
+    def settings(self) -> dict[str, str]:
+        return {"SERVICE_URL": self.url, "API_KEY": self.key, "CA_FILE": str(self.ca_file)}
+
+    def open(self) -> seconder.Service:
+        return seconder.open(self.url, api_key=self.key, ca_file=self.ca_file)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    assert PROGRAM.exists(), f"{PROGRAM} is not built: cargo build -p seconder-server"
+    command = [str(PROGRAM), "serve", "--listen", "127.0.0.1:0", "--self-signed"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        lines = iter(server.stderr.readline, "")
+        told = next((line for line in lines if "listening on " in line), "")
+        assert told, "the server did not start"
+        key = subprocess.check_output([str(PROGRAM), "key"], cwd=tmp_path, text=True).strip()
+        url = told.split("listening on ")[1].strip()
+        yield Served(url, key, tmp_path / "seconder-certificate.pem")
+        server.terminate()
+
+
+def codes(service: seconder.Service, count: int) -> list[str]:
+    """So many queries that are right once, each with the code of a user's authenticator app."""
+    queries = []
+    for number in range(1000, 1000 + count):
+        user = service.create_user("ada@example.com", f"555-010-{number}", 1).id
+        uri = service.enrol_authenticator(user).uri
+        queries.append(urlencode({"user": user, "code": seconder.totp.code(uri)}))
+    return queries
+
+
+def test_a_service_elsewhere_may_be_opened_before_the_fork(served: Served, tmp_path: Path) -> None:
+    """The master has a connection that is kept alive when it forks. Two processes that wrote into it
+    would spoil its encryption, so each worker has one of its own."""
+    with served.open() as service:
+        right = codes(service, VISITORS)
+    with gunicorn("contrib.prefork:load('before')", tmp_path, "--preload", **served.settings()) as site:
+        for status in [200, 401]:
+            pages = at_once(lambda number: site.send(f"/?{right[number]}"))
+            assert [page.status for page in pages] == [status] * VISITORS, pages
+            assert len({page.worker for page in pages}) == WORKERS
+
+
+def test_an_engine_that_was_opened_before_the_fork_lets_nobody_in(tmp_path: Path) -> None:
+    settings = {"SERVICE_URL": f"sqlite:{tmp_path}/test.db"}
+    with seconder.open(settings["SERVICE_URL"]) as service:
+        right = codes(service, VISITORS)
+    with gunicorn("contrib.prefork:load('before')", tmp_path, "--preload", **settings) as site:
+        for page in at_once(lambda number: site.send(f"/?{right[number]}")):
+            assert page.status == 500 and page.text.startswith("StorageError: "), page
+            assert "open services after the fork" in page.text
+
+
+def hook() -> str:
+    """What docs/web.md says to write into gunicorn.conf.py."""
+    blocks = (ROOT / "docs" / "web.md").read_text().split("```")
+    (found,) = [block for block in blocks if "def post_fork" in block]
+    return found.removeprefix("python")
+
+
+@pytest.mark.parametrize("way", ["lazily", "hook"])
+def test_workers_open_an_engine_after_the_fork(tmp_path: Path, way: str) -> None:
+    settings = {"SERVICE_URL": f"sqlite:{tmp_path}/seconder.db"}
+    with seconder.open(settings["SERVICE_URL"]) as service:
+        (right,) = codes(service, 1)
+    (tmp_path / "shop.py").write_text("service = None")
+    (tmp_path / "gunicorn.conf.py").write_text(hook() if way == "hook" else "preload_app = True")
+    with gunicorn(f"contrib.prefork:load({way!r})", tmp_path, **settings) as site:
+        pages = at_once(lambda _: site.send(f"/?{right}"))
+    assert sorted(page.status for page in pages) == [200] + [401] * (VISITORS - 1), pages

@@ -1,0 +1,93 @@
+"""Mistakes that are easily made are told in words that help."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import Phone
+
+WRONG: Any = None
+"""What no annotation allows."""
+
+MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
+    ("url must be text", lambda _: seconder.open(WRONG)),
+    ("url must begin with https:", lambda _: seconder.open("seconder.db")),
+    ("url must begin with https:", lambda _: seconder.open("2fa.example.com", api_key="key")),
+    ("url must name a file", lambda _: seconder.open("sqlite:")),
+    ("api_key is missing", lambda _: seconder.open("https://2fa.example.com")),
+    ("timeout must be a number of seconds", lambda p: p.service.with_timeout(WRONG)),
+    ("repeats must be text", lambda p: p.service.with_repeats(WRONG)),
+    (
+        "not of UserCreated",
+        lambda p: p.service.request_sms(
+            p.service.create_user("ada@example.com", "555-010-0123", 1)  # type: ignore[arg-type]
+        ),
+    ),
+    ("token must be text", lambda p: p.service.verify(1234567, p.user_id)),  # type: ignore[arg-type]
+    ("svc_id must be a whole number", lambda p: p.service.verify("1234567", -1)),
+    (
+        "via must be sms or call",
+        lambda p: p.service.start_phone_verification("mail", "555-010-0123", 1),  # type: ignore[arg-type]
+    ),
+    (
+        "type must be password_reset, banned, unbanned or cookie_login",
+        lambda p: p.service.register_activity(p.user_id, "login"),  # type: ignore[arg-type]
+    ),
+    ("uri must be text", lambda _: seconder.totp.code(WRONG)),
+    (
+        "at must be a time in Unix seconds",
+        lambda _: seconder.totp.Totp.generate().code(datetime.now()),  # type: ignore[arg-type]
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "mistake"), MISTAKES, ids=[told for told, _ in MISTAKES])
+def test_the_argument_is_named(phone: Phone, told: str, mistake: Callable[[Phone], object]) -> None:
+    with pytest.raises(seconder.InvalidArgument, match=told) as caught:
+        mistake(phone)
+    assert told.startswith("not of") or caught.value.parameter == told.split()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("none/test.db", "there is no folder .*none: make it"),
+        (".", "is a folder: name a file in it"),
+        ("text", "text is damaged or no database"),
+    ],
+)
+def test_what_is_no_database_is_told(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "text").write_text("Not a database, and long enough for the head of one." * 20)
+    with pytest.raises(seconder.StorageError, match=told):
+        seconder.open(f"sqlite:{tmp_path}/{name}")
+
+
+def test_a_service_is_entered_with_an_await_or_without() -> None:
+    async def enter() -> str:
+        async with seconder.open_async("sandbox:") as service:
+            name = (await service.app_details()).name
+        assert "closed" in repr(service)
+        async with await seconder.open_async("sandbox:") as service:
+            assert (await service.app_details()).name == name
+        with pytest.raises(seconder.InvalidArgument):
+            async with seconder.open_async("seconder.db"):
+                raise AssertionError
+        task = asyncio.create_task(seconder.open_async("sandbox:"))
+        await (await task).close()
+        return name
+
+    assert asyncio.run(enter()) == "Seconder"
+
+
+def test_an_await_that_was_forgotten_is_told() -> None:
+    with pytest.warns(RuntimeWarning, match="'open_async' was never awaited"):
+        seconder.open_async("sandbox:")
+        gc.collect()
