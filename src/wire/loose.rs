@@ -35,25 +35,22 @@ fn is_decimal(text: &str) -> bool {
 }
 
 impl Loose {
-    /// The value that a text stands for, where `wanted` is due.
-    fn parsed<T: std::str::FromStr>(&self, wanted: &str) -> Result<Option<T>, Mismatch> {
-        match self.0.as_str() {
-            Some(text) => match text.parse() {
-                Ok(value) if is_decimal(text) => Ok(Some(value)),
-                _ => Err(mismatch(format!("must be {wanted}"))),
-            },
-            None => Ok(None),
-        }
+    /// A whole number, or what a text stands for; `number` takes it out of what is one.
+    fn whole<T: std::str::FromStr>(
+        &self,
+        number: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<T, Mismatch> {
+        let found = match self.0.as_str() {
+            Some(text) if is_decimal(text) => text.parse().ok(),
+            Some(_) => None,
+            None => number(&self.0),
+        };
+        found.ok_or_else(|| mismatch("must be a whole number".into()))
     }
 
     /// What the value holds, by its own kind.
     fn plain<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         self.0.deserialize_any(visitor).map_err(|e| mismatch(e.to_string()))
-    }
-
-    /// What it holds, where a number is due; all else is told in the words of the interface.
-    fn number<'de, V: Visitor<'de>>(self, wanted: &str, visitor: V) -> Result<V::Value, Mismatch> {
-        self.plain(visitor).map_err(|_| mismatch(format!("must be {wanted}")))
     }
 }
 
@@ -79,21 +76,15 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.parsed("a whole number")? {
-            Some(number) => visitor.visit_u64(number),
-            None => self.number("a whole number", visitor),
-        }
+        visitor.visit_u64(self.whole(Value::as_u64)?)
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.parsed("a whole number")? {
-            Some(number) => visitor.visit_i64(number),
-            None => self.number("a whole number", visitor),
-        }
+        visitor.visit_i64(self.whole(Value::as_i64)?)
     }
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        self.number("a number", visitor)
+        visitor.visit_f64(self.0.as_f64().ok_or_else(|| mismatch("must be a number".into()))?)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
