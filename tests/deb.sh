@@ -3,6 +3,8 @@
 # them, builds and runs a program against them, and removes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# What dpkg says is looked at.
+export LC_ALL=C
 skip() {
     echo "skipped: the Debian packages, because $*"
     exit 0
