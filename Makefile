@@ -26,7 +26,7 @@ PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -q -m b
 WHEEL := $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
 # One wheel serves every Python from 3.10 on; those without the lock need their own.
 FREE_THREADED := python3.13t python3.14t
-PYTHON_TYPED := bindings/python/seconder bindings/python/tests examples/demo.py examples/web
+PYTHON_TYPED := bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/web
 
 say = @printf '\n== %s ==\n' "$(1)"
 
