@@ -7,6 +7,7 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/seconder
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 DOCDIR ?= $(PREFIX)/share/doc/seconder
@@ -37,6 +38,7 @@ install-development:
 		$(fill_in) "cmake/$$file.cmake.in" | \
 			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
+	install -D -m 644 packaging/valgrind.supp "$(DESTDIR)$(DATADIR)/valgrind.supp"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
 
 .PHONY: install-program
@@ -57,7 +59,7 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -rf "$(DESTDIR)$(CMAKEDIR)"
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,_*}.3 "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
-	rm -rf "$(DESTDIR)$(DOCDIR)"
+	rm -rf "$(DESTDIR)$(DATADIR)" "$(DESTDIR)$(DOCDIR)"
 
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
 # Names may have spaces, so that they are no lists of words: the mark is where a name begins.
