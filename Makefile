@@ -91,7 +91,7 @@ panic-library:
 
 # The library, its SQLite included, with AddressSanitizer, and a function that panics. The stable
 # compiler has it behind a switch of its own.
-HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitized-library
 sanitized-library:
 	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \

@@ -15,15 +15,19 @@ DOCDIR ?= $(PREFIX)/share/doc/seconder
 # What a program needs beside the static library, as rustc --print native-static-libs tells.
 NATIVE_LIBRARIES := gcc_s util rt pthread m dl c
 
+# Where the built files are.
+FROM ?= $(TARGET)/release
+
 .PHONY: install
-install: ## Installs library, headers, man pages and program: PREFIX=/usr/local DESTDIR=
+install: release install-files ## Installs library, headers, man pages and program: PREFIX=/usr/local DESTDIR=
+
+.PHONY: release
+release: ## Builds what is installed
 	$(CARGO) $(C_LIBRARY) --release
 	$(CARGO) build --release -p seconder-server
-	$(MAKE) install-files FROM=$(TARGET)/release
 
-# Without building: FROM is where the built files are.
 .PHONY: install-files
-install-files: install-library install-development install-program install-licences
+install-files: install-library install-development install-program install-licences ## Installs what `make release` has built, and builds nothing as root: FROM=target/release
 
 .PHONY: install-library
 install-library:
