@@ -108,6 +108,17 @@ miri: ## Runs what Miri can run, where a nightly toolchain has it
 	MIRIFLAGS=-Zmiri-strict-provenance $(CARGO) +nightly miri test -q -p seconder --features capi --lib \
 		--target-dir build/miri capi::
 
+# Looks for data races in the library and in its SQLite. The standard library is built too, so this
+# is no part of `make test` either.
+.PHONY: tsan
+tsan: ## Looks for data races, where a nightly toolchain has its sources
+	@test -d "$$(rustc +nightly --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library" || { \
+		echo "The sources are not there: rustup toolchain install nightly --component rust-src" >&2; exit 1; }
+	TSAN_OPTIONS="suppressions=$$PWD/tests/safety/races.txt" RUSTFLAGS=-Zsanitizer=thread \
+		CC_$(subst -,_,$(HOST))=clang CFLAGS_$(subst -,_,$(HOST))="-fsanitize=thread -g" \
+		$(CARGO) +nightly test -q -p seconder -Zbuild-std --target $(HOST) --target-dir build/tsan \
+		--lib --test engine --test connections --test deadline --test secure
+
 .PHONY: test-python
 test-python: python-module
 	$(call say,The Python module)
