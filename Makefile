@@ -27,7 +27,7 @@ WHEEL := $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Carg
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
-PYTHON_TYPED := bindings/python/seconder bindings/python/tests examples/demo.py examples/web
+PYTHON_TYPED := bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/web
 
 say = @printf '\n== %s ==\n' "$(1)"
 
@@ -92,7 +92,7 @@ panic-library:
 
 # The library, its SQLite included, with AddressSanitizer, and a function that panics. The stable
 # compiler has it behind a switch of its own.
-HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitized-library
 sanitized-library:
 	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
@@ -108,6 +108,17 @@ miri: ## Runs what Miri can run, where a nightly toolchain has it
 		echo "Miri is not installed: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
 	MIRIFLAGS=-Zmiri-strict-provenance $(CARGO) +nightly miri test -q -p seconder --features capi --lib \
 		--target-dir build/miri capi::
+
+# Looks for data races in the library and in its SQLite. The standard library is built too, so this
+# is no part of `make test` either.
+.PHONY: tsan
+tsan: ## Looks for data races, where a nightly toolchain has its sources
+	@test -d "$$(rustc +nightly --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library" || { \
+		echo "The sources are not there: rustup toolchain install nightly --component rust-src" >&2; exit 1; }
+	TSAN_OPTIONS="suppressions=$$PWD/tests/safety/races.txt" RUSTFLAGS=-Zsanitizer=thread \
+		CC_$(subst -,_,$(HOST))=clang CFLAGS_$(subst -,_,$(HOST))="-fsanitize=thread -g" \
+		$(CARGO) +nightly test -q -p seconder -Zbuild-std --target $(HOST) --target-dir build/tsan \
+		--lib --test engine --test connections --test deadline --test secure
 
 .PHONY: test-python
 test-python: python-module

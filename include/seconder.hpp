@@ -248,6 +248,10 @@ public:
     {
     }
 
+    // A move copies: what was moved from would say that there is no error.
+    Error(const Error &) noexcept = default;
+    Error &operator=(const Error &) noexcept = default;
+
     const char *what() const noexcept override { return seconder_error_message(get()); }
 
     Status status() const noexcept { return status_; }

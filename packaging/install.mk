@@ -7,6 +7,7 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/seconder
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 DOCDIR ?= $(PREFIX)/share/doc/seconder
@@ -14,15 +15,19 @@ DOCDIR ?= $(PREFIX)/share/doc/seconder
 # What a program needs beside the static library, as rustc --print native-static-libs tells.
 NATIVE_LIBRARIES := gcc_s util rt pthread m dl c
 
+# Where the built files are.
+FROM ?= $(TARGET)/release
+
 .PHONY: install
-install: ## Installs library, headers, man pages and program: PREFIX=/usr/local DESTDIR=
+install: release install-files ## Installs library, headers, man pages and program: PREFIX=/usr/local DESTDIR=
+
+.PHONY: release
+release: ## Builds what is installed
 	$(CARGO) $(C_LIBRARY) --release
 	$(CARGO) build --release -p seconder-server
-	$(MAKE) install-files FROM=$(TARGET)/release
 
-# Without building: FROM is where the built files are.
 .PHONY: install-files
-install-files: install-library install-development install-program install-licences
+install-files: install-library install-development install-program install-licences ## Installs what `make release` has built, and builds nothing as root: FROM=target/release
 
 .PHONY: install-library
 install-library:
@@ -37,6 +42,7 @@ install-development:
 		$(fill_in) "cmake/$$file.cmake.in" | \
 			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
+	install -D -m 644 packaging/valgrind.supp "$(DESTDIR)$(DATADIR)/valgrind.supp"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
 
 .PHONY: install-program
@@ -57,7 +63,7 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -rf "$(DESTDIR)$(CMAKEDIR)"
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,_*}.3 "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
-	rm -rf "$(DESTDIR)$(DOCDIR)"
+	rm -rf "$(DESTDIR)$(DATADIR)" "$(DESTDIR)$(DOCDIR)"
 
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
 # Names may have spaces, so that they are no lists of words: the mark is where a name begins.

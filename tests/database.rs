@@ -118,6 +118,28 @@ fn a_database_that_cannot_be_written_is_refused() {
     drop(open(&path));
 }
 
+/// A process's locks on a file go when any descriptor of it is closed. Without them, another process
+/// takes itself for the last that has the database open, and removes the log beneath the first, as one
+/// with SQLite 3.40 does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_service_leaves_the_locks_of_the_first() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let (first, _) = open(&path);
+    ada(&first);
+    let file = format!(":{} ", std::fs::metadata(&path).unwrap().ino());
+    let locked = || std::fs::read_to_string("/proc/locks").unwrap().contains(&file);
+    assert!(locked(), "SQLite marks a database that is open");
+    let second = open(&path);
+    assert!(locked(), "while a second service has it open");
+    drop(second);
+    assert!(locked(), "after the second service has closed it");
+    drop(first);
+    assert!(!locked());
+}
+
 #[test]
 fn what_cannot_be_right_makes_no_database() {
     let folder = tempfile::tempdir().unwrap();

@@ -235,7 +235,10 @@ fn within<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
 fn code(folder: &Path) -> String {
     within("no message came", || {
         let files = fs::read_dir(folder.join("seconder.spool")).into_iter().flatten().flatten();
-        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        // What begins with a dot is not finished.
+        let files = files.map(|file| file.path());
+        let files = files.filter(|path| path.extension().is_some_and(|end| end == "txt"));
+        let texts = files.filter_map(|path| fs::read_to_string(path).ok());
         let mut codes = texts.filter_map(|text| {
             text.lines().find_map(|line| line.strip_prefix("Code: ").map(str::to_owned))
         });

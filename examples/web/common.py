@@ -72,6 +72,16 @@ def explain(error: seconder.SecondFactorError) -> str:
     raise error
 
 
+NOT_FROM_AN_APP = "That code came by SMS. Type the one that the app shows."
+
+
+def is_from_an_app(right: seconder.Verification) -> bool:
+    """Whether a code that is right is an authenticator app's. One by SMS is right too, and says
+    nothing of the app. A service that leaves out where codes come from cannot tell, and confirms no
+    app here; nor does any tell a user's new app from an earlier one."""
+    return right.device is not None and right.device.os_type == "authenticator"
+
+
 @dataclass
 class Account:
     """A user of the application, who keeps the id that the service gave."""

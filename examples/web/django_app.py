@@ -12,6 +12,7 @@ from common import (
     DATA,
     FOLDER,
     HEADERS,
+    NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
@@ -21,6 +22,7 @@ from common import (
     DemoPhone,
     digits,
     explain,
+    is_from_an_app,
     open_service,
 )
 from django.conf import settings
@@ -215,9 +217,11 @@ def enrol(request: HttpRequest, account: Account) -> HttpResponse:
 @user
 def confirm(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        service.verify(digits(request.POST.get("code", "")), account.svc_id, force=True)
+        right = service.verify(digits(request.POST.get("code", "")), account.svc_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "authenticator.html", 401, error=explain(error))
+    if not is_from_an_app(right):
+        return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
     account.authenticator = True
     return redirect("/")
 

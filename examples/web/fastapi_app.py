@@ -17,6 +17,7 @@ from common import (
     CALLBACK_URL,
     FOLDER,
     HEADERS,
+    NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
@@ -26,6 +27,7 @@ from common import (
     DemoPhone,
     digits,
     explain,
+    is_from_an_app,
     open_memory,
     open_service,
 )
@@ -237,9 +239,11 @@ def enrol(request: Request, account: User) -> Response:
 @forms.post("/authenticator/confirm")
 def confirm(request: Request, account: User, code: Typed) -> Response:
     try:
-        service.verify(digits(code), account.svc_id, force=True)
+        right = service.verify(digits(code), account.svc_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "authenticator.html", 401, error=explain(error))
+    if not is_from_an_app(right):
+        return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
     account.authenticator = True
     return go("/")
 

@@ -11,6 +11,7 @@ from common import (
     CALLBACK_URL,
     FOLDER,
     HEADERS,
+    NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
@@ -20,6 +21,7 @@ from common import (
     DemoPhone,
     digits,
     explain,
+    is_from_an_app,
     open_memory,
     open_service,
 )
@@ -179,9 +181,11 @@ def enrol() -> str:
 def confirm() -> Reply | tuple[str, int]:
     account = user()
     try:
-        service.verify(digits(request.form["code"]), account.svc_id, force=True)
+        right = service.verify(digits(request.form["code"]), account.svc_id, force=True)
     except seconder.SecondFactorError as error:
         return render_template("authenticator.html", error=explain(error)), 401
+    if not is_from_an_app(right):
+        return render_template("authenticator.html", error=NOT_FROM_AN_APP), 401
     account.authenticator = True
     return redirect("/", 303)
 

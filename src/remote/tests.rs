@@ -177,9 +177,10 @@ fn what_stands_before_a_service_is_understood() {
 
 #[test]
 fn a_connection_that_cannot_be_made_is_safe_to_repeat() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // While the socket is kept, nobody else can listen there.
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap().as_socket().unwrap());
     let service = Settings::new(&url).allow_loopback_http(true).api_key(KEY).open().unwrap();
     let error = verify(&service).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");

@@ -3,7 +3,7 @@
 
 using namespace seconder;
 
-int main(int, char **argv)
+int main()
 {
     std::string code;
     OpenOptions options;
@@ -11,8 +11,8 @@ int main(int, char **argv)
         code = message.code();
         return true;
     };
-    Result<Service> service =
-        try_open(std::string("sqlite:") + argv[1] + "/quiet.db", nullptr, options);
+    // In memory: a busy disk may take longer than the second that must be waited after a wrong code.
+    Result<Service> service = try_open("sandbox:?accept=right", nullptr, options);
     CHECK(service && service.error() == nullptr && service.status() == Status::ok);
     const Result<UserCreated> user =
         service->try_create_user("ada@example.com", "555-010-0123", "1");

@@ -60,6 +60,11 @@ static void errors_say_why()
     CHECK(copy.stage() == Stage::none && copy.service_code().data() == nullptr);
     CHECK(copy.service_message().data() == nullptr);
 
+    // Like a result that is not there any more, an error says the same after it was moved.
+    const Result<Verification> taken = std::move(malformed);
+    CHECK(malformed.error() != nullptr && malformed.error()->message() == copy.message());
+    CHECK(taken.error() != nullptr && taken.error()->message() == copy.message());
+
     const Result<UserStatusReply> unknown = service.try_user_status(999999);
     CHECK(unknown.status() == Status::refused && unknown.error()->http_status() == 404);
     CHECK(!unknown.error()->service_code().empty());

@@ -46,12 +46,21 @@ impl Draft {
 
     /// How closely the page names a function: the longest wins.
     fn claim(&self, function: &str) -> usize {
-        let claim = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(start) if function.starts_with(start) => start.len(),
-            None if function == pattern => usize::MAX,
-            _ => 0,
-        };
-        self.functions.iter().map(claim).max().unwrap_or(0)
+        self.functions.iter().map(|pattern| claim(pattern, function)).max().unwrap_or(0)
+    }
+
+    /// Which of the page's patterns that is.
+    fn place(&self, function: &str) -> Option<usize> {
+        let closest = self.claim(function);
+        self.functions.iter().position(|pattern| claim(pattern, function) == closest)
+    }
+}
+
+fn claim(pattern: &str, function: &str) -> usize {
+    match pattern.strip_suffix('*') {
+        Some(start) if function.starts_with(start) => start.len(),
+        None if function == pattern => usize::MAX,
+        _ => 0,
     }
 }
 
@@ -107,9 +116,13 @@ impl Page<'_> {
         text + &self.see_also()
     }
 
+    /// As `@functions` has them, and each kind of them as the header has it: what is called comes before
+    /// what its reply is asked.
     fn functions(&self) -> Vec<&Function> {
         let here = |function: &&Function| home(self.drafts, &function.name).name == self.draft.name;
-        self.header.functions.iter().filter(here).collect()
+        let mut found: Vec<&Function> = self.header.functions.iter().filter(here).collect();
+        found.sort_by_key(|function| self.draft.place(&function.name));
+        found
     }
 
     fn name(&self) -> String {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,6 +126,38 @@ pub(crate) fn response(status: u16, headers: &str, body: impl AsRef<[u8]>) -> Ve
     let body = body.as_ref();
     let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
+}
+
+/// What a call gives that must end within this time. A machine that is busy with other things may be
+/// late once or twice, so there are three tries.
+pub(crate) fn in_time<T>(limit: Duration, mut call: impl FnMut() -> T) -> T {
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        let started = Instant::now();
+        let found = call();
+        took.push(started.elapsed());
+        if took.last() < Some(&limit) {
+            return found;
+        }
+    }
+    panic!("the calls took {took:?}");
+}
+
+/// Whether something comes true, which other threads must come round to.
+pub(crate) fn soon(what: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + PATIENCE;
+    while !what() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    what()
+}
+
+/// An address where nobody listens, nor can anybody while the socket is kept.
+pub(crate) fn nobody() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
 }
 
 #[allow(clippy::disallowed_methods, reason = "a test needs somebody to talk to")]

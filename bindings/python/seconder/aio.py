@@ -53,13 +53,14 @@ if TYPE_CHECKING:
 class _Threads:
     """A bounded number of threads that make calls. A forked child starts its own."""
 
-    __slots__ = ("_most", "_pools")
+    __slots__ = ("_most", "_pools", "stopped")
 
     def __init__(self, most: int) -> None:
         if not isinstance(most, int) or not 1 <= most <= 1024:
             raise InvalidArgument("threads must be 1 to 1024", parameter="threads")
         self._most = most
         self._pools: dict[int, ThreadPoolExecutor] = {}
+        self.stopped = False
 
     def pool(self) -> ThreadPoolExecutor:
         pool = self._pools.get(os.getpid())
@@ -70,6 +71,7 @@ class _Threads:
         return pool
 
     def stop(self) -> None:
+        self.stopped = True
         pool = self._pools.pop(os.getpid(), None)
         if pool is not None:
             pool.shutdown(wait=False)
@@ -82,8 +84,10 @@ class AsyncService:
     The calls are made in threads of its own, of which there are no more than ``threads``; a call
     that finds them all busy waits. :meth:`wait_for_approval` holds none while it waits.
 
-    A task that is cancelled goes on at once. A call that no thread has begun is not made then; one
-    that is under way comes to its end unseen, and may have done what it was to do.
+    A task that is cancelled goes on at once, also by Ctrl-C. A call that no thread has begun is not
+    made then; one that is under way comes to its end unseen, and may have done what it was to do.
+    The interpreter waits for it when it exits: for a service elsewhere no longer than its
+    ``timeout``.
 
     Example:
         >>> async def log_in() -> bool:
@@ -329,6 +333,9 @@ class AsyncService:
         return made
 
     async def _run(self, call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+        if self._threads.stopped:
+            # The service is closed, and says so without waiting.
+            return call(*args, **options)
         context = contextvars.copy_context()
         made = functools.partial(context.run, call, *args, **options)
         return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), made)

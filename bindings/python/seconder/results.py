@@ -110,7 +110,7 @@ class Device(Reply):
     country: str | None = None
     """The country of that address."""
     os_type: str | None = None
-    """``android``, ``ios``, ``sms``, …"""
+    """``android``, ``ios``, ``sms``, ``authenticator``, …"""
     registration_device_id: int | None = None
     """The number it was registered under."""
     registration_ip: str | None = None

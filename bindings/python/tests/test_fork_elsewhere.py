@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import seconder
 
@@ -40,6 +41,7 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with seconder.open(url, api_key="key", allow_loopback_http=True) as service:
             service.app_details()
+            last = time.monotonic()
             child = os.fork()
             if child == 0:
                 try:
@@ -50,8 +52,9 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
             _, status = os.waitpid(child, 0)
             assert os.waitstatus_to_exitcode(status) == 0
             service.app_details()
-        # The parent goes on where it was; the child had to connect anew.
-        assert asked == [1, 2, 1]
+            was_silent = time.monotonic() - last >= 1
+        # The parent goes on where it was; the child had to connect anew, as whoever was silent.
+        assert asked == [1, 2, 1] or (was_silent and asked == [1, 2, 3])
 
 
 def test_sigpipe_keeps_its_default() -> None:

@@ -106,8 +106,8 @@ def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
     for attempt in range(5):
         # One falls into each of the first pauses.
         thread = threading.Timer(0.1 + attempt * 0.4, interrupt)
-        thread.start()
         with pytest.raises(KeyboardInterrupt):
+            thread.start()
             phone.service.wait_for_approval(uuid, phone.user_id, timeout=60)
         took.append(time.monotonic() - sent[0])
         thread.join()

@@ -66,6 +66,17 @@ def test_its_settings_can_be_overridden(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)
 
 
+def test_a_suite_that_does_not_ask_for_it_loads_no_seconder(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile('''
+        import sys
+
+        def test_nothing(request):
+            assert request.config.pluginmanager.has_plugin("seconder")
+            assert "seconder" not in sys.modules
+    ''')
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)
+
+
 def test_the_fixtures_are_listed_with_what_they_are(pytester: pytest.Pytester) -> None:
     listed = pytester.runpytest_subprocess("--fixtures", "-q")
     listed.stdout.fnmatch_lines(["seconder_sandbox*", "*A second factor in memory*"])

@@ -55,12 +55,13 @@ def test_one_wheel_is_for_every_python_and_needs_nothing(wheel: Path) -> None:
         about = email.message_from_bytes(archive.read(f"{info}/METADATA"))
     assert about.get_all("Requires-Dist") is None and about["Requires-Python"] == ">=3.10"
     assert about["License-Expression"] == "MIT OR Apache-2.0"
-    package = {f"seconder/{path.name}" for path in (HERE / "seconder").glob("*.py*")}
+    packages = {"seconder", "seconder_pytest"}
+    files = {f"{name}/{path.name}" for name in packages for path in (HERE / name).glob("*.py*")}
     licences = {f"{info}/licenses/{path.name}" for path in HERE.glob("LICENSE-*")}
     assert len(licences) == 3
-    assert package | licences | {"seconder/py.typed", "seconder/_seconder.abi3.so"} <= set(names)
-    others = {name.split("/")[0] for name in names} - {"seconder", info}
-    assert not others, "it would put something beside the package"
+    assert files | licences | {"seconder/py.typed", "seconder/_seconder.abi3.so"} <= set(names)
+    others = {name.split("/")[0] for name in names} - {*packages, info}
+    assert not others, "it would put something beside the packages"
 
 
 @pytest.mark.skipif(not shutil.which("nm"), reason="binutils are not here")

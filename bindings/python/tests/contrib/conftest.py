@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -50,26 +50,36 @@ class Running:
 @contextmanager
 def running(name: str, folder: Path) -> Iterator[Running]:
     """Runs an example application in a process of its own, with its databases in this folder."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
     log = folder / "log"
-    with open(log, "w") as out:
-        app = subprocess.Popen(
-            [sys.executable, str(EXAMPLES / f"{name}.py")],
-            cwd=folder,
-            env={**os.environ, "EXAMPLE_URL": url},
-            stdout=out,
-            stderr=out,
-        )
-    try:
-        deadline = time.monotonic() + 30
-        while not _answers(url):
-            assert app.poll() is None and time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+    with ExitStack() as stack:
+        for _ in range(5):
+            # The port is free now, and may be somebody else's when the application starts.
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                url = f"http://127.0.0.1:{free.getsockname()[1]}"
+            with open(log, "w") as out:
+                app = subprocess.Popen(
+                    [sys.executable, str(EXAMPLES / f"{name}.py")],
+                    cwd=folder,
+                    env={**os.environ, "EXAMPLE_URL": url},
+                    stdout=out,
+                    stderr=out,
+                )
+            stack.callback(app.wait)
+            stack.callback(app.kill)
+            if _starts(app, url):
+                break
+        else:
+            pytest.fail(log.read_text())
         yield Running(url, log)
-    finally:
-        app.kill()
-        app.wait()
+
+
+def _starts(app: subprocess.Popen[bytes], url: str) -> bool:
+    deadline = time.monotonic() + 60
+    while app.poll() is None and time.monotonic() < deadline:
+        if _answers(url):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _answers(url: str) -> bool:

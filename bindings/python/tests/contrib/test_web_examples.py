@@ -273,6 +273,20 @@ def test_an_authenticator_app_is_set_up_and_used(site: Site) -> None:
     assert other.is_in()
 
 
+def test_a_code_by_sms_confirms_no_authenticator_app(site: Site) -> None:
+    device = site.app.service.register_device(site.user.svc_id, "android")
+    site.app.accounts.get(site.user.name).device = device
+    visitor = site.after_password()
+    uuid = asked(site, visitor)
+    visitor.post("/demo/phone", uuid=uuid, answer="approve")
+    assert visitor.post("/second/push/finish").location == "/" and visitor.is_in()
+    assert site.after_password().post("/second/sms").status == 200
+    visitor.post("/authenticator")
+    page = visitor.post("/authenticator/confirm", code=site.sms())
+    assert page.status == 401 and "came by SMS" in page.text
+    assert "Set up an authenticator" in visitor.get("/").text
+
+
 def asked(site: Site, visitor: Visitor) -> str:
     """The request that the visitor's login makes, as the phone shows it."""
     assert visitor.post("/second/push").location == "/second/push"

@@ -25,12 +25,16 @@ pub(super) fn file(path: &Path) -> Result<Connection> {
         Ok(file) if file.is_dir() => {
             return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
         }
-        Ok(file) if file.len() > 0 => writable(path)?,
-        _ => private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?,
+        Ok(_) => {}
+        Err(_) => {
+            private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?
+        }
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let told = |e: rusqlite::Error| Error::storage(told(path, &e));
     let connection = Connection::open_with_flags(path, flags).map_err(told)?;
+    let read_only = connection.is_readonly("main").map_err(told)?;
+    writable(path, read_only)?;
     connection.busy_timeout(PATIENCE).map_err(told)?;
     check(&connection, path)?;
     patiently(&connection, |connection| prepare(connection, "WAL")).map_err(told)?;
@@ -78,23 +82,27 @@ pub(super) fn memory() -> Result<Connection> {
     Ok(connection)
 }
 
-/// Makes an empty file that its owner alone can read.
+/// Makes an empty file that its owner alone can read. One that is there is SQLite's alone to open: the
+/// process's locks on it would go when it is closed here.
 fn private(path: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    match options.open(path) {
+        // Opening a file that is there, and closing it, would drop the locks on it.
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
 }
 
 /// Refuses what cannot be written, before SQLite leaves files beside it that have the same rights.
-fn writable(path: &Path) -> Result<()> {
+fn writable(path: &Path, read_only: bool) -> Result<()> {
     let shown = path.display();
-    let told = |what: &str, e: &std::io::Error| {
-        Error::storage(format!("{what} cannot be written ({e}): give the program the right to"))
-    };
-    let file = std::fs::OpenOptions::new().read(true).write(true).open(path);
-    file.map_err(|e| told(&shown.to_string(), &e))?;
+    if read_only {
+        let complaint = format!("{shown} cannot be written: give the program the right to");
+        return Err(Error::storage(complaint));
+    }
     let probe = beside(path, "-probe");
     match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
         Ok(_) => {
@@ -103,7 +111,9 @@ fn writable(path: &Path) -> Result<()> {
             Ok(())
         }
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) => Err(told(&format!("the folder of {shown}"), &e)),
+        Err(e) => Err(Error::storage(format!(
+            "the folder of {shown} cannot be written ({e}): give the program the right to"
+        ))),
     }
 }
 
@@ -114,7 +124,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Refuses what is not ours or cannot be written, before anything is changed.
+/// Refuses what is not ours, before anything is changed.
 fn check(connection: &Connection, path: &Path) -> Result<()> {
     let shown = path.display();
     let told = |e: rusqlite::Error| Error::storage(told(path, &e));
@@ -126,9 +136,7 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
     let tables = connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
         .map_err(told)?;
-    let complaint = if connection.is_readonly("main").map_err(told)? {
-        "is read-only: give the program the right to write it".to_owned()
-    } else if tables > 0 && application != APPLICATION {
+    let complaint = if tables > 0 && application != APPLICATION {
         "is the database of another program: name another file".to_owned()
     } else if cut_off(connection, path).map_err(told)? {
         "is damaged: its end is missing. Restore it from a copy".to_owned()

@@ -1,13 +1,16 @@
-"""The pytest plugin. pytest loads it by its entry point as soon as the package is installed."""
+"""The pytest plugin of ``seconder.testing``. pytest loads it by its entry point in every test suite
+that has the package, so it stands outside of ``seconder``: a suite that asks for no fixture of it does
+not pay for the native module."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from seconder.testing import Sandbox
+if TYPE_CHECKING:
+    from seconder.testing import Sandbox
 
 
 @pytest.fixture
@@ -19,5 +22,7 @@ def seconder_sandbox_settings() -> dict[str, Any]:
 @pytest.fixture
 def seconder_sandbox(seconder_sandbox_settings: dict[str, Any]) -> Iterator[Sandbox]:
     """A second factor in memory: see seconder.testing.Sandbox."""
+    from seconder.testing import Sandbox
+
     with Sandbox(**seconder_sandbox_settings) as sandbox:
         yield sandbox
