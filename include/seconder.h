@@ -1989,8 +1989,8 @@ seconder_status seconder_callback_verify_parameters(const char *api_key,
  * without `|`, and usually begins with the Unix second.
  *
  * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
- * SECONDER_FORGED when the body is not a JSON object; SECONDER_INVALID for a key, a nonce or a URL
- * that no signature can hold.
+ * SECONDER_FORGED when the body is not a JSON object, names a field twice, or has more than any callback
+ * has; SECONDER_INVALID for a key, a nonce or a URL that no signature can hold.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_sign(const char *api_key,
@@ -2021,7 +2021,8 @@ seconder_status seconder_callback_sign_query(const char *api_key,
  * Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
  * (interface 5.5).
  *
- * `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object.
+ * `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object, names a
+ * field twice, or has more than any callback has.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_query(const void *body,

@@ -93,8 +93,9 @@ pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Ma
 /// The signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
-/// [`Error::Forged`] when the body is not a JSON object, or names a field twice; [`Error::Invalid`]
-/// for a nonce or a URL that no signature can hold.
+/// [`Error::Forged`] when the body is not a JSON object, names a field twice, or has more than any
+/// callback has, such as a number beyond all that a double holds; [`Error::Invalid`] for a nonce or a
+/// URL that no signature can hold.
 pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
     signed(api_key, nonce, "POST", url, &query(body)?)
 }
@@ -111,7 +112,7 @@ pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Resu
 /// The parameters of a JSON body as a query, sorted and encoded as they are signed.
 ///
 /// # Errors
-/// [`Error::Forged`] when the body is not a JSON object, or names a field twice.
+/// [`Error::Forged`] as for [`sign`].
 pub fn query(body: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(body).map_err(|_| forged("the body is not UTF-8"))?;
     canonical::of_json(text).map(|(parameters, _)| parameters)

@@ -36,10 +36,27 @@ pub mod users;
 pub mod verifier;
 pub mod waiting;
 
-/// What the header lets many threads use at once.
+/// What the header lets many threads use, or read, at once.
 const _: fn() = || {
     fn shared<T: Send + Sync>() {}
+    shared::<application::seconder_application>();
+    shared::<application::seconder_statistics>();
+    shared::<approvals::seconder_approval>();
+    shared::<approvals::seconder_approval_created>();
+    shared::<callback::seconder_event>();
+    shared::<codes::seconder_authenticator_enrolled>();
+    shared::<codes::seconder_code_requested>();
+    shared::<codes::seconder_verification>();
+    shared::<engine::seconder_approval_requests>();
+    shared::<engine::seconder_device>();
+    shared::<error::seconder_error>();
     shared::<open::seconder_service>();
-    shared::<verifier::seconder_verifier>();
+    shared::<phones::seconder_phone_information>();
+    shared::<phones::seconder_phone_verification_started>();
+    shared::<text::seconder_text>();
     shared::<totp::seconder_totp>();
+    shared::<users::seconder_done>();
+    shared::<users::seconder_user_created>();
+    shared::<users::seconder_user_status_reply>();
+    shared::<verifier::seconder_verifier>();
 };

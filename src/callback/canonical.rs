@@ -27,7 +27,8 @@ pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
 /// [`Error::Forged`] for what [`json::read`](crate::wire::json::read) refuses, for what is no
 /// object, and for more than any callback has.
 pub(super) fn of_json(text: &str) -> Result<(String, Fields<'_>)> {
-    let bad = || forged("the body is no JSON object, or names a field twice");
+    let bad =
+        || forged("the body is no JSON object, names a field twice, or has more than any callback");
     let raw: &RawValue = serde_json::from_str(text).map_err(|_| bad())?;
     Walk::over(raw.get()).ok_or_else(bad)
 }
@@ -115,7 +116,7 @@ impl<'a> Walk<'a> {
     /// field twice, is nested too deep, or asks for too much.
     fn over(text: &'a str) -> Option<(String, Fields<'a>)> {
         let (key, pairs) = (Vec::with_capacity(128), Vec::with_capacity(2 * text.len()));
-        let (rest, fields) = (text.trim_start(), Vec::with_capacity(32));
+        let (rest, fields) = (text, Vec::with_capacity(32));
         let mut walk = Walk { rest, key, pairs, fields, depth: 0, left: LONGEST };
         walk.rest.starts_with('{').then(|| walk.object())??;
         Some((String::from_utf8(walk.pairs).ok()?, walk.fields))
@@ -319,6 +320,7 @@ mod tests {
                 "b%5B%5D=2&b%5B%5D%5B%5D%5B%5D=3&c=1",
             ),
             (" { } ", ""),
+            ("{\"a\":1\r,\"b\":2\n,\"c\":3\t,\"d\":4 }", "a=1&b=2&c=3&d=4"),
             (r#"{"a":[{},null,[]]}"#, "a%5B%5D="),
             (r#"{"z":[],"y":{"x":{}},"":{"b":1}}"#, "%5Bb%5D=1"),
             (

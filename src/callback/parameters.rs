@@ -37,11 +37,10 @@ impl<'a> Parameters<'a> {
 
     /// Whether one of the names that are not nested begins so.
     pub(super) fn any_begins(&self, start: &str) -> bool {
+        let begins = |name: &str| name.starts_with(start) && self.field(name).is_some();
         match self {
-            Parameters::Json { fields, .. } => {
-                fields.iter().any(|(name, _)| name.starts_with(start))
-            }
-            Parameters::Form { fields, .. } => fields.keys().any(|name| name.starts_with(start)),
+            Parameters::Json { fields, .. } => fields.iter().any(|(name, _)| begins(name)),
+            Parameters::Form { fields, .. } => fields.keys().any(|name| begins(name)),
         }
     }
 
@@ -58,14 +57,12 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Whether a field has neither brackets nor numbers with a point or an exponent, in which a
-    /// signature leaves something open. False where it is not known.
-    pub(super) fn is_plain(&self, wanted: &str) -> bool {
+    /// Whether no other body of the same signature can tell this field otherwise. False where only a
+    /// closer look says so.
+    pub(super) fn reads_one_way(&self, wanted: &str) -> bool {
         let Parameters::Json { fields, .. } = self else { return false };
-        let Some((_, text)) = fields.iter().find(|(name, _)| name == wanted) else { return true };
-        let mut outside_texts = text.split('"').step_by(2);
-        !text.contains(['[', ']', '\\'])
-            && !outside_texts.any(|part| part.contains(['.', 'e', 'E']))
+        let found = fields.iter().find(|(name, _)| name == wanted);
+        found.is_none_or(|(_, text)| reads_one_way(text))
     }
 
     /// All of them, to be read later.
@@ -105,6 +102,14 @@ impl PartialEq for Kept {
     fn eq(&self, other: &Kept) -> bool {
         self.all() == other.all()
     }
+}
+
+/// Whether a JSON text has no brackets, which can be nesting or a part of a name, and no number that is
+/// not kept as it is written: one with a point, an exponent or a sign, or of more than 18 digits.
+fn reads_one_way(text: &str) -> bool {
+    let mut outside_texts = text.split('"').step_by(2);
+    !text.contains(['[', ']', '\\'])
+        && outside_texts.all(|part| part.len() <= 18 && !part.contains(['.', 'e', 'E', '-']))
 }
 
 /// The fields of a body that was read without an error.

@@ -67,6 +67,11 @@ pub struct seconder_statistics {
     _months: Vec<Text>,
 }
 
+// SAFETY: the pointers are into the texts beside them, which nobody changes.
+unsafe impl Send for seconder_statistics {}
+// SAFETY: as above.
+unsafe impl Sync for seconder_statistics {}
+
 impl From<Application> for seconder_application {
     fn from(reply: Application) -> seconder_application {
         seconder_application {

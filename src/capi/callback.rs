@@ -150,8 +150,8 @@ pub(super) unsafe fn read<'a>(
 /// without `|`, and usually begins with the Unix second.
 ///
 /// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
-/// SECONDER_FORGED when the body is not a JSON object; SECONDER_INVALID for a key, a nonce or a URL
-/// that no signature can hold.
+/// SECONDER_FORGED when the body is not a JSON object, names a field twice, or has more than any callback
+/// has; SECONDER_INVALID for a key, a nonce or a URL that no signature can hold.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_sign(
@@ -203,7 +203,8 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
 /// Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
 /// (interface 5.5).
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object.
+/// `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object, names a
+/// field twice, or has more than any callback has.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_query(

@@ -44,6 +44,11 @@ pub(super) struct DeviceInfo {
     _texts: Vec<Text>,
 }
 
+// SAFETY: the pointers are into the texts beside them, which nobody changes.
+unsafe impl Send for DeviceInfo {}
+// SAFETY: as above.
+unsafe impl Sync for DeviceInfo {}
+
 impl DeviceInfo {
     pub(super) fn new(device: &Device) -> DeviceInfo {
         let mut texts = Vec::new();

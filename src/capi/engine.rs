@@ -35,6 +35,11 @@ pub struct seconder_approval_requests {
     _texts: Vec<Text>,
 }
 
+// SAFETY: the pointers are into the texts beside them, which nobody changes.
+unsafe impl Send for seconder_approval_requests {}
+// SAFETY: as above.
+unsafe impl Sync for seconder_approval_requests {}
+
 /// Registers a device for a user, with an engine in this process (interface 2.2).
 ///
 /// `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with

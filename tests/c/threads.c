@@ -1,4 +1,4 @@
-/* Many threads use one service, and one code lets one of them in. */
+/* Many threads use one service, and one code lets one of them in; many read one callback. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 
@@ -34,6 +34,61 @@ static void *try_to_log_in(void *argument)
     return NULL;
 }
 
+struct reader {
+    pthread_t thread;
+    pthread_barrier_t *gate;
+    const seconder_event *event;
+    const seconder_device_info *device;
+    const char *parameters;
+};
+
+static void *read_event(void *argument)
+{
+    struct reader *reader = argument;
+    pthread_barrier_wait(reader->gate);
+    reader->device = seconder_event_device(reader->event);
+    reader->parameters = seconder_event_parameters(reader->event);
+    return NULL;
+}
+
+/* What is made when it is first asked for is made once. */
+static void read_an_event_at_once(void)
+{
+    static const char body[] = "{\"uuid\":\"a-1\",\"status\":\"approved\",\"device\":{\"id\":3}}";
+    static const char key[] = "key", url[] = "https://app.example/callback";
+    struct reader readers[THREADS];
+    pthread_barrier_t gate;
+    seconder_callback received = {0};
+    seconder_text *signature = NULL;
+    seconder_event *event = NULL;
+    int index;
+    EXPECT(SECONDER_OK,
+           seconder_callback_sign(key, "1", url, body, sizeof body - 1, &signature, &error));
+    received.url = url;
+    received.method = "POST";
+    received.body = body;
+    received.body_size = sizeof body - 1;
+    received.nonce = "1";
+    received.signature = seconder_text_value(signature);
+    EXPECT(SECONDER_OK, seconder_callback_verify(key, &received, sizeof received, &event, &error));
+
+    CHECK(pthread_barrier_init(&gate, NULL, THREADS) == 0);
+    for (index = 0; index < THREADS; index++) {
+        readers[index].gate = &gate;
+        readers[index].event = event;
+        CHECK(pthread_create(&readers[index].thread, NULL, read_event, &readers[index]) == 0);
+    }
+    for (index = 0; index < THREADS; index++) {
+        CHECK(pthread_join(readers[index].thread, NULL) == 0);
+        CHECK(readers[index].device == readers[0].device && readers[index].device->id == 3);
+        CHECK(readers[index].parameters == readers[0].parameters);
+    }
+    CHECK(strcmp(readers[0].parameters, body) == 0);
+    pthread_barrier_destroy(&gate);
+    seconder_event_free(event);
+    seconder_text_free(signature);
+}
+
 int main(int count, char **arguments)
 {
     struct login logins[THREADS];
@@ -65,6 +120,7 @@ int main(int count, char **arguments)
         let_in += logins[index].status == SECONDER_OK;
     }
     CHECK(let_in == 1);
+    read_an_event_at_once();
     seconder_user_created_free(user);
     seconder_service_free(service);
     return 0;

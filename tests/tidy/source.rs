@@ -162,7 +162,8 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The Rust files of the project. A file that a `#[cfg(test)] mod` names is a test.
+/// The Rust files of the project. A file that a `#[cfg(test)] mod` names is a test, and so are those of
+/// its folder.
 pub(crate) fn sources() -> Vec<Source> {
     let mut paths = files(root(), "");
     paths.retain(|path| path.ends_with(".rs"));
@@ -170,7 +171,11 @@ pub(crate) fn sources() -> Vec<Source> {
     let mut sources: Vec<Source> = paths.into_iter().map(source).collect();
     let tests: Vec<String> = sources.iter().flat_map(test_modules).collect();
     for file in &mut sources {
-        file.test = file.path.starts_with("tests/") || tests.contains(&file.path);
+        let inside =
+            |test: &String| file.path.starts_with(&format!("{}/", &test[..test.len() - 3]));
+        file.test = file.path.starts_with("tests/")
+            || tests.contains(&file.path)
+            || tests.iter().any(inside);
     }
     sources
 }

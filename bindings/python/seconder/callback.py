@@ -223,7 +223,8 @@ def sign(
         What goes into the header ``X-Svc-Signature``.
 
     Raises:
-        Forged: The body is no JSON object, or the query cannot be read.
+        Forged: The body is no JSON object, names a field twice, or has more than any callback has;
+            or the query cannot be read.
         InvalidArgument: The key, the URL or the nonce cannot be right.
 
     Example:
@@ -248,7 +249,7 @@ def query(body: bytes) -> str:
         The query, without a ``?``.
 
     Raises:
-        Forged: The body is no JSON object.
+        Forged: The body is no JSON object, names a field twice, or has more than any callback has.
 
     Example:
         >>> seconder.callback.query(b'{"device":{"city":"New York"},"a":1}')

@@ -387,7 +387,9 @@ class Event(Result):
     device: Device | None = None
     """The device that answered, where the service tells."""
     parameters: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
-    """Everything that was received."""
+    """Everything that was received and signed. Empty dicts and lists are left out, because no
+    signature covers them; nor does one cover whether a value is a number or its text, or None or an
+    empty text: decide on none of these."""
 
     @classmethod
     def _told(cls, told: _seconder.Told) -> Self:
@@ -395,18 +397,18 @@ class Event(Result):
         put(event, "uuid", told.uuid)
         put(event, "status", _APPROVAL_STATUS[told.status])
         put(event, "svc_id", told.svc_id)
-        put(event, "_rest", told)
+        put(event, "_said", told)
         return event
 
     if not TYPE_CHECKING:
-        __slots__ = ("_rest",)
+        __slots__ = ("_said",)
 
         def __getattr__(self, name):
             """What few ask for, made when it is asked for."""
             if name == "device":
-                value = _device(self._rest.device)
+                value = _device(self._said.device)
             elif name == "parameters":
-                value = self._rest.parameters
+                value = self._said.parameters
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             object.__setattr__(self, name, value)

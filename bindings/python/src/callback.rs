@@ -4,6 +4,7 @@ use crate::failure::{Failure, detached, ending, interrupted};
 use crate::values::text;
 use crate::{names, values};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 use seconder::callback::replay::{Replay, Seen};
 use seconder::callback::{self, Event, Received, Verifier, verify_parameters};
@@ -55,38 +56,43 @@ pub(crate) fn verify_callback<'py>(
     if let Some(ending) = ending() {
         return Err(ending);
     }
-    event.map(Told)
+    event.map(|event| Told { event, parameters: PyOnceLock::new() })
 }
 
 /// What a callback says. Values of Python are made when they are asked for.
 #[pyclass(frozen, module = "seconder._seconder")]
-pub(crate) struct Told(Event);
+pub(crate) struct Told {
+    event: Event,
+    /// Made once, because a dict can be changed: threads must not have one each.
+    parameters: PyOnceLock<Py<PyAny>>,
+}
 
 #[pymethods]
 impl Told {
     #[getter]
     fn uuid(&self) -> &str {
-        self.0.uuid.as_str()
+        self.event.uuid.as_str()
     }
 
     #[getter]
     fn status(&self) -> &'static str {
-        self.0.status.name()
+        self.event.status.name()
     }
 
     #[getter]
     fn svc_id(&self) -> Option<u64> {
-        self.0.svc_id.map(UserId::get)
+        self.event.svc_id.map(UserId::get)
     }
 
     #[getter]
     fn device<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        values::to_python(py, &json!(self.0.device()))
+        values::to_python(py, &json!(self.event.device()))
     }
 
     #[getter]
-    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        values::to_python(py, &self.0.parameters().into())
+    fn parameters(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let make = || values::to_python(py, &self.event.parameters().into()).map(Bound::unbind);
+        self.parameters.get_or_try_init(py, make).map(|made| made.clone_ref(py))
     }
 }
 
