@@ -7,7 +7,7 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
-DATADIR ?= $(PREFIX)/share/seconder
+DATADIR ?= $(PREFIX)/share
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 DOCDIR ?= $(PREFIX)/share/doc/seconder
@@ -42,7 +42,7 @@ install-development:
 		$(fill_in) "cmake/$$file.cmake.in" | \
 			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
-	install -D -m 644 packaging/valgrind.supp "$(DESTDIR)$(DATADIR)/valgrind.supp"
+	install -D -m 644 packaging/valgrind.supp "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
 
 .PHONY: install-program
@@ -60,10 +60,11 @@ install-licences:
 uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTDIR=
 	rm -f "$(DESTDIR)$(LIBDIR)/"libseconder.{a,so} "$(DESTDIR)$(LIBDIR)/"libseconder.so.*
 	rm -f "$(DESTDIR)$(INCLUDEDIR)/"seconder.{h,hpp} "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
-	rm -rf "$(DESTDIR)$(CMAKEDIR)"
+	rm -f "$(DESTDIR)$(CMAKEDIR)/"SeconderConfig{,Version}.cmake
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,_*}.3 "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
-	rm -rf "$(DESTDIR)$(DATADIR)" "$(DESTDIR)$(DOCDIR)"
+	rm -f "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp" "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
+	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
 
 # A folder tree that was installed can be moved: what is in it is found from where a file itself is.
 # Names may have spaces, so that they are no lists of words: the mark is where a name begins.

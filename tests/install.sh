@@ -112,7 +112,13 @@ by_pkg_config "$root/other/usr/lib/$triplet"
 by_cmake "$root/other/usr"
 by_man "$root/other/usr/man"
 
+# What somebody else put into the same folders stays.
+share=$root/usual/opt/seconder/share
+others=("$share/theirs" "$share/seconder/theirs" "$share/doc/seconder/theirs"
+    "$root/usual/opt/seconder/lib/cmake/Seconder/theirs")
+touch "${others[@]}"
 make -s uninstall "${usual[@]}"
 make -s uninstall "${other[@]}"
+rm "${others[@]}" || fail "more was removed than had been installed"
 left=$(find "$root/usual" "$root/other" ! -type d)
 [ -z "$left" ] || fail "this was left behind: $left"
