@@ -47,11 +47,6 @@ impl Loose {
         };
         found.ok_or_else(|| mismatch("must be a whole number".into()))
     }
-
-    /// What the value holds, by its own kind.
-    fn plain<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        self.0.deserialize_any(visitor).map_err(|e| mismatch(e.to_string()))
-    }
 }
 
 impl<'de> Deserializer<'de> for Loose {
@@ -63,7 +58,14 @@ impl<'de> Deserializer<'de> for Loose {
             Value::Array(items) => {
                 visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(Loose)))
             }
-            _ => self.plain(visitor),
+            Value::String(text) => visitor.visit_string(text),
+            Value::Bool(flag) => visitor.visit_bool(flag),
+            Value::Null => visitor.visit_unit(),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(whole), ..) => visitor.visit_u64(whole),
+                (_, Some(whole), _) => visitor.visit_i64(whole),
+                (.., number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+            },
         }
     }
 
@@ -218,6 +220,19 @@ impl de::Error for Mismatch {
         mismatch(problem.to_string())
     }
 
+    /// What was given is not repeated: it can be a secret.
+    fn invalid_type(_given: de::Unexpected<'_>, due: &dyn de::Expected) -> Mismatch {
+        mismatch(match due.to_string().as_str() {
+            "a map" => "must be an object".into(),
+            "a sequence" => "must be a list".into(),
+            due => format!("must be {due}"),
+        })
+    }
+
+    fn invalid_value(given: de::Unexpected<'_>, due: &dyn de::Expected) -> Mismatch {
+        Mismatch::invalid_type(given, due)
+    }
+
     fn unknown_variant(_variant: &str, known: &'static [&'static str]) -> Mismatch {
         mismatch(match known {
             [known @ .., last] if !known.is_empty() => {
@@ -312,6 +327,10 @@ mod tests {
             id: Option<u64>,
             time: Option<f64>,
             kind: Option<Kind>,
+            map: Option<Map<String, Value>>,
+            list: Option<Vec<u64>>,
+            part: Option<Box<Typed>>,
+            byte: Option<u8>,
         }
         let told = |value: Value| {
             read::<Typed>(value.as_object().unwrap().clone()).unwrap_err().to_string()
@@ -321,6 +340,13 @@ mod tests {
         }
         assert_eq!(told(json!({"time": "x"})), "time must be a number");
         assert_eq!(told(json!({"kind": "x"})), "kind must be sms, call or mail");
+        for bad in [json!("a secret"), json!(1), json!(1.5), json!(-1), json!(true)] {
+            assert_eq!(told(json!({"map": bad})), "map must be an object");
+            assert_eq!(told(json!({"list": bad})), "list must be a list");
+            assert_eq!(told(json!({"part": bad})), "part must be an object");
+        }
+        assert_eq!(told(json!({"list": {"a": 1}})), "list must be a list");
+        assert_eq!(told(json!({"byte": 300})), "byte must be u8");
     }
 
     #[test]
