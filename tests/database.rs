@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ada, forced, open, url};
-use seconder::{Answer, Error, Settings, Verdict};
+use seconder::{Answer, Error, Service, Settings, Verdict};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -40,10 +40,50 @@ fn a_database_that_cannot_be_right_is_left_as_it_was() {
     refused(&at("newer.db"), "newer version");
     change("other.db", &|bytes| bytes[68..72].copy_from_slice(&7u32.to_be_bytes()));
     refused(&at("other.db"), "another program");
+    // Nothing was written to these yet but what their program says of itself.
+    let empty = |name: &str, set: &str| {
+        rusqlite::Connection::open(at(name)).unwrap().execute_batch(set).unwrap();
+        refused(&at(name), "another program");
+    };
+    empty("theirs.db", "PRAGMA application_id = 77");
+    empty("their-version.db", "PRAGMA user_version = 1");
+    empty("theirs-and-newer.db", "PRAGMA application_id = 77; PRAGMA user_version = 5");
     change("torn.db", &|bytes| bytes[100..4096].fill(0xee));
     refused(&at("torn.db"), "damaged");
     change("cut.db", &|bytes| bytes.truncate(5000));
     refused(&at("cut.db"), "damaged");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_may_be_behind_links() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("real")).unwrap();
+    std::fs::create_dir(at("links")).unwrap();
+    symlink("../real/seconder.db", at("links/one.db")).unwrap();
+    symlink(at("links/one.db"), at("two.db")).unwrap();
+    let (first, _) = open(&at("two.db"));
+    ada(&first);
+    assert!(std::fs::metadata(at("real/seconder.db-wal")).unwrap().len() > 0, "there is a log");
+    let (second, _) = open(&at("links/one.db"));
+    let key = |service: &Service| service.engine().unwrap().api_key().expose().to_owned();
+    assert_eq!(key(&first), key(&second));
+    assert_eq!(std::fs::read_dir(at("links")).unwrap().count(), 1);
+    symlink("circle.db", at("circle.db")).unwrap();
+    let error = Settings::new(&url(&at("circle.db"))).open().unwrap_err();
+    assert!(matches!(error, Error::Storage { .. }), "{error}");
+}
+
+/// A process that was killed may have left the file by which it tried the folder.
+#[test]
+fn what_a_killed_process_left_is_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let left = folder.path().join("seconder.db-probe");
+    std::fs::write(&left, "").unwrap();
+    drop(open(&folder.path().join("seconder.db")));
+    assert!(!left.exists());
 }
 
 #[test]
@@ -55,10 +95,15 @@ fn many_may_open_a_new_database_at_once() {
         let keys: BTreeSet<String> = std::thread::scope(|scope| {
             let open = || {
                 gate.wait();
-                open(&path).0.engine().unwrap().api_key().expose().to_owned()
+                open(&path).0
             };
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            let services: Vec<_> =
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+            #[cfg(target_os = "linux")]
+            assert!(is_locked(&path), "SQLite marks a database that is open");
+            let key = |service: &Service| service.engine().unwrap().api_key().expose().to_owned();
+            services.iter().map(key).collect()
         });
         assert_eq!(keys.len(), 1, "they are of one application");
     }
@@ -118,19 +163,25 @@ fn a_database_that_cannot_be_written_is_refused() {
     drop(open(&path));
 }
 
+/// Whether a process holds a lock on this file.
+#[cfg(target_os = "linux")]
+fn is_locked(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let file = format!(":{} ", std::fs::metadata(path).unwrap().ino());
+    std::fs::read_to_string("/proc/locks").unwrap().contains(&file)
+}
+
 /// A process's locks on a file go when any descriptor of it is closed. Without them, another process
 /// takes itself for the last that has the database open, and removes the log beneath the first, as one
 /// with SQLite 3.40 does.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_second_service_leaves_the_locks_of_the_first() {
-    use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seconder.db");
     let (first, _) = open(&path);
     ada(&first);
-    let file = format!(":{} ", std::fs::metadata(&path).unwrap().ino());
-    let locked = || std::fs::read_to_string("/proc/locks").unwrap().contains(&file);
+    let locked = || is_locked(&path);
     assert!(locked(), "SQLite marks a database that is open");
     let second = open(&path);
     assert!(locked(), "while a second service has it open");

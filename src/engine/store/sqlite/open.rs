@@ -2,7 +2,9 @@
 
 use crate::{Error, Result};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What tells our files from other programs' databases: "SCND".
@@ -16,20 +18,16 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The connection that writes.
 pub(super) fn file(path: &Path) -> Result<Connection> {
+    let path = &followed(path);
     let shown = path.display();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(Error::storage(format!("there is no folder {}: make it", folder.display())));
     }
-    match std::fs::metadata(path) {
-        Ok(file) if file.is_dir() => {
-            return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
-        }
-        Ok(_) => {}
-        Err(_) => {
-            private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?
-        }
+    if path.is_dir() {
+        return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
     }
+    private(path).map_err(|e| Error::storage(format!("{shown} cannot be made: {e}")))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let told = |e: rusqlite::Error| Error::storage(told(path, &e));
     let connection = Connection::open_with_flags(path, flags).map_err(told)?;
@@ -82,15 +80,30 @@ pub(super) fn memory() -> Result<Connection> {
     Ok(connection)
 }
 
-/// Makes an empty file that its owner alone can read. One that is there is SQLite's alone to open: the
-/// process's locks on it would go when it is closed here.
+/// Where a link leads, though nothing may be there yet: SQLite's files are beside the file itself.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // Links that lead in a circle are left to be told as such.
+    for _ in 0..40 {
+        let Ok(next) = std::fs::read_link(&path) else { break };
+        path = path.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
+    }
+    path
+}
+
+/// Makes a file that is missing, empty and for its owner alone to read. To close a file drops the locks
+/// that the process has on it, so one that is there is SQLite's alone to open, and a new one is open to
+/// no other thread before it is closed here.
 fn private(path: &Path) -> std::io::Result<()> {
+    /// A forked child never waits for it: it may open nothing while its parent has something open.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
 }
@@ -103,16 +116,19 @@ fn writable(path: &Path, read_only: bool) -> Result<()> {
         return Err(Error::storage(complaint));
     }
     let probe = beside(path, "-probe");
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
-        Ok(_) => {
-            // Another process that opens the database now may have removed it as well.
-            let _ = std::fs::remove_file(&probe);
-            Ok(())
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) => Err(Error::storage(format!(
+    let refused = |e: std::io::Error| {
+        Error::storage(format!(
             "the folder of {shown} cannot be written ({e}): give the program the right to"
-        ))),
+        ))
+    };
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(refused(e)),
+        _ => {}
+    }
+    // Another process that opens the database now may have made it, or removed it, as well.
+    match std::fs::remove_file(&probe) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(refused(e)),
+        _ => Ok(()),
     }
 }
 
@@ -135,7 +151,8 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
     let tables = connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
         .map_err(told)?;
-    let complaint = if tables > 0 && application != APPLICATION {
+    let is_new = (application, version, tables) == (0, 0, 0);
+    let complaint = if application != APPLICATION && !is_new {
         "is the database of another program: name another file".to_owned()
     } else if cut_off(connection, path).map_err(told)? {
         "is damaged: its end is missing. Restore it from a copy".to_owned()
