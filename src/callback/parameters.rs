@@ -37,10 +37,11 @@ impl<'a> Parameters<'a> {
 
     /// Whether one of the names that are not nested begins so.
     pub(super) fn any_begins(&self, start: &str) -> bool {
-        let begins = |name: &str| name.starts_with(start) && self.field(name).is_some();
         match self {
-            Parameters::Json { fields, .. } => fields.iter().any(|(name, _)| begins(name)),
-            Parameters::Form { fields, .. } => fields.keys().any(|name| begins(name)),
+            Parameters::Json { fields, .. } => {
+                fields.iter().any(|(name, text)| name.starts_with(start) && value(text).is_some())
+            }
+            Parameters::Form { fields, .. } => fields.keys().any(|name| name.starts_with(start)),
         }
     }
 
@@ -48,10 +49,7 @@ impl<'a> Parameters<'a> {
     pub(super) fn field(&self, wanted: &str) -> Option<Value> {
         match self {
             Parameters::Json { fields, .. } => {
-                let (_, text) = fields.iter().find(|(name, _)| name == wanted)?;
-                let mut value = json::read(text.as_bytes()).ok()?;
-                keep_signed(&mut value);
-                Some(value).filter(is_signed)
+                fields.iter().find(|(name, _)| name == wanted).and_then(|(_, text)| value(text))
             }
             Parameters::Form { fields, .. } => fields.get(wanted).cloned(),
         }
@@ -114,12 +112,17 @@ fn reads_one_way(text: &str) -> bool {
 
 /// The fields of a body that was read without an error.
 fn all_of_json(text: &str) -> Map<String, Value> {
-    let mut value = json::read(text.as_bytes()).unwrap_or_default();
-    keep_signed(&mut value);
-    match value {
-        Value::Object(fields) => fields,
+    match value(text) {
+        Some(Value::Object(fields)) => fields,
         _ => Map::new(),
     }
+}
+
+/// What a JSON text says that a signature covers.
+fn value(text: &str) -> Option<Value> {
+    let mut value = json::read(text.as_bytes()).ok()?;
+    keep_signed(&mut value);
+    Some(value).filter(is_signed)
 }
 
 /// Takes out the empty objects and lists inside a value, which no signature covers. Few callbacks
