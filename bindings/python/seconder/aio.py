@@ -425,4 +425,12 @@ def open_async(
         deliver=deliver,
         post=post,
     )
-    return Opening(lambda: AsyncService(opening(), threads=threads))
+    return Opening(functools.partial(_opened, opening, threads))
+
+
+def _opened(opening: Callable[[], Service], threads: int) -> AsyncService:
+    # A number that is refused must be so before a database is made.
+    own = _Threads(threads)
+    service = AsyncService(opening())
+    service._threads = own
+    return service

@@ -201,12 +201,14 @@ def test_what_is_closed_says_so_without_a_thread(phone: Phone) -> None:
     asyncio.run(ask())
 
 
-def test_what_cannot_be_right(phone: Phone) -> None:
+def test_what_cannot_be_right(phone: Phone, tmp_path: Path) -> None:
     wrong: list[Any] = [0, 1025, "many"]
+    before = set(tmp_path.iterdir())
     for threads in wrong:
         with pytest.raises(seconder.InvalidArgument) as caught:
-            asyncio.run(seconder.open_async("sandbox:", threads=threads))
+            asyncio.run(seconder.open_async(f"sqlite:{tmp_path}/new.db", threads=threads))
         assert caught.value.parameter == "threads"
+        assert set(tmp_path.iterdir()) == before, "a database was made all the same"
     with pytest.raises(TypeError):
         pickle.dumps(seconder.AsyncService(phone.service))
 
