@@ -323,9 +323,13 @@ class AsyncService:
         return self._like(self._service.with_repeats(repeats))
 
     async def close(self) -> None:
-        """As :meth:`seconder.Service.close`. The threads end with the calls that are under way."""
-        await asyncio.to_thread(self._service.close)
-        self._threads.stop()
+        """As :meth:`seconder.Service.close`. The threads end with the calls that are under way. A
+        task that is cancelled meanwhile leaves nothing open."""
+        try:
+            closing = asyncio.get_running_loop().run_in_executor(None, self._service.close)
+            await asyncio.shield(closing)
+        finally:
+            self._threads.stop()
 
     def _like(self, service: Service) -> Self:
         made = type(self)(service)
