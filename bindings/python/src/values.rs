@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::settings::invalid;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use seconder::Error;
 use serde_json::{Number, Value};
 use std::borrow::Cow;
@@ -36,6 +36,12 @@ pub(crate) fn text<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyRes
     let wrong = |must: &str| invalid(name, must).raise(given.py());
     let text = given.cast::<PyString>().map_err(|_| wrong("be text"))?;
     text.to_str().map_err(|_| wrong(NO_TEXT))
+}
+
+/// The bytes of an argument; what is none is told with its name.
+pub(crate) fn bytes<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+    let given = given.cast::<PyBytes>().map_err(|_| invalid(name, "be bytes").raise(given.py()));
+    given.map(|bytes| bytes.as_bytes())
 }
 
 /// A number of seconds; one that is too large for it is infinite, and refused as such.
