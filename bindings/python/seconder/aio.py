@@ -395,7 +395,8 @@ def open_async(
         threads: How many calls can be under way at the same moment, 1 to 1024.
 
     Returns:
-        The service once it is awaited, or entered by ``async with``, which closes it at its end.
+        A :class:`seconder.Opening`, which gives the service once it is awaited, or entered by
+        ``async with``, which closes it at its end.
 
     Raises:
         InvalidArgument: The URL or a setting cannot be right; ``parameter`` names it.

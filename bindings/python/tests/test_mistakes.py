@@ -130,7 +130,9 @@ def test_a_service_is_entered_with_an_await_or_without() -> None:
         with pytest.raises(seconder.InvalidArgument):
             async with seconder.open_async("seconder.db"):
                 raise AssertionError
-        task = asyncio.create_task(seconder.open_async("sandbox:"))
+        opening = seconder.open_async("sandbox:")
+        assert isinstance(opening, seconder.Opening)
+        task = asyncio.create_task(opening)
         await (await task).close()
         return name
 
