@@ -72,11 +72,17 @@ from seconder.service import Service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from seconder._awaited import Opening
     from seconder.aio import AsyncService, open_async
     from seconder.typed import Logo
 else:
     # What these need takes longer to load than all the rest.
-    _LATER = {"AsyncService": "aio", "Logo": "typed", "open_async": "aio"}
+    _LATER = {
+        "AsyncService": "aio",
+        "Logo": "typed",
+        "Opening": "_awaited",
+        "open_async": "aio",
+    }
 
     def __getattr__(name):
         if name not in _LATER:
@@ -120,6 +126,7 @@ __all__ = [
     "MonthlyStatistic",
     "Names",
     "NotChecked",
+    "Opening",
     "PhoneInformation",
     "PhoneType",
     "PhoneVerificationStarted",

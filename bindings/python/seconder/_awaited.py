@@ -26,9 +26,18 @@ async def open_async(opening: Callable[[], AsyncService]) -> AsyncService:
 
 
 class Opening(_Opens, _Enters):
-    """A service that is being opened."""
+    """A service that is being opened; :func:`seconder.open_async` makes it.
 
-    __slots__ = ("_opened", "_opening")
+    ``await`` gives the service. ``async with`` gives it too, and closes it at its end. Either is
+    done once. It is a coroutine, so that :func:`asyncio.run` and :func:`asyncio.create_task` take it.
+
+    Example:
+        >>> async def name() -> str:
+        ...     async with seconder.open_async("sandbox:") as service:
+        ...         return (await service.app_details()).name
+        >>> asyncio.run(name())
+        'Seconder'
+    """
 
     def __init__(self, opening: Callable[[], AsyncService]) -> None:
         self._opening = open_async(opening)
@@ -37,15 +46,16 @@ class Opening(_Opens, _Enters):
         return self._opening.__await__()
 
     def send(self, value: Any, /) -> Any:
-        """For the event loop."""
+        """As :meth:`collections.abc.Coroutine.send`, for the event loop."""
         return self._opening.send(value)
 
     def throw(self, *error: Any) -> Any:
-        """For the event loop."""
+        """As :meth:`collections.abc.Coroutine.throw`, for the event loop."""
         return self._opening.throw(*error)
 
     def close(self) -> None:
-        """For the event loop."""
+        """As :meth:`collections.abc.Coroutine.close`, for the event loop: nothing is opened then. It
+        closes no service that is open."""
         self._opening.close()
 
     async def __aenter__(self) -> AsyncService:

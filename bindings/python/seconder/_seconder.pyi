@@ -1,6 +1,6 @@
 """The part of the package that is written in Rust."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 __all__ = [
@@ -99,7 +99,9 @@ def open_sandbox(
 ) -> Service: ...
 def query(body: bytes) -> str: ...
 def share(service: Service) -> Service: ...
-def sign(api_key: str, nonce: str, url: str, body: bytes | None, query: str) -> str: ...
+def sign(
+    api_key: str, nonce: str, url: str, method: str, body: bytes, query: str
+) -> str: ...
 def signed_parameters(
     api_key: str, url: str, method: str, body: bytes, query: str, signature: str, nonce: str
 ) -> Any: ...
@@ -107,7 +109,7 @@ def spellings() -> dict[str, list[str]]: ...
 def verify_callback(
     *,
     api_key: str,
-    urls: list[str],
+    url: str | Iterable[str],
     method: str,
     body: bytes,
     query: str,

@@ -323,9 +323,13 @@ class AsyncService:
         return self._like(self._service.with_repeats(repeats))
 
     async def close(self) -> None:
-        """As :meth:`seconder.Service.close`. The threads end with the calls that are under way."""
-        await asyncio.to_thread(self._service.close)
-        self._threads.stop()
+        """As :meth:`seconder.Service.close`. The threads end with the calls that are under way. A
+        task that is cancelled meanwhile leaves nothing open."""
+        try:
+            closing = asyncio.get_running_loop().run_in_executor(None, self._service.close)
+            await asyncio.shield(closing)
+        finally:
+            self._threads.stop()
 
     def _like(self, service: Service) -> Self:
         made = type(self)(service)
@@ -391,7 +395,8 @@ def open_async(
         threads: How many calls can be under way at the same moment, 1 to 1024.
 
     Returns:
-        The service once it is awaited, or entered by ``async with``, which closes it at its end.
+        A :class:`seconder.Opening`, which gives the service once it is awaited, or entered by
+        ``async with``, which closes it at its end.
 
     Raises:
         InvalidArgument: The URL or a setting cannot be right; ``parameter`` names it.
@@ -425,4 +430,12 @@ def open_async(
         deliver=deliver,
         post=post,
     )
-    return Opening(lambda: AsyncService(opening(), threads=threads))
+    return Opening(functools.partial(_opened, opening, threads))
+
+
+def _opened(opening: Callable[[], Service], threads: int) -> AsyncService:
+    # A number that is refused must be so before a database is made.
+    own = _Threads(threads)
+    service = AsyncService(opening())
+    service._threads = own
+    return service

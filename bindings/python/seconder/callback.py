@@ -126,7 +126,7 @@ def verify(
     Raises:
         Forged: The callback is not from the service, or is stale, or was received before; answer it
             with status 401.
-        InvalidArgument: The key or a URL cannot be right.
+        InvalidArgument: An argument cannot be right; ``parameter`` names it.
 
     Example:
         >>> url, body = "https://app.example/callback", b'{"uuid":"a-1","status":"approved","svc_id":7}'
@@ -144,7 +144,7 @@ def verify(
     """
     told = _seconder.verify_callback(
         api_key=api_key,
-        urls=[url] if isinstance(url, str) else list(url),
+        url=url,
         method=method,
         body=body,
         query=query,
@@ -184,7 +184,7 @@ def verify_parameters(
 
     Raises:
         Forged: The signature does not hold.
-        InvalidArgument: The key or the URL cannot be right.
+        InvalidArgument: An argument cannot be right; ``parameter`` names it.
 
     Example:
         >>> url, given = "https://app.example/callback", {"api_key": "key", "nonce": "1"}
@@ -225,7 +225,7 @@ def sign(
     Raises:
         Forged: The body is no JSON object, names a field twice, or has more than any callback has;
             or the query cannot be read.
-        InvalidArgument: The key, the URL or the nonce cannot be right.
+        InvalidArgument: An argument cannot be right; ``parameter`` names it.
 
     Example:
         >>> seconder.callback.sign(
@@ -233,10 +233,9 @@ def sign(
         ... )
         'S568L7WLJdnltBCSpV7TuFUIEFNAcFMsNTocLTOdEHg='
     """
-    signed = {"POST": body, "GET": None}
-    if method not in signed:
+    if method not in ("POST", "GET"):
         raise InvalidArgument("method must be POST or GET", parameter="method")
-    return _seconder.sign(api_key, nonce, url, signed[method], query)
+    return _seconder.sign(api_key, nonce, url, method, body, query)
 
 
 def query(body: bytes) -> str:

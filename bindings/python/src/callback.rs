@@ -1,7 +1,8 @@
 //! Callbacks, with a memory that the program may give.
 
 use crate::failure::{Failure, detached, ending, interrupted};
-use crate::values::text;
+use crate::settings::invalid;
+use crate::values::{bytes, text};
 use crate::{names, values};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,21 +14,23 @@ use seconder::{Error, Result};
 use serde_json::json;
 use std::time::Duration;
 
+const SECONDS: &str = "be a number of seconds, 0 or more";
+
 /// Checks a callback and gives what it says. The package documents the parameters.
 #[pyfunction]
-#[pyo3(signature = (*, api_key, urls, method, body, query, signature, nonce, names, fresh, now,
+#[pyo3(signature = (*, api_key, url, method, body, query, signature, nonce, names, fresh, now,
                     replay))]
 // Every part of what was received is named, so that no two of them can be mixed up.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn verify_callback<'py>(
     py: Python<'py>,
-    api_key: &Bound<'py, PyString>,
-    urls: Vec<Bound<'py, PyString>>,
-    method: &Bound<'py, PyString>,
-    body: &[u8],
-    query: &Bound<'py, PyString>,
-    signature: &Bound<'py, PyString>,
-    nonce: &Bound<'py, PyString>,
+    api_key: &Bound<'py, PyAny>,
+    url: &Bound<'py, PyAny>,
+    method: &Bound<'py, PyAny>,
+    body: &Bound<'py, PyAny>,
+    query: &Bound<'py, PyAny>,
+    signature: &Bound<'py, PyAny>,
+    nonce: &Bound<'py, PyAny>,
     names: Option<names::Given>,
     fresh: Option<Bound<'py, PyAny>>,
     now: f64,
@@ -37,20 +40,21 @@ pub(crate) fn verify_callback<'py>(
     if let Some(names) = names {
         verifier = verifier.names(names::read(names).map_err(|failure| failure.raise(py))?);
     }
-    for url in &urls {
-        verifier = verifier.url(text("url", url)?);
+    for url in several(url)? {
+        verifier = verifier.url(text("url", &url)?);
     }
     if let Some(window) = fresh {
-        let window =
-            seconds("fresh", values::seconds(&window)?).map_err(|failure| failure.raise(py))?;
-        verifier = verifier.fresh(window);
+        let window = values::seconds(&window).map_err(|_| invalid("fresh", SECONDS));
+        let window = window.and_then(|window| seconds("fresh", window));
+        verifier = verifier.fresh(window.map_err(|failure| failure.raise(py))?);
     }
     if let Some(memory) = replay {
         verifier = verifier.replay(Memory(memory));
     }
     let now = seconds("now", now).map_err(|failure| failure.raise(py))?.as_secs();
-    let (method, query) = (sent(method)?, sent(query)?);
-    let (signature, nonce) = (sent(signature)?, sent(nonce)?);
+    let (method, query) = (sent("method", method)?, sent("query", query)?);
+    let (signature, nonce) = (sent("signature", signature)?, sent("nonce", nonce)?);
+    let body = bytes("body", body)?;
     let received = Received { url: "", method, query, body, signature, nonce };
     let event = detached(py, || Ok(verifier.verify(&received, now)?));
     if let Some(ending) = ending() {
@@ -99,17 +103,18 @@ impl Told {
 /// The parameters that a callback's signature covers, whatever they mean.
 #[pyfunction]
 pub(crate) fn signed_parameters<'py>(
-    api_key: &Bound<'py, PyString>,
-    url: &Bound<'py, PyString>,
-    method: &Bound<'py, PyString>,
-    body: &[u8],
-    query: &Bound<'py, PyString>,
-    signature: &Bound<'py, PyString>,
-    nonce: &Bound<'py, PyString>,
+    api_key: &Bound<'py, PyAny>,
+    url: &Bound<'py, PyAny>,
+    method: &Bound<'py, PyAny>,
+    body: &Bound<'py, PyAny>,
+    query: &Bound<'py, PyAny>,
+    signature: &Bound<'py, PyAny>,
+    nonce: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (key, url) = (Secret::new(text("api_key", api_key)?), text("url", url)?);
-    let (method, query) = (sent(method)?, sent(query)?);
-    let (signature, nonce) = (sent(signature)?, sent(nonce)?);
+    let (method, query) = (sent("method", method)?, sent("query", query)?);
+    let (signature, nonce) = (sent("signature", signature)?, sent("nonce", nonce)?);
+    let body = bytes("body", body)?;
     let received = Received { url, method, query, body, signature, nonce };
     let told = verify_parameters(&key, &received);
     let told = told.map_err(|error| Failure::from(error).raise(api_key.py()))?;
@@ -119,41 +124,48 @@ pub(crate) fn signed_parameters<'py>(
 /// The signature of a JSON body that is posted, or of a query that is asked for.
 #[pyfunction]
 pub(crate) fn sign(
-    py: Python<'_>,
-    api_key: &Bound<'_, PyString>,
-    nonce: &Bound<'_, PyString>,
-    url: &Bound<'_, PyString>,
-    body: Option<&[u8]>,
-    query: &Bound<'_, PyString>,
+    api_key: &Bound<'_, PyAny>,
+    nonce: &Bound<'_, PyAny>,
+    url: &Bound<'_, PyAny>,
+    method: &str,
+    body: &Bound<'_, PyAny>,
+    query: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
     let key = Secret::new(text("api_key", api_key)?);
     let (nonce, url) = (text("nonce", nonce)?, text("url", url)?);
-    let signature = match body {
-        Some(body) => callback::sign(&key, nonce, url, body),
-        None => callback::sign_query(&key, nonce, url, sent(query)?),
+    let signature = match method {
+        "GET" => callback::sign_query(&key, nonce, url, sent("query", query)?),
+        _ => callback::sign(&key, nonce, url, bytes("body", body)?),
     };
-    signature.map_err(|error| Failure::from(error).raise(py))
+    signature.map_err(|error| Failure::from(error).raise(api_key.py()))
 }
 
 /// The parameters of a JSON body as a query.
 #[pyfunction]
-pub(crate) fn query(py: Python<'_>, body: &[u8]) -> PyResult<String> {
-    callback::query(body).map_err(|error| Failure::from(error).raise(py))
+pub(crate) fn query(body: &Bound<'_, PyAny>) -> PyResult<String> {
+    callback::query(bytes("body", body)?).map_err(|error| Failure::from(error).raise(body.py()))
 }
 
 /// A part of what was received. No service signs what UTF-8 cannot hold.
-fn sent<'a>(part: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
-    part.to_str().map_err(|_| {
+fn sent<'a>(name: &'static str, part: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    let Ok(text) = part.cast::<PyString>() else { return text(name, part) };
+    text.to_str().map_err(|_| {
         let message = "it has text that UTF-8 cannot hold".to_owned();
         Failure::from(Error::Forged { message }).raise(part.py())
     })
 }
 
 fn seconds(parameter: &'static str, time: f64) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(time).map_err(|_| {
-        let reason = "must be a number of seconds, 0 or more".into();
-        Error::Invalid { parameter: parameter.into(), reason }.into()
-    })
+    Duration::try_from_secs_f64(time).map_err(|_| invalid(parameter, SECONDS))
+}
+
+/// The URL, or each of several.
+fn several<'py>(url: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if url.is_instance_of::<PyString>() {
+        return Ok(vec![url.clone()]);
+    }
+    let several = url.try_iter().map_err(|_| invalid("url", "be text, or several").raise(url.py()));
+    several?.collect()
 }
 
 /// The memory of the program, whose exceptions come back to it.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::settings::invalid;
-use crate::values::text;
+use crate::values::{bytes, text};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use seconder::model::Token;
@@ -19,12 +19,12 @@ impl Totp {
     #[new]
     fn new(
         py: Python<'_>,
-        secret: &[u8],
+        secret: &Bound<'_, PyAny>,
         algorithm: &Bound<'_, PyAny>,
         digits: u8,
         period: u64,
     ) -> PyResult<Totp> {
-        let algorithm = text("algorithm", algorithm)?;
+        let (secret, algorithm) = (bytes("secret", secret)?, text("algorithm", algorithm)?);
         let algorithm = ALGORITHMS.into_iter().find(|known| known.name() == algorithm);
         let made = algorithm
             .ok_or_else(|| invalid("algorithm", "be SHA1, SHA256 or SHA512"))

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::settings::invalid;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use seconder::Error;
 use serde_json::{Number, Value};
 use std::borrow::Cow;
@@ -13,8 +13,20 @@ use std::borrow::Cow;
 /// How deep lists and dicts may be nested: as deep as a service reads them.
 const DEEPEST: usize = 64;
 
-/// What a value must be, where it is something else.
-type Must = Cow<'static, str>;
+/// Parameters that are made of fields of the interface. The fields of others are the program's own.
+const MADE_OF_FIELDS: [&str; 2] = ["user", "logos"];
+
+/// What a value must be, where it is something else, and the innermost field that it is in.
+struct Wrong {
+    field: Option<String>,
+    must: Cow<'static, str>,
+}
+
+impl<T: Into<Cow<'static, str>>> From<T> for Wrong {
+    fn from(must: T) -> Wrong {
+        Wrong { field: None, must: must.into() }
+    }
+}
 
 const NO_TEXT: &str = "be text that UTF-8 can hold";
 
@@ -24,6 +36,12 @@ pub(crate) fn text<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyRes
     let wrong = |must: &str| invalid(name, must).raise(given.py());
     let text = given.cast::<PyString>().map_err(|_| wrong("be text"))?;
     text.to_str().map_err(|_| wrong(NO_TEXT))
+}
+
+/// The bytes of an argument; what is none is told with its name.
+pub(crate) fn bytes<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+    let given = given.cast::<PyBytes>().map_err(|_| invalid(name, "be bytes").raise(given.py()));
+    given.map(|bytes| bytes.as_bytes())
 }
 
 /// A number of seconds; one that is too large for it is infinite, and refused as such.
@@ -41,8 +59,10 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     let mut params = Params::new();
     for (name, value) in given {
         let name: String = name.extract()?;
-        let value = from_python(&value, DEEPEST)?.map_err(|must| {
-            let (parameter, reason) = (name.clone().into(), format!("must {must}").into());
+        let value = from_python(&value, DEEPEST)?.map_err(|Wrong { field, must }| {
+            let field = field.filter(|_| MADE_OF_FIELDS.contains(&name.as_str()));
+            let parameter = field.unwrap_or_else(|| name.clone()).into();
+            let reason = format!("must {must}").into();
             Failure::from(Error::Invalid { parameter, reason }).raise(given.py())
         })?;
         params.insert(name, value);
@@ -51,7 +71,7 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
 }
 
 /// The value, or what it must be.
-fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Must>> {
+fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Wrong>> {
     if value.is_none() {
         return Ok(Ok(Value::Null));
     }
@@ -85,7 +105,7 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
     Ok(Err(format!("{must}, not of {kind}").into()))
 }
 
-fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value, Must>> {
+fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value, Wrong>> {
     let mut fields = Params::new();
     for item in mapping.items()?.iter() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
@@ -94,18 +114,18 @@ fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value
         };
         match from_python(&value, depth - 1)? {
             Ok(value) => drop(fields.insert(name, value)),
-            Err(reason) => return Ok(Err(reason)),
+            Err(wrong) => return Ok(Err(Wrong { field: wrong.field.or(Some(name)), ..wrong })),
         }
     }
     Ok(Ok(Value::Object(fields)))
 }
 
-fn items(list: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Must>> {
+fn items(list: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Wrong>> {
     let mut items = Vec::new();
     for item in list.try_iter()? {
         match from_python(&item?, depth - 1)? {
             Ok(item) => items.push(item),
-            Err(reason) => return Ok(Err(reason)),
+            Err(wrong) => return Ok(Err(wrong)),
         }
     }
     Ok(Ok(Value::Array(items)))

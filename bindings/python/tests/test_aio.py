@@ -9,6 +9,7 @@ import pickle
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -180,10 +181,39 @@ def test_the_context_comes_along(tmp_path: Path) -> None:
     assert seen[-1] == "number 7"
 
 
-def test_what_is_closed_says_so_without_a_thread(phone: Phone) -> None:
-    def own() -> set[threading.Thread]:
-        return {thread for thread in threading.enumerate() if thread.name.startswith("seconder")}
+def own() -> set[threading.Thread]:
+    """The threads that services of this process have."""
+    return {thread for thread in threading.enumerate() if thread.name.startswith("seconder")}
 
+
+def test_a_close_that_is_cancelled_leaves_nothing_open(phone: Phone) -> None:
+    go = threading.Event()
+
+    async def cancel() -> set[threading.Thread]:
+        loop, before = asyncio.get_running_loop(), own()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        service = seconder.AsyncService(phone.service)
+        await service.user_status(phone.user_id)
+        threads = own() - before
+        busy = loop.run_in_executor(None, go.wait, 30)
+        closing = asyncio.ensure_future(service.close())
+        await asyncio.sleep(0.05)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        go.set()
+        assert await busy
+        return threads
+
+    threads = asyncio.run(cancel())
+    assert len(threads) == 1
+    for thread in threads:
+        thread.join(timeout=30)
+        assert not thread.is_alive()
+    assert "closed" in repr(phone.service)
+
+
+def test_what_is_closed_says_so_without_a_thread(phone: Phone) -> None:
     async def ask() -> None:
         service = seconder.AsyncService(phone.service)
         quick = service.with_timeout(1)
@@ -201,12 +231,14 @@ def test_what_is_closed_says_so_without_a_thread(phone: Phone) -> None:
     asyncio.run(ask())
 
 
-def test_what_cannot_be_right(phone: Phone) -> None:
+def test_what_cannot_be_right(phone: Phone, tmp_path: Path) -> None:
     wrong: list[Any] = [0, 1025, "many"]
+    before = set(tmp_path.iterdir())
     for threads in wrong:
         with pytest.raises(seconder.InvalidArgument) as caught:
-            asyncio.run(seconder.open_async("sandbox:", threads=threads))
+            asyncio.run(seconder.open_async(f"sqlite:{tmp_path}/new.db", threads=threads))
         assert caught.value.parameter == "threads"
+        assert set(tmp_path.iterdir()) == before, "a database was made all the same"
     with pytest.raises(TypeError):
         pickle.dumps(seconder.AsyncService(phone.service))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
         "type must be password_reset, banned, unbanned or cookie_login",
         lambda p: p.service.register_activity(p.user_id, "login"),  # type: ignore[arg-type]
     ),
+    ("secret must be bytes", lambda _: seconder.totp.Totp("text in place of bytes")),  # type: ignore[arg-type]
     ("uri must be text", lambda _: seconder.totp.code(WRONG)),
     (
         "at must be a time in Unix seconds",
@@ -54,6 +55,55 @@ def test_the_argument_is_named(phone: Phone, told: str, mistake: Callable[[Phone
     with pytest.raises(seconder.InvalidArgument, match=told) as caught:
         mistake(phone)
     assert told.startswith("not of") or caught.value.parameter == told.split()[0]
+
+
+GIVEN: dict[str, Any] = {
+    "api_key": "key",
+    "url": "https://app.example/callback",
+    "method": "POST",
+    "body": b"{}",
+    "query": "",
+    "nonce": "1",
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "wrong"),
+    [
+        ("api_key must be text", {"api_key": b"key"}),
+        ("url must be text", {"url": 7}),
+        ("url must be text", {"url": [7]}),
+        ("method must be ", {"method": ["POST"]}),
+        ("body must be bytes", {"body": "{}"}),
+        ("body must be bytes", {"body": None}),
+        ("query must be text", {"method": "GET", "query": b"a=1"}),
+        ("nonce must be text", {"nonce": 1_700_000_000}),
+    ],
+)
+def test_a_part_of_a_callback_is_named(told: str, wrong: dict[str, Any]) -> None:
+    received = {**GIVEN, "signature": "signed"}
+    calls: list[Callable[[], object]] = [
+        lambda: seconder.callback.verify(**{**received, **wrong}),
+        lambda: seconder.callback.verify_parameters(**{**received, **wrong}),
+        lambda: seconder.callback.sign(**{**GIVEN, **wrong}),
+    ]
+    for call in calls:
+        with pytest.raises(seconder.InvalidArgument, match=told) as caught:
+            call()
+        assert caught.value.parameter == told.split()[0]
+
+
+def test_what_is_no_signature_no_window_and_no_body_is_named() -> None:
+    signed: dict[str, Any] = {**GIVEN, "signature": "signed"}
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("signature", lambda: seconder.callback.verify(**{**signed, "signature": 7})),
+        ("fresh", lambda: seconder.callback.verify(**{**signed, "fresh": timedelta(1)})),
+        ("body", lambda: seconder.callback.query(WRONG)),
+    ]
+    for parameter, call in calls:
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            call()
+        assert caught.value.parameter == parameter
 
 
 @pytest.mark.parametrize(
@@ -80,7 +130,9 @@ def test_a_service_is_entered_with_an_await_or_without() -> None:
         with pytest.raises(seconder.InvalidArgument):
             async with seconder.open_async("seconder.db"):
                 raise AssertionError
-        task = asyncio.create_task(seconder.open_async("sandbox:"))
+        opening = seconder.open_async("sandbox:")
+        assert isinstance(opening, seconder.Opening)
+        task = asyncio.create_task(opening)
         await (await task).close()
         return name
 

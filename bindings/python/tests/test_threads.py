@@ -281,7 +281,8 @@ FIRST_USE = """
     def use(number):
         gate.wait()
         import seconder
-        kinds = [seconder.AsyncService, seconder.Logo, seconder.open_async, seconder.callback.Replay]
+        kinds = [seconder.AsyncService, seconder.Logo, seconder.Opening, seconder.open_async]
+        kinds.append(seconder.callback.Replay)
         with seconder.open("sandbox:?accept=0000000") as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
