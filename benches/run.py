@@ -59,8 +59,6 @@ class Comparison:
     what: str
     ours: Callable[[], Measures]
     peers: list[Peer]
-    awake: bool = False
-    """Whether the processors are kept from sleeping meanwhile."""
 
 
 @dataclass
@@ -82,10 +80,9 @@ class Table:
 def compare(comparison: Comparison, rounds: int, table: Table) -> None:
     """Measures ours and each peer in turn, `rounds` times."""
     taken = []
-    with awake() if comparison.awake else nullcontext():
-        for _ in range(rounds):
-            ours = comparison.ours()
-            taken.append((ours, [peer.run() for peer in comparison.peers]))
+    for _ in range(rounds):
+        ours = comparison.ours()
+        taken.append((ours, [peer.run() for peer in comparison.peers]))
     for at, peer in enumerate(comparison.peers):
         for name, bound in peer.bounds.items():
             ours = [ours[name] for ours, _ in taken]
@@ -101,23 +98,6 @@ def compare(comparison: Comparison, rounds: int, table: Table) -> None:
                 str(bound or ""),
                 verdict(bound.met(median(ours), median(theirs))) if bound else "",
             )
-
-
-@contextmanager
-def awake() -> Iterator[None]:
-    """Gives every processor something to do that anything else goes before. A client that waits for
-    an answer lets its processor sleep, and how long that takes to wake says nothing of the client."""
-    code = (
-        "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); parent = os.getppid()"
-        "\nwhile os.getppid() == parent: pass"
-    )
-    idle = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for process in idle:
-            process.kill()
-            process.wait()
 
 
 def verdict(met: bool) -> str:
@@ -225,23 +205,33 @@ def in_c(programs: Programs, server: tuple[str, Path], pam: Path) -> Iterator[Co
         )
 
 
+def verifying(
+    how: str, threads: int, programs: Programs, server: tuple[str, Path], *, bound: bool = True
+) -> Comparison:
+    peers = (("requests", 1 / 5, 800), ("urllib3", 1 / 2, 1600), ("authy", 1 / 40, 128))
+    return Comparison(
+        f"verify a code over kept TLS, from Python, {how}",
+        programs.py("verify_seconder", *server, threads, turns=8000),
+        [
+            Peer(
+                name,
+                programs.py(f"verify_{name}", *server, threads, turns=turns),
+                {"time": Bound(factor) if bound else None},
+            )
+            for name, factor, turns in peers
+        ],
+    )
+
+
+def in_python_alone(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparison]:
+    """What is measured with client and server on one processor."""
+    yield verifying("1 thread", 1, programs, server)
+
+
 def in_python(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparison]:
-    kinds = ((1, "1 thread", True), (1, "1 thread, idle machine", False))
-    for threads, how, awake in (*kinds, (4, "4 threads", True), (16, "16 threads", True)):
-        peers = (("requests", 1 / 5, 800), ("urllib3", 1 / 2, 1600), ("authy", 1 / 40, 128))
-        yield Comparison(
-            f"verify a code over kept TLS, from Python, {how}",
-            programs.py("verify_seconder", *server, threads, turns=8000),
-            [
-                Peer(
-                    name,
-                    programs.py(f"verify_{name}", *server, threads, turns=turns),
-                    {"time": Bound(factor) if awake else None},
-                )
-                for name, factor, turns in peers
-            ],
-            awake,
-        )
+    yield verifying("1 thread, not on one processor", 1, programs, server, bound=False)
+    for threads in (4, 16):
+        yield verifying(f"{threads} threads", threads, programs, server)
     yield Comparison(
         "verify a callback of 1.3 kB, from Python",
         programs.py("callback_seconder", BODY, SIGNATURE, turns=20_000),
@@ -299,6 +289,18 @@ def sizes(folder: Path, table: Table) -> None:
 
 
 @contextmanager
+def on_one_processor() -> Iterator[None]:
+    """Keeps the programs on one processor. A client waits while the server answers, and the server
+    until it is asked: the time is what both work then, and not how long another processor sleeps."""
+    all_of_them = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(all_of_them)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_of_them)
+
+
+@contextmanager
 def serving(command: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
     """The server's URL and certificate, while it runs."""
     certificate = folder / "certificate.pem"
@@ -322,11 +324,17 @@ def main() -> None:
     options = parser.parse_args()
     programs, table = Programs(options), Table()
     pam = next(Path("/usr/lib").glob("*/security/pam_oath.so"))
-    with serving(options.server, options.programs) as server:
-        for comparison in (*in_c(programs, server, pam), *in_python(programs, server)):
-            if options.only in comparison.what:
-                print(f"{comparison.what} …", file=sys.stderr)
-                compare(comparison, 1 if options.quick else options.rounds, table)
+    kinds = (
+        (nullcontext, lambda server: in_c(programs, server, pam)),
+        (on_one_processor, lambda server: in_python_alone(programs, server)),
+        (nullcontext, lambda server: in_python(programs, server)),
+    )
+    for where, kind in kinds:
+        with where(), serving(options.server, options.programs) as server:
+            for comparison in kind(server):
+                if options.only in comparison.what:
+                    print(f"{comparison.what} …", file=sys.stderr)
+                    compare(comparison, 1 if options.quick else options.rounds, table)
     sizes(options.programs, table)
     if options.quick:
         table.rows = [(*cells, "") for *cells, _ in table.rows]
