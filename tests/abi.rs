@@ -108,11 +108,13 @@ fn types_of(folder: &Folder, header: &str) -> PathBuf {
         source +=
             &format!("{} {}({parameters}) {{ {used}{value}}}\n", function.returns, function.name);
     }
-    let source = folder.write("header.c", &source);
+    folder.write("header.c", &source);
     let built = folder.path().join("libseconder.so");
     let soname = concat!("-Wl,-soname,libseconder.so.", env!("CARGO_PKG_VERSION_MAJOR"));
     let mut compiler = command("gcc");
-    compiler.args(["-std=c11", "-g", "-shared", "-fPIC", soname]).arg(source).arg("-o").arg(&built);
+    // The name of the source is written down, so it is told without its folder.
+    compiler.current_dir(folder.path()).args(["-std=c11", "-g", "-shared", "-fPIC", soname]);
+    compiler.arg("header.c").arg("-o").arg(&built);
     let outcome = run(&mut compiler);
     assert!(outcome.good, "{}", outcome.text);
     let written = folder.path().join("libseconder.abi");
