@@ -52,10 +52,7 @@ pub(crate) fn verify_callback<'py>(
         verifier = verifier.replay(Memory(memory));
     }
     let now = seconds("now", now).map_err(|failure| failure.raise(py))?.as_secs();
-    let (method, query) = (sent("method", method)?, sent("query", query)?);
-    let (signature, nonce) = (sent("signature", signature)?, sent("nonce", nonce)?);
-    let body = bytes("body", body)?;
-    let received = Received { url: "", method, query, body, signature, nonce };
+    let received = received("", method, body, query, signature, nonce)?;
     let event = detached(py, || Ok(verifier.verify(&received, now)?));
     if let Some(ending) = ending() {
         return Err(ending);
@@ -112,10 +109,7 @@ pub(crate) fn signed_parameters<'py>(
     nonce: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (key, url) = (Secret::new(text("api_key", api_key)?), text("url", url)?);
-    let (method, query) = (sent("method", method)?, sent("query", query)?);
-    let (signature, nonce) = (sent("signature", signature)?, sent("nonce", nonce)?);
-    let body = bytes("body", body)?;
-    let received = Received { url, method, query, body, signature, nonce };
+    let received = received(url, method, body, query, signature, nonce)?;
     let told = verify_parameters(&key, &received);
     let told = told.map_err(|error| Failure::from(error).raise(api_key.py()))?;
     values::to_python(api_key.py(), &told.into())
@@ -144,6 +138,24 @@ pub(crate) fn sign(
 #[pyfunction]
 pub(crate) fn query(body: &Bound<'_, PyAny>) -> PyResult<String> {
     callback::query(bytes("body", body)?).map_err(|error| Failure::from(error).raise(body.py()))
+}
+
+fn received<'a>(
+    url: &'a str,
+    method: &'a Bound<'_, PyAny>,
+    body: &'a Bound<'_, PyAny>,
+    query: &'a Bound<'_, PyAny>,
+    signature: &'a Bound<'_, PyAny>,
+    nonce: &'a Bound<'_, PyAny>,
+) -> PyResult<Received<'a>> {
+    Ok(Received {
+        url,
+        method: sent("method", method)?,
+        query: sent("query", query)?,
+        body: bytes("body", body)?,
+        signature: sent("signature", signature)?,
+        nonce: sent("nonce", nonce)?,
+    })
 }
 
 /// A part of what was received. No service signs what UTF-8 cannot hold.
