@@ -116,7 +116,7 @@ static int checked(const seconder_verifier *verifier, const struct request *requ
     seconder_event_free(event);
     seconder_error_free(error);
     /* A service may try again after 500, and gives up after 401. */
-    if (status == SECONDER_FORGED || status == SECONDER_INVALID)
+    if (status == SECONDER_INVALID_CALLBACK || status == SECONDER_INVALID_ARGUMENT)
         return 401;
     return status == SECONDER_OK ? 200 : 500;
 }

@@ -155,7 +155,7 @@ static void check_callback(const char *api_key, const struct listener *listener,
     seconder_event_free(event);
 
     received.nonce = "another";
-    expect(SECONDER_FORGED,
+    expect(SECONDER_INVALID_CALLBACK,
            seconder_callback_verify(api_key, &received, sizeof received, &event, &error),
            "The same callback with another nonce");
 }
@@ -179,7 +179,7 @@ static void codes(seconder_service *service, uint64_t svc_id, const char *spool)
     expect(SECONDER_TOKEN_REUSED,
            seconder_verify(service, code, svc_id, NULL, 0, NULL, &error),
            "The same code once more");
-    expect(SECONDER_INVALID,
+    expect(SECONDER_INVALID_ARGUMENT,
            seconder_verify(service, "../sms", svc_id, NULL, 0, NULL, &error),
            "A token that is none");
 }

@@ -34,10 +34,10 @@ def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:
     sent = service.request_sms(user_id)
     print(f"A code is on its way to {sent.cellphone}.")
     code = latest_code(spool)
-    refusal(seconder.NotChecked, service.verify, code, user_id)
+    rejection(seconder.NotChecked, service.verify, code, user_id)
     service.verify(code, user_id, force=True)
     print("Checked with force, the code is right: Ada is in.")
-    error = refusal(seconder.TokenInvalid, service.verify, code, user_id, force=True)
+    error = rejection(seconder.TokenInvalid, service.verify, code, user_id, force=True)
     must(error.reused, "tell that the code was right once")
 
 
@@ -46,7 +46,7 @@ def log_in_by_authenticator(service: seconder.Service, user_id: int) -> None:
     print("Ada scans a QR code with her authenticator app.")
     service.verify(seconder.totp.code(app.uri), user_id)
     print("The code that the app shows is right: Ada is in.")
-    error = refusal(seconder.InvalidArgument, service.verify, "../sms", user_id)
+    error = rejection(seconder.InvalidArgument, service.verify, "../sms", user_id)
     must(error.parameter == "token", "name the parameter")
 
 
@@ -68,8 +68,8 @@ def log_in_by_approval(
 
 def keep_a_stranger_out(service: seconder.Service, user_id: int) -> None:
     print("A stranger guesses.")
-    refusal(seconder.TokenInvalid, service.verify, "1234567", user_id)
-    error = refusal(seconder.Limited, service.verify, "1234568", user_id)
+    rejection(seconder.TokenInvalid, service.verify, "1234567", user_id)
+    error = rejection(seconder.RateLimited, service.verify, "1234568", user_id)
     must(error.retry_after is not None, "tell how long to wait")
 
 
@@ -102,7 +102,7 @@ class CallbackHandler(BaseHTTPRequestHandler):
                 signature=self.headers["X-Svc-Signature"],
                 nonce=self.headers["X-Svc-Signature-Nonce"],
             )
-        except seconder.Forged:
+        except seconder.InvalidCallback:
             self.send_error(401)
             return
         self.server.events.put(event)
@@ -119,11 +119,11 @@ def latest_code(spool: Path) -> str:
     return next(line[6:] for line in message.splitlines() if line.startswith("Code: "))
 
 
-def refusal(kind: type[E], call: Callable[..., object], *args: object, **options: object) -> E:
+def rejection(kind: type[E], call: Callable[..., object], *args: object, **options: object) -> E:
     try:
         call(*args, **options)
     except kind as error:
-        print(f"Refused, as it must be: {error}.")
+        print(f"Rejected, as it must be: {error}.")
         return error
     raise SystemExit(f"{kind.__name__} was due, and somebody is in.")
 

@@ -103,7 +103,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         nonce: &posted.nonce,
     };
     let forged = callback::verify(engine.api_key(), &forged);
-    ensure("a changed callback is refused", matches!(forged, Err(Error::Forged { .. })))
+    ensure("a changed callback is refused", matches!(forged, Err(Error::InvalidCallback { .. })))
 }
 
 fn what_is_refused(service: &Service, user: UserId) -> Outcome {
@@ -119,7 +119,10 @@ fn what_is_refused(service: &Service, user: UserId) -> Outcome {
     let wrong = if right.expose() == "000000" { "000001" } else { "000000" };
     expect("a wrong code is wrong", Verdict::Wrong, || service.verify(&wrong.parse()?, user))?;
     let hasty = service.verify(&right.expose().parse()?, user);
-    ensure("after it, the user has to wait a second", matches!(hasty, Err(Error::Limited { .. })))
+    ensure(
+        "after it, the user has to wait a second",
+        matches!(hasty, Err(Error::RateLimited { .. })),
+    )
 }
 
 struct Posted {

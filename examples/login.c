@@ -42,7 +42,7 @@ static void trouble(const char *while_doing, seconder_error *error)
     seconder_error_free(error);
 }
 
-/* How long to wait, for a status of SECONDER_LIMITED. */
+/* How long to wait, for a status of SECONDER_RATE_LIMITED. */
 static void wait_please(seconder_error *error)
 {
     unsigned long long seconds = seconder_error_retry_after_seconds(error);
@@ -90,10 +90,10 @@ static bool by_code(seconder_service *service, uint64_t svc_id)
         case SECONDER_TOKEN_REUSED:
             puts("That code has been used. Please wait for the next one.");
             break;
-        case SECONDER_INVALID:
+        case SECONDER_INVALID_ARGUMENT:
             puts("A code is 6 to 12 digits and nothing else.");
             break;
-        case SECONDER_LIMITED:
+        case SECONDER_RATE_LIMITED:
             wait_please(error);
             return false;
         default:
@@ -119,7 +119,7 @@ static bool by_sms(seconder_service *service, uint64_t svc_id)
         printf("A code was sent to %s.\n", number != NULL ? number : "your phone");
         break;
     }
-    case SECONDER_LIMITED:
+    case SECONDER_RATE_LIMITED:
         puts("A code was sent a moment ago. It is still good.");
         seconder_error_free(error);
         break;
@@ -148,7 +148,7 @@ static bool by_push(seconder_service *service, uint64_t svc_id)
     }
     /* The one question that counts: an answer, that it is a yes, and that it is this user's. */
     bool yes = status == SECONDER_OK && seconder_approval_approved_by(answer, svc_id);
-    if (status == SECONDER_LIMITED)
+    if (status == SECONDER_RATE_LIMITED)
         wait_please(error);
     else if (status != SECONDER_OK)
         trouble("asking on the phone", error);

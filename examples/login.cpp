@@ -42,10 +42,10 @@ static bool by_code(const Service &service, std::uint64_t user)
             switch (error.status()) {
             case Status::token_wrong:
             case Status::token_reused:
-            case Status::invalid: /* It has not the form of a code. */
+            case Status::invalid_argument: /* It has not the form of a code. */
                 std::cout << "That is not the code." << std::endl;
                 break;
-            case Status::limited: /* After wrong codes. It says for how long. */
+            case Status::rate_limited: /* After wrong codes. It says for how long. */
                 std::cout << error.what() << std::endl;
                 break;
             default: /* The operator's or the network's matter: no wrong code. */

@@ -4,7 +4,7 @@
  *
  * Status      A function that can fail returns a seconder_status. SECONDER_OK is 0 and is the only
  *             success. Nobody may be let in after any other status. What a description says of a
- *             status is not all: an argument that cannot be right is always SECONDER_INVALID, and a
+ *             status is not all: an argument that cannot be right is always SECONDER_INVALID_ARGUMENT, and a
  *             call may end with every status from SECONDER_UNAUTHORIZED on (interface 7).
  * Errors      The last argument may be the address of a seconder_error pointer, or NULL. It is set
  *             to NULL first, and to an error of its own for every status but SECONDER_OK. Free it
@@ -13,15 +13,15 @@
  *             the _free() function of its type. It is set to NULL first and stays NULL for every
  *             status but SECONDER_OK. An out argument may be NULL only where it says so. Every
  *             _free() function takes NULL, and free() is never right for anything of this library.
- * Text in     NUL-terminated UTF-8, copied before the function returns. NULL is SECONDER_INVALID
+ * Text in     NUL-terminated UTF-8, copied before the function returns. NULL is SECONDER_INVALID_ARGUMENT
  *             for what is required, and is as good as absent for what is not.
  * Ids         of users and devices are the numbers that the service gave, 1 to 9223372036854775807.
  * Text out    NUL-terminated UTF-8 that belongs to the handle it was asked of and goes with it.
  *             NULL where the service does not tell. A number that it does not tell is 0.
  * Options     A struct and its size: `&options, sizeof options`, or `NULL, 0` for the defaults. Zero
  *             in a field is its default, so begin with `= {0}`. A size that no version of this
- *             header has is SECONDER_INVALID, and nothing of the struct is read. A struct of a newer
- *             version is SECONDER_INVALID when it asks for what this library does not know.
+ *             header has is SECONDER_INVALID_ARGUMENT, and nothing of the struct is read. A struct of a newer
+ *             version is SECONDER_INVALID_ARGUMENT when it asks for what this library does not know.
  * Structs     that are only read may grow at their end in a later minor version: use them through
  *             the pointer that was given.
  * Functions   of the program are given data of the program's own, which may be NULL. What frees the
@@ -29,7 +29,7 @@
  *             not. Where the size of the options is wrong, nothing of them is read, and it does not
  *             run.
  * Parts       A build of the library may lack the engine or the client of a service elsewhere. It
- *             has every function all the same; one that needs what is not there is SECONDER_INVALID.
+ *             has every function all the same; one that needs what is not there is SECONDER_INVALID_ARGUMENT.
  * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles may
  *             be read by many threads at once. Each is freed by one, when no other uses it; that a
  *             handle was freed before is not noticed. No function starts a thread, installs a signal
@@ -99,7 +99,7 @@ extern "C" {
 /**
  * The caller: an argument cannot be right. Nothing was sent and nothing was changed.
  */
-#define SECONDER_INVALID 10
+#define SECONDER_INVALID_ARGUMENT 10
 
 /**
  * The operator: the service does not accept the API key. This says nothing about the user, so a
@@ -110,12 +110,12 @@ extern "C" {
 /**
  * The service looked at the call and said no.
  */
-#define SECONDER_REFUSED 12
+#define SECONDER_REJECTED 12
 
 /**
  * Nobody yet: wait, then repeat.
  */
-#define SECONDER_LIMITED 13
+#define SECONDER_RATE_LIMITED 13
 
 /**
  * The network or the service: there was no answer in time.
@@ -125,12 +125,12 @@ extern "C" {
 /**
  * The service: there was an answer that makes no sense. The URL may be wrong.
  */
-#define SECONDER_GARBLED 15
+#define SECONDER_INVALID_RESPONSE 15
 
 /**
  * Nobody: a callback was not signed by the service with this API key.
  */
-#define SECONDER_FORGED 16
+#define SECONDER_INVALID_CALLBACK 16
 
 /**
  * The operator: the database cannot be opened, read or written.
@@ -243,7 +243,7 @@ extern "C" {
 #define SECONDER_GENERATION_OLDER 2
 
 /**
- * No call is repeated: every wait is the program's, as SECONDER_LIMITED.
+ * No call is repeated: every wait is the program's, as SECONDER_RATE_LIMITED.
  */
 #define SECONDER_REPEATS_NONE 1
 
@@ -1025,7 +1025,7 @@ typedef struct seconder_verifier_options {
     /**
      * A memory of received callbacks in this process: how many there can be within one window of
      * freshness, each of which takes about 200 bytes. A memory that is full refuses new callbacks
-     * with SECONDER_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
+     * with SECONDER_RATE_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
      * somebody recorded is believed again.
      */
     size_t replay_capacity;
@@ -1064,7 +1064,7 @@ typedef struct seconder_totp_options {
 } seconder_totp_options;
 
 /**
- * The status that the call returned. SECONDER_INVALID for NULL: no error is no permission.
+ * The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL: no error is no permission.
  */
 seconder_status seconder_error_status(const struct seconder_error *error);
 
@@ -1075,17 +1075,17 @@ seconder_status seconder_error_status(const struct seconder_error *error);
 const char *seconder_error_message(const struct seconder_error *error);
 
 /**
- * The HTTP status of a refusal (interface 7), else 0.
+ * The HTTP status of a rejection (interface 7), else 0.
  */
 int32_t seconder_error_http_status(const struct seconder_error *error);
 
 /**
- * The service's own code of a refusal, such as "60026" (interface 7), else NULL.
+ * The service's own code of a rejection, such as "60026" (interface 7), else NULL.
  */
 const char *seconder_error_service_code(const struct seconder_error *error);
 
 /**
- * The service's own words, for SECONDER_REFUSED, SECONDER_LIMITED and SECONDER_UNAUTHORIZED; else
+ * The service's own words, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and SECONDER_UNAUTHORIZED; else
  * NULL. Their spelling changes over the years: decide on the status and on
  * seconder_error_service_code().
  */
@@ -1099,7 +1099,7 @@ int32_t seconder_error_stage(const struct seconder_error *error);
 
 /**
  * The argument that cannot be right, by its name in the interface, when the status is
- * SECONDER_INVALID; else NULL.
+ * SECONDER_INVALID_ARGUMENT; else NULL.
  */
 const char *seconder_error_parameter(const struct seconder_error *error);
 
@@ -1217,7 +1217,7 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  * `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
  * NULL, which makes one for the first application of a new database.
  *
- * `out` is freed with seconder_service_free(). SECONDER_INVALID for a URL or an option that cannot
+ * `out` is freed with seconder_service_free(). SECONDER_INVALID_ARGUMENT for a URL or an option that cannot
  * be right, or a URL that this build of the library cannot open; SECONDER_STORAGE for a database
  * that cannot be opened; SECONDER_UNAUTHORIZED when the database has no application of that API
  * key. Nothing is sent before the first call.
@@ -1239,7 +1239,7 @@ seconder_status seconder_open(const char *url,
  * process waits for nobody and repeats nothing, so that neither changes it.
  *
  * `out` is freed with seconder_service_free(), before or after `service`: each works without the
- * other. SECONDER_INVALID when one of the two is not as said.
+ * other. SECONDER_INVALID_ARGUMENT when one of the two is not as said.
  */
 SECONDER_MUST_USE
 seconder_status seconder_service_with(const struct seconder_service *service,
@@ -1255,9 +1255,10 @@ void seconder_service_free(struct seconder_service *service);
 
 /**
  * The application's API key, for an engine in this process: callbacks are signed with it. The text
- * belongs to the service. NULL, and an error of SECONDER_INVALID, when a service elsewhere answers.
+ * belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a service elsewhere answers.
  */
-const char *seconder_api_key(const struct seconder_service *service, struct seconder_error **error);
+const char *seconder_api_key(const struct seconder_service *service,
+                             struct seconder_error **error);
 
 /**
  * The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never
@@ -1272,7 +1273,7 @@ const char *seconder_version(void);
  * dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
  * "999".
  *
- * `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
+ * `out` is freed with seconder_user_created_free(). SECONDER_REJECTED when the service finds fault
  * with a value, which seconder_error_field_name() names; else as the header's beginning says of
  * calls.
  */
@@ -1289,7 +1290,7 @@ seconder_status seconder_create_user(const struct seconder_service *service,
 /**
  * Removes a user from the application, with all that is known of them (interface 4.5).
  *
- * `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REFUSED when there is no
+ * `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REJECTED when there is no
  * such user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1304,7 +1305,7 @@ seconder_status seconder_delete_user(const struct seconder_service *service,
  * Tells the service what a user did, so that fraud can be found (interface 4.6).
  *
  * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
- * freed with seconder_done_free(). SECONDER_REFUSED when there is no such user; else as the
+ * freed with seconder_done_free(). SECONDER_REJECTED when there is no such user; else as the
  * header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1319,7 +1320,7 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
 /**
  * Asks what the service knows of a user (interface 4.8).
  *
- * `out` is freed with seconder_user_status_reply_free(). SECONDER_REFUSED when there is no such
+ * `out` is freed with seconder_user_status_reply_free(). SECONDER_REJECTED when there is no such
  * user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1415,8 +1416,8 @@ void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
 /**
  * Sends a code by SMS (interface 4.2).
  *
- * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
- * user was sent one just now; SECONDER_REFUSED when there is no such user; else as the header's
+ * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
+ * user was sent one just now; SECONDER_REJECTED when there is no such user; else as the header's
  * beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1430,8 +1431,8 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
 /**
  * Speaks a code in a voice call (interface 4.3).
  *
- * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
- * user was called just now; SECONDER_REFUSED when there is no such user; else as the header's
+ * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
+ * user was called just now; SECONDER_REJECTED when there is no such user; else as the header's
  * beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1450,8 +1451,8 @@ seconder_status seconder_request_call(const struct seconder_service *service,
  * seconder_verification_free().
  *
  * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
- * nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again;
- * SECONDER_INVALID says that `token` is no token; else as the header's beginning says of calls.
+ * nobody in; SECONDER_RATE_LIMITED comes after wrong codes, until the user may try again;
+ * SECONDER_INVALID_ARGUMENT says that `token` is no token; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -1467,7 +1468,7 @@ seconder_status seconder_verify(const struct seconder_service *service,
  * until a code of the new one was right.
  *
  * `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
- * SECONDER_REFUSED when there is no such user; else as the header's beginning says of calls.
+ * SECONDER_REJECTED when there is no such user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
 seconder_status seconder_enrol_authenticator(const struct seconder_service *service,
@@ -1548,8 +1549,8 @@ void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled
  * Asks a user to approve something on their device (interface 4.12). `message` is what the user is
  * asked, 1 to 1024 bytes.
  *
- * `out` is freed with seconder_approval_created_free(). SECONDER_LIMITED when the user has too
- * many open requests, or said that the last was not theirs; SECONDER_REFUSED when there is no such
+ * `out` is freed with seconder_approval_created_free(). SECONDER_RATE_LIMITED when the user has too
+ * many open requests, or said that the last was not theirs; SECONDER_REJECTED when there is no such
  * user; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1566,7 +1567,7 @@ seconder_status seconder_create_approval(const struct seconder_service *service,
  *
  * SECONDER_OK says that the request was found, and nothing of the answer: ask
  * seconder_approval_approved_by() of the approval at `out`, and free it with
- * seconder_approval_free(). SECONDER_REFUSED when there is no such request; else as the header's
+ * seconder_approval_free(). SECONDER_REJECTED when there is no such request; else as the header's
  * beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1651,8 +1652,8 @@ void seconder_approval_free(struct seconder_approval *approval);
  *
  * SECONDER_OK says that the request is this user's, and nothing of the answer: ask
  * seconder_approval_approved_by() of the approval at `out`, and free it with
- * seconder_approval_free(). SECONDER_INVALID when it is the request of another user: one's own
- * approval must not open somebody else's door; SECONDER_GARBLED when the service does not tell
+ * seconder_approval_free(). SECONDER_INVALID_ARGUMENT when it is the request of another user: one's own
+ * approval must not open somebody else's door; SECONDER_INVALID_RESPONSE when the service does not tell
  * whose it is; SECONDER_STOPPED when the stop function ended the wait; else what kept the last
  * question from an answer.
  */
@@ -1670,7 +1671,7 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
  * Sends a code to a number that belongs to no user yet (interface 4.10).
  *
  * `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
- * NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_LIMITED when a code
+ * NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED when a code
  * was sent there just now; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1689,7 +1690,7 @@ seconder_status seconder_start_phone_verification(const struct seconder_service 
  * SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
  * 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
  *
- * A wrong code is SECONDER_REFUSED with the service code "60022"; "60023" says that no code is
+ * A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" says that no code is
  * waiting; else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1703,7 +1704,7 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
 /**
  * Asks what kind of number a number is (interface 4.11).
  *
- * `out` is freed with seconder_phone_information_free(). SECONDER_REFUSED when it is no number;
+ * `out` is freed with seconder_phone_information_free(). SECONDER_REJECTED when it is no number;
  * else as the header's beginning says of calls.
  */
 SECONDER_MUST_USE
@@ -1878,7 +1879,7 @@ void seconder_statistics_free(struct seconder_statistics *statistics);
  * Registers a device for a user, with an engine in this process (interface 2.2).
  *
  * `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
- * seconder_device_free(). SECONDER_REFUSED when there is no such user; SECONDER_INVALID when a
+ * seconder_device_free(). SECONDER_REJECTED when there is no such user; SECONDER_INVALID_ARGUMENT when a
  * service elsewhere answers, or an argument cannot be right.
  */
 SECONDER_MUST_USE
@@ -1893,7 +1894,7 @@ seconder_status seconder_register_device(const struct seconder_service *service,
  * engine in this process.
  *
  * `device_secret` is that of seconder_device_secret(). `out` is freed with
- * seconder_approval_requests_free(). SECONDER_INVALID when the device does not prove itself or a
+ * seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT when the device does not prove itself or a
  * service elsewhere answers.
  */
 SECONDER_MUST_USE
@@ -1909,7 +1910,7 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
  *
  * `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
  * `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
- * SECONDER_REFUSED when the request is not the device's to answer, or no longer; SECONDER_INVALID
+ * SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
  * when the device does not prove itself or a service elsewhere answers.
  */
 SECONDER_MUST_USE
@@ -1960,8 +1961,8 @@ void seconder_approval_requests_free(struct seconder_approval_requests *requests
  *
  * SECONDER_OK says that the service sent it, and nothing of the answer: ask
  * seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
- * SECONDER_FORGED says that nothing of it is to be believed: answer it with status 401.
- * SECONDER_INVALID says that the key or a field of `received` cannot be right.
+ * SECONDER_INVALID_CALLBACK says that nothing of it is to be believed: answer it with status 401.
+ * SECONDER_INVALID_ARGUMENT says that the key or a field of `received` cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_verify(const char *api_key,
@@ -1974,8 +1975,8 @@ seconder_status seconder_callback_verify(const char *api_key,
  * Checks a callback's signature, whatever its parameters mean, and gives those that it covers: the
  * text of a JSON object. `api_key` is the application's.
  *
- * `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
- * believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+ * `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
+ * believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_verify_parameters(const char *api_key,
@@ -1989,8 +1990,8 @@ seconder_status seconder_callback_verify_parameters(const char *api_key,
  * without `|`, and usually begins with the Unix second.
  *
  * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
- * SECONDER_FORGED when the body is not a JSON object, names a field twice, or has more than any callback
- * has; SECONDER_INVALID for a key, a nonce or a URL that no signature can hold.
+ * SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a field twice, or has more than any callback
+ * has; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_sign(const char *api_key,
@@ -2006,7 +2007,7 @@ seconder_status seconder_callback_sign(const char *api_key,
  * seconder_callback_query() makes the query of a JSON body.
  *
  * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
- * SECONDER_INVALID for a key, a nonce or a URL that no signature can hold, and for a query that is
+ * SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold, and for a query that is
  * not percent-encoded UTF-8.
  */
 SECONDER_MUST_USE
@@ -2021,7 +2022,7 @@ seconder_status seconder_callback_sign_query(const char *api_key,
  * Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
  * (interface 5.5).
  *
- * `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object, names a
+ * `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a
  * field twice, or has more than any callback has.
  */
 SECONDER_MUST_USE
@@ -2074,7 +2075,7 @@ void seconder_event_free(struct seconder_event *event);
  * Makes a verifier of the callbacks that are signed with the application's API key (interface 5.5).
  *
  * `out` may be used by many threads at once and is freed with seconder_verifier_free().
- * SECONDER_INVALID for an option that cannot be right.
+ * SECONDER_INVALID_ARGUMENT for an option that cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verifier_new(const char *api_key,
@@ -2089,9 +2090,9 @@ seconder_status seconder_verifier_new(const char *api_key,
  *
  * SECONDER_OK says that the service sent it, and nothing of the answer: ask
  * seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
- * SECONDER_FORGED says that nothing of it is to be believed, because its signature does not hold, it
- * is stale, or it was received before: answer it with status 401. SECONDER_INVALID says that the key
- * or a field of `received` cannot be right; SECONDER_LIMITED and SECONDER_STORAGE, that the memory
+ * SECONDER_INVALID_CALLBACK says that nothing of it is to be believed, because its signature does not hold, it
+ * is stale, or it was received before: answer it with status 401. SECONDER_INVALID_ARGUMENT says that the key
+ * or a field of `received` cannot be right; SECONDER_RATE_LIMITED and SECONDER_STORAGE, that the memory
  * of received callbacks is full or cannot tell.
  */
 SECONDER_MUST_USE
@@ -2106,8 +2107,8 @@ seconder_status seconder_verifier_verify(const struct seconder_verifier *verifie
  * Checks the signature alone, whatever the parameters mean and however old they are, and gives those
  * that it covers: the text of a JSON object.
  *
- * `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
- * believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+ * `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
+ * believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verifier_parameters(const struct seconder_verifier *verifier,
@@ -2124,7 +2125,7 @@ void seconder_verifier_free(struct seconder_verifier *verifier);
 /**
  * Takes the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are copied.
  *
- * `out` is freed with seconder_totp_free(). SECONDER_INVALID names what is out of its range.
+ * `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT names what is out of its range.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_new(const void *secret,
@@ -2137,7 +2138,7 @@ seconder_status seconder_totp_new(const void *secret,
 /**
  * Reads an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
  *
- * `out` is freed with seconder_totp_free(). SECONDER_INVALID when it is none, has no secret in
+ * `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT when it is none, has no secret in
  * Base32, or has a value out of its range.
  */
 SECONDER_MUST_USE
@@ -2149,7 +2150,7 @@ seconder_status seconder_totp_from_uri(const char *uri,
  * Writes the URI that carries the secret into an app, which shows `issuer` and `label`. Whoever sees
  * it can make the user's codes.
  *
- * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID for an argument that is
+ * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument that is
  * NULL or not UTF-8.
  */
 SECONDER_MUST_USE
@@ -2162,7 +2163,7 @@ seconder_status seconder_totp_uri(const struct seconder_totp *totp,
 /**
  * Makes the code that an app shows at a time, in Unix seconds (RFC 6238).
  *
- * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID when `totp` is NULL.
+ * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT when `totp` is NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_code(const struct seconder_totp *totp,
@@ -2181,7 +2182,7 @@ seconder_status seconder_totp_code(const struct seconder_totp *totp,
  * it was.
  *
  * SECONDER_TOKEN_WRONG when the code is none of the present ones, SECONDER_TOKEN_REUSED when its step
- * was used; SECONDER_INVALID when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
+ * was used; SECONDER_INVALID_ARGUMENT when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
  * counts no wrong tries: that is the caller's.
  */
 SECONDER_MUST_USE
@@ -2223,7 +2224,7 @@ void seconder_totp_free(struct seconder_totp *totp);
 
 /**
  * Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing
- * of whether the token is right. SECONDER_INVALID, and an error that says what is wrong, when it
+ * of whether the token is right. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it
  * has not; for NULL too.
  */
 SECONDER_MUST_USE
@@ -2232,7 +2233,7 @@ seconder_status seconder_check_token(const char *text,
 
 /**
  * Whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
- * sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
+ * sign or leading zero. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it has not;
  * for NULL too.
  */
 SECONDER_MUST_USE
@@ -2241,7 +2242,7 @@ seconder_status seconder_check_svc_id(const char *text,
 
 /**
  * Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of
- * ASCII. SECONDER_INVALID, and an error that says what is wrong, when it has not; for NULL too.
+ * ASCII. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it has not; for NULL too.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_uuid(const char *text,
@@ -2249,7 +2250,7 @@ seconder_status seconder_check_uuid(const char *text,
 
 /**
  * Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in
- * groups that dashes, periods or spaces may separate. SECONDER_INVALID, and an error that says
+ * groups that dashes, periods or spaces may separate. SECONDER_INVALID_ARGUMENT, and an error that says
  * what is wrong, when it has not; for NULL too.
  */
 SECONDER_MUST_USE

@@ -9,7 +9,7 @@
  *             latter alone; a program may have files of both kinds, which hand each other the
  *             handles of C.
  * Text in     is looked at before a call returns, and never kept. A text with a NUL inside is
- *             Status::invalid, and is not cut off there.
+ *             Status::invalid_argument, and is not cut off there.
  * Text out    is a view into the owner it was asked of, so that it cannot be asked of an owner that
  *             is gone at the end of the line. It is NUL-terminated; its data() is nullptr where the
  *             service does not tell.
@@ -57,13 +57,13 @@ enum class Status : std::int32_t {
     token_wrong = SECONDER_TOKEN_WRONG,
     token_reused = SECONDER_TOKEN_REUSED,
     token_not_checked = SECONDER_TOKEN_NOT_CHECKED,
-    invalid = SECONDER_INVALID,
+    invalid_argument = SECONDER_INVALID_ARGUMENT,
     unauthorized = SECONDER_UNAUTHORIZED,
-    refused = SECONDER_REFUSED,
-    limited = SECONDER_LIMITED,
+    rejected = SECONDER_REJECTED,
+    rate_limited = SECONDER_RATE_LIMITED,
     unavailable = SECONDER_UNAVAILABLE,
-    garbled = SECONDER_GARBLED,
-    forged = SECONDER_FORGED,
+    invalid_response = SECONDER_INVALID_RESPONSE,
+    invalid_callback = SECONDER_INVALID_CALLBACK,
     storage = SECONDER_STORAGE,
     internal = SECONDER_INTERNAL,
     stopped = SECONDER_STOPPED,
@@ -256,7 +256,7 @@ public:
 
     Status status() const noexcept { return status_; }
 
-    /// The HTTP status of a refusal, else 0.
+    /// The HTTP status of a rejection, else 0.
     std::int32_t http_status() const noexcept { return seconder_error_http_status(get()); }
 
     /// How far the call came, when the status is unavailable.
@@ -279,7 +279,7 @@ public:
     std::string_view message() const & noexcept { return what(); }
     std::string_view message() const && = delete;
 
-    /// The service's own code of a refusal, such as "60026".
+    /// The service's own code of a rejection, such as "60026".
     std::string_view service_code() const & noexcept
     {
         return detail::view(seconder_error_service_code(get()));

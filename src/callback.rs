@@ -77,7 +77,7 @@ impl<'a> Received<'a> {
 /// received.
 ///
 /// # Errors
-/// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or the URL cannot be right.
+/// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] when the key or the URL cannot be right.
 pub fn verify(api_key: &Secret, received: &Received<'_>) -> Result<Event> {
     Verifier::new(api_key.clone()).verify(received, 0)
 }
@@ -93,8 +93,8 @@ pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Ma
 /// The signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
-/// [`Error::Forged`] when the body is not a JSON object, names a field twice, or has more than any
-/// callback has, such as a number beyond all that a double holds; [`Error::Invalid`] for a nonce or a
+/// [`Error::InvalidCallback`] when the body is not a JSON object, names a field twice, or has more than any
+/// callback has, such as a number beyond all that a double holds; [`Error::InvalidArgument`] for a nonce or a
 /// URL that no signature can hold.
 pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
     signed(api_key, nonce, "POST", url, &query(body)?)
@@ -112,18 +112,21 @@ pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Resu
 /// The parameters of a JSON body as a query, sorted and encoded as they are signed.
 ///
 /// # Errors
-/// [`Error::Forged`] as for [`sign`].
+/// [`Error::InvalidCallback`] as for [`sign`].
 pub fn query(body: &[u8]) -> Result<String> {
-    let text = std::str::from_utf8(body).map_err(|_| forged("the body is not UTF-8"))?;
+    let text = std::str::from_utf8(body).map_err(|_| invalid_callback("the body is not UTF-8"))?;
     canonical::of_json(text).map(|(parameters, _)| parameters)
 }
 
 fn signed(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {
     if key.expose().is_empty() {
-        return Err(Error::invalid("api_key", "must not be empty: every signature would hold"));
+        return Err(Error::invalid_argument(
+            "api_key",
+            "must not be empty: every signature would hold",
+        ));
     }
     if nonce.is_empty() || nonce.contains('|') {
-        return Err(Error::invalid("nonce", "must not be empty, nor have a | in it"));
+        return Err(Error::invalid_argument("nonce", "must not be empty, nor have a | in it"));
     }
     Ok(signature_of(key, nonce, method, bare(url)?, params))
 }
@@ -132,7 +135,7 @@ fn signed(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> R
 fn bare(url: &str) -> Result<&str> {
     let bare = url.split(['?', '#']).next().unwrap_or_default();
     if bare.is_empty() || bare.contains('|') {
-        return Err(Error::invalid("url", "must not be empty, nor have a | in it"));
+        return Err(Error::invalid_argument("url", "must not be empty, nor have a | in it"));
     }
     Ok(bare)
 }
@@ -148,14 +151,14 @@ fn signature_of(key: &Secret, nonce: &str, method: &str, url: &str, params: &str
     STANDARD.encode(mac.finalize().into_bytes())
 }
 
-fn forged(message: impl Into<String>) -> Error {
-    Error::Forged { message: message.into() }
+fn invalid_callback(message: impl Into<String>) -> Error {
+    Error::InvalidCallback { message: message.into() }
 }
 
 fn unsigned() -> Error {
-    forged("the signature does not hold for this URL, method and parameters")
+    invalid_callback("the signature does not hold for this URL, method and parameters")
 }
 
 fn unreadable(_: Error) -> Error {
-    forged("its parameters cannot be read")
+    invalid_callback("its parameters cannot be read")
 }

@@ -65,7 +65,7 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Finds fault with arguments that no type rules out, before anything is sent or done.
     ///
     /// # Errors
-    /// [`Error::Invalid`] names the argument that cannot be right.
+    /// [`Error::InvalidArgument`] names the argument that cannot be right.
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -149,7 +149,7 @@ fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Forma
 /// How most calls read their replies.
 fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
     let fields = told(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::ENVELOPE)?;
-    loose::read(fields).map_err(|mismatch| Error::garbled(mismatch.to_string()))
+    loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
 }
 
 /// The fields of a reply that is plainly a success.
@@ -165,7 +165,7 @@ fn told(
         let message = fields.shift_remove("message");
         fields = match fields.shift_remove(name) {
             Some(Value::Object(inner)) => inner,
-            _ => return Err(Error::garbled(format!("the body has no object `{name}`"))),
+            _ => return Err(Error::invalid_response(format!("the body has no object `{name}`"))),
         };
         fields.extend(message.map(|text| ("message".to_owned(), text)));
     }
@@ -218,7 +218,7 @@ calls! {
 fn is_small(parameter: &'static str, value: &impl Serialize) -> Result<()> {
     match serde_json::to_string(value) {
         Ok(text) if text.len() <= LARGEST => Ok(()),
-        _ => Err(Error::invalid(parameter, "must not be larger than 16 KiB")),
+        _ => Err(Error::invalid_argument(parameter, "must not be larger than 16 KiB")),
     }
 }
 

@@ -10,7 +10,7 @@ mod delivery;
 mod devices;
 mod limits;
 mod phones;
-mod refusals;
+mod rejections;
 mod settings;
 mod store;
 mod users;
@@ -62,7 +62,7 @@ impl Engine {
         let path = path.strip_prefix("//").unwrap_or(path);
         if path.is_empty() || path.starts_with(':') || path.contains('?') {
             let reason = "must name a file: sqlite:/path/file.db (in memory, it is sandbox:)";
-            return Err(Error::invalid("url", reason));
+            return Err(Error::invalid_argument("url", reason));
         }
         applications::check(&settings)?;
         let path = Path::new(path);
@@ -82,7 +82,7 @@ impl Engine {
             (_, Some(token)) => Some(Sandbox::Only(token.parse()?)),
             _ => {
                 let reason = "must be sandbox:, sandbox:?accept=TOKEN or sandbox:?accept=right";
-                return Err(Error::invalid("url", reason));
+                return Err(Error::invalid_argument("url", reason));
             }
         };
         let store = Box::new(store::Sqlite::in_memory()?);

@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The caller: an argument cannot be right. Nothing was sent and nothing was changed.
     #[error("{parameter} {reason}")]
-    Invalid {
+    InvalidArgument {
         /// The parameter, by its name in the interface.
         parameter: Cow<'static, str>,
         /// What is wrong with it and what would be accepted.
@@ -31,10 +31,10 @@ pub enum Error {
     },
     /// The service looked at the call and said no (interface 7).
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Rejected(Box<Rejection>),
     /// Nobody yet: wait, then repeat (interface 7, statuses 503 and 429).
     #[error("{message}{}", wait(.retry_after))]
-    Limited {
+    RateLimited {
         /// What was reached.
         message: String,
         /// How long to wait, where that is known.
@@ -50,14 +50,14 @@ pub enum Error {
     },
     /// The service: there was an answer that makes no sense. The base URL may be wrong.
     #[error("the answer makes no sense: {message}. Check that the URL is the service's base URL")]
-    Garbled {
+    InvalidResponse {
         /// What was expected and what came.
         message: String,
     },
     /// Nobody: a callback was not signed by the service with this API key (interface 5.5), or is
     /// stale, or was received before. Answer it with status 401 and believe nothing of it.
     #[error("the callback is not from the service: {message}. Answer it with status 401")]
-    Forged {
+    InvalidCallback {
         /// What did not hold.
         message: String,
     },
@@ -75,9 +75,9 @@ pub enum Error {
     },
 }
 
-/// A refusal by the service, with all that it said.
+/// A rejection by the service, with all that it said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Rejection {
     /// The HTTP status (interface 7).
     pub status: u16,
     /// The service's error code, as text (`60026`), where it sent one.
@@ -109,15 +109,15 @@ pub enum Stage {
 pub(crate) const TIME_IS_OVER: &str = "the time for the call is over";
 
 impl Error {
-    pub(crate) fn invalid(
+    pub(crate) fn invalid_argument(
         parameter: impl Into<Cow<'static, str>>,
         reason: impl Into<Cow<'static, str>>,
     ) -> Error {
-        Error::Invalid { parameter: parameter.into(), reason: reason.into() }
+        Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
     }
 
-    pub(crate) fn garbled(message: impl Into<String>) -> Error {
-        Error::Garbled { message: message.into() }
+    pub(crate) fn invalid_response(message: impl Into<String>) -> Error {
+        Error::InvalidResponse { message: message.into() }
     }
 
     #[cfg(feature = "engine")]
@@ -134,7 +134,7 @@ impl Error {
     /// Whether the same call can be made again without the risk that it happens twice.
     pub fn retry_safe(&self) -> bool {
         match self {
-            Error::Limited { .. } => true,
+            Error::RateLimited { .. } => true,
             Error::Unavailable { stage, .. } => {
                 matches!(stage, Stage::Resolving | Stage::Connecting | Stage::Securing)
             }
@@ -143,7 +143,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the service refused: {} (status {}", self.message, self.status)?;
         if let Some(code) = &self.code {
@@ -196,16 +196,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_tells_status_code_and_fields() {
+    fn a_rejection_tells_status_code_and_fields() {
         let fields = [("message", "no"), ("email", "is invalid")];
-        let refusal = Refusal {
+        let rejection = Rejection {
             status: 400,
             code: Some("60027".into()),
             message: "User was not valid".into(),
             fields: fields.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
         };
         assert_eq!(
-            Error::Refused(Box::new(refusal)).to_string(),
+            Error::Rejected(Box::new(rejection)).to_string(),
             "the service refused: User was not valid (status 400, code 60027; email is \
              invalid). It will refuse the same call again"
         );
@@ -216,6 +216,6 @@ mod tests {
         let unavailable = |stage| Error::Unavailable { stage, message: String::new() };
         assert!(unavailable(Stage::Connecting).retry_safe());
         assert!(!unavailable(Stage::Asking).retry_safe());
-        assert!(!Error::garbled("").retry_safe());
+        assert!(!Error::invalid_response("").retry_safe());
     }
 }

@@ -19,7 +19,7 @@ pub mod wire;
 compile_error!("the feature capi needs one of engine and remote, which answer the calls");
 
 pub use calls::{Answer, Call, Verdict, Verify};
-pub use error::{Error, Refusal, Result, Stage};
+pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{Asked, Pace, Service, Settings, Wait, open};
 

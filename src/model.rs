@@ -34,7 +34,7 @@ where
 
 fn reason<E: de::Error>(error: Error) -> E {
     match error {
-        Error::Invalid { reason, .. } => E::custom(reason),
+        Error::InvalidArgument { reason, .. } => E::custom(reason),
         other => E::custom(other),
     }
 }

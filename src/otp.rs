@@ -65,19 +65,19 @@ impl Totp {
     /// 16 to 128 bytes.
     ///
     /// # Errors
-    /// [`Error::Invalid`] names what is out of its range.
+    /// [`Error::InvalidArgument`] names what is out of its range.
     pub fn new(secret: &[u8], algorithm: Algorithm, digits: u8, period: u64) -> Result<Totp> {
         if !(16..=128).contains(&secret.len()) {
-            return Err(Error::invalid(
+            return Err(Error::invalid_argument(
                 "secret",
                 "must have 16 to 128 bytes (RFC 4226, section 4)",
             ));
         }
         if !(6..=8).contains(&digits) {
-            return Err(Error::invalid("digits", "must be 6, 7 or 8"));
+            return Err(Error::invalid_argument("digits", "must be 6, 7 or 8"));
         }
         if !(1..=3600).contains(&period) {
-            return Err(Error::invalid("period", "must be 1 to 3600 seconds"));
+            return Err(Error::invalid_argument("period", "must be 1 to 3600 seconds"));
         }
         let codes = totp_rs::Builder::new()
             .with_algorithm(match algorithm {
@@ -89,17 +89,17 @@ impl Totp {
             .with_step_duration(period)
             .with_secret(secret)
             .build()
-            .map_err(|_| Error::invalid("secret", "is refused"))?;
+            .map_err(|_| Error::invalid_argument("secret", "is refused"))?;
         Ok(Totp { secret: Zeroizing::new(secret.to_vec()), algorithm, digits, period, codes })
     }
 
     /// What an `otpauth:` URI holds.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it is not `otpauth://totp/…` with a secret in Base32, or a value is
+    /// [`Error::InvalidArgument`] when it is not `otpauth://totp/…` with a secret in Base32, or a value is
     /// out of its range.
     pub fn from_uri(uri: &str) -> Result<Totp> {
-        let bad = |reason: &'static str| Error::invalid("uri", reason);
+        let bad = |reason: &'static str| Error::invalid_argument("uri", reason);
         let (_, query) = uri
             .strip_prefix("otpauth://totp/")
             .and_then(|rest| rest.split_once('?'))

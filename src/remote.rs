@@ -87,7 +87,7 @@ pub struct Remote {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
-    /// None: every wait is the caller's, as [`Error::Limited`].
+    /// None: every wait is the caller's, as [`Error::RateLimited`].
     None,
     /// Those that only ask: `app_details`, `user_status`, `app_stats`, `phone_info` and
     /// `check_approval`.
@@ -159,7 +159,7 @@ impl Remote {
         let trust = match address.needs_tls() {
             true => Trust::new(&settings)?,
             false if proxy.is_some() => {
-                return Err(Error::invalid("proxy", "is for https: URLs alone"));
+                return Err(Error::invalid_argument("proxy", "is for https: URLs alone"));
             }
             false => Trust::ThisMachine,
         };
@@ -202,7 +202,7 @@ impl Remote {
         let mut pause = PAUSE;
         loop {
             match self.client.ask(request, deadline, read) {
-                Err(Error::Limited { retry_after: Some(wait), .. })
+                Err(Error::RateLimited { retry_after: Some(wait), .. })
                     if repeatable && deadline.wait(wait.max(pause)) =>
                 {
                     pause *= 2;
@@ -285,11 +285,14 @@ fn body(request: &Request) -> Option<(&'static str, Zeroizing<Vec<u8>>)> {
 
 fn checked(key: Option<&Secret>) -> Result<Secret> {
     let key = key.map(Secret::expose).filter(|key| !key.is_empty()).ok_or_else(|| {
-        Error::invalid("api_key", "is missing: a service elsewhere asks for the application's key")
+        Error::invalid_argument(
+            "api_key",
+            "is missing: a service elsewhere asks for the application's key",
+        )
     })?;
     match key.bytes().all(|byte| byte.is_ascii_graphic()) {
         true => Ok(Secret::new(key)),
-        false => Err(Error::invalid(
+        false => Err(Error::invalid_argument(
             "api_key",
             "must be ASCII text without spaces: was a line feed read with it?",
         )),

@@ -163,7 +163,7 @@ impl Settings {
     /// Opens the service.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a URL or setting that cannot be right, [`Error::Storage`] for a
+    /// [`Error::InvalidArgument`] for a URL or setting that cannot be right, [`Error::Storage`] for a
     /// database that cannot be opened (which is then left as it was), and
     /// [`Error::Unauthorized`] when the database has no application of that API key. Nothing is
     /// sent before the first call.
@@ -180,7 +180,7 @@ impl Settings {
             Some(("sandbox", rest)) => {
                 Answerer::Engine(Engine::open_sandbox(rest, posting(self.engine))?)
             }
-            _ => return Err(Error::invalid("url", SCHEMES)),
+            _ => return Err(Error::invalid_argument("url", SCHEMES)),
         };
         Ok(Service(answerer))
     }
@@ -200,18 +200,21 @@ impl Service {
     /// The engine, for what only an engine does.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when a service elsewhere answers.
+    /// [`Error::InvalidArgument`] when a service elsewhere answers.
     #[cfg(feature = "engine")]
     pub fn require_engine(&self) -> Result<&Engine> {
         self.engine().ok_or_else(|| {
-            Error::invalid("url", "names a service elsewhere: this needs a sqlite: or sandbox: URL")
+            Error::invalid_argument(
+                "url",
+                "names a service elsewhere: this needs a sqlite: or sandbox: URL",
+            )
         })
     }
 
     /// Enrols a user (interface 4.1). See [`CreateUser`] for the options.
     ///
     /// # Errors
-    /// [`Error::Invalid`] names the argument that cannot be right; else as [`Error`] says.
+    /// [`Error::InvalidArgument`] names the argument that cannot be right; else as [`Error`] says.
     pub fn create_user(
         &self,
         email: &str,
@@ -225,7 +228,7 @@ impl Service {
     /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
     ///
     /// # Errors
-    /// [`Error::Limited`] when the user was sent one just now; else as [`Error`] says.
+    /// [`Error::RateLimited`] when the user was sent one just now; else as [`Error`] says.
     pub fn request_sms(&self, svc_id: UserId) -> Result<CodeRequested> {
         self.answer(&RequestSms::new(svc_id))
     }
@@ -241,7 +244,7 @@ impl Service {
     /// Checks a code (interface 4.4). See [`Verify`] for the options.
     ///
     /// # Errors
-    /// [`Error::Limited`] after wrong codes, until the user may try again; else as [`Error`] says.
+    /// [`Error::RateLimited`] after wrong codes, until the user may try again; else as [`Error`] says.
     pub fn verify(&self, token: &Token, svc_id: UserId) -> Result<Verdict> {
         self.answer(&Verify::new(token.clone(), svc_id)).map(|found| found.verdict)
     }
@@ -357,7 +360,7 @@ fn phone(number: &str, country: &str) -> Result<(PhoneNumber, CountryCode)> {
 /// What is wrong with a value, by the argument's name: its type does not know where it goes.
 fn named<T>(parameter: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| match error {
-        Error::Invalid { reason, .. } => Error::invalid(parameter, reason),
+        Error::InvalidArgument { reason, .. } => Error::invalid_argument(parameter, reason),
         other => other,
     })
 }

@@ -86,7 +86,7 @@ impl Format {
     /// Reads a body.
     ///
     /// # Errors
-    /// [`Error::Garbled`] when it is not of this format.
+    /// [`Error::InvalidResponse`] when it is not of this format.
     pub fn read(self, bytes: &[u8]) -> Result<Value> {
         match self {
             Format::Json => json::read(bytes),
@@ -112,7 +112,7 @@ impl Reply {
     /// A reply out of a body that was read, or could not be.
     ///
     /// # Errors
-    /// [`Error::Garbled`] for a body that could not be, unless the status says enough.
+    /// [`Error::InvalidResponse`] for a body that could not be, unless the status says enough.
     pub fn read(status: u16, body: Result<Value>) -> Result<Reply> {
         match body {
             Ok(body) => Ok(Reply::new(status, body)),
@@ -120,8 +120,8 @@ impl Reply {
             Err(_) if status == 429 || status >= 500 => {
                 Ok(Reply::new(status, Value::Object(Map::new())))
             }
-            Err(Error::Garbled { message }) => {
-                Err(Error::garbled(format!("status {status}, {message}")))
+            Err(Error::InvalidResponse { message }) => {
+                Err(Error::invalid_response(format!("status {status}, {message}")))
             }
             Err(other) => Err(other),
         }
@@ -167,6 +167,6 @@ impl std::fmt::Debug for Reply {
 /// A reader's complaint about one field, as the caller's mistake.
 impl From<loose::Mismatch> for Error {
     fn from(mismatch: loose::Mismatch) -> Error {
-        Error::invalid(mismatch.field, mismatch.problem)
+        Error::invalid_argument(mismatch.field, mismatch.problem)
     }
 }

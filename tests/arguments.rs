@@ -22,7 +22,7 @@ where
     C::Reply: Debug,
 {
     let parameter = |answer: Result<C::Reply>| match answer {
-        Err(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+        Err(Error::InvalidArgument { parameter, .. }) => parameter.into_owned(),
         other => panic!("{other:?}"),
     };
     let [one, other] = services().map(|service| parameter(service.answer(call)));
@@ -69,7 +69,7 @@ fn sizes_and_lengths() {
 #[test]
 fn the_name_is_the_arguments() {
     let parameter = |error: Option<Error>| match error {
-        Some(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+        Some(Error::InvalidArgument { parameter, .. }) => parameter.into_owned(),
         other => panic!("{other:?}"),
     };
     for service in services() {

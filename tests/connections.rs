@@ -34,7 +34,7 @@ fn one_connection_serves_call_after_call() {
 }
 
 #[test]
-fn a_refusal_keeps_the_connection() {
+fn a_rejection_keeps_the_connection() {
     let wrong = r#"{"message":"Token is invalid","token":"is invalid","success":false}"#;
     let stub = Stub::answering(response(401, "", wrong));
     let service = open(&stub);

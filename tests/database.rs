@@ -202,7 +202,7 @@ fn what_cannot_be_right_makes_no_database() {
         Settings::new(&format!("{at}?mode=rw")),
         Settings::new("sqlite::memory:"),
     ] {
-        assert!(matches!(settings.open(), Err(Error::Invalid { .. })));
+        assert!(matches!(settings.open(), Err(Error::InvalidArgument { .. })));
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

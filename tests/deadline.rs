@@ -84,7 +84,7 @@ fn drips() {
         });
         // What drips in can be seen to be nonsense before the time is over.
         assert!(
-            matches!(error, Error::Garbled { .. }) || {
+            matches!(error, Error::InvalidResponse { .. }) || {
                 is_late(&error);
                 true
             },
@@ -106,7 +106,7 @@ fn answers_that_are_not_yet_the_answer() {
             peer.drip(early.as_bytes(), pause);
         });
         assert!(
-            matches!(error, Error::Garbled { .. }) || {
+            matches!(error, Error::InvalidResponse { .. }) || {
                 is_late(&error);
                 true
             },
@@ -222,7 +222,9 @@ fn the_time_for_one_call() {
     service.app_details().unwrap();
     for wrong in [Duration::ZERO, Duration::from_secs(3601)] {
         let error = service.with_timeout(wrong).app_details().unwrap_err();
-        assert!(matches!(error, Error::Invalid { parameter, .. } if parameter == "timeout"));
+        assert!(
+            matches!(error, Error::InvalidArgument { parameter, .. } if parameter == "timeout")
+        );
     }
     assert_eq!(stub.asked().len(), 3);
 }
@@ -284,7 +286,7 @@ fn an_endless_wait_ends() {
     let stub = Stub::answering(response(429, "Retry-After: 0\r\n", "busy"));
     let service = open(&stub.url());
     let error = in_time(DEADLINE + LATE, || service.app_details().unwrap_err());
-    assert!(matches!(error, Error::Limited { .. }) && error.retry_safe(), "{error}");
+    assert!(matches!(error, Error::RateLimited { .. }) && error.retry_safe(), "{error}");
 }
 
 #[test]
@@ -295,7 +297,7 @@ fn what_changes_something_is_not_repeated_unless_asked() {
         // Long enough for waits of 100, 200 and 400 ms on a busy machine, and not for 800 ms more.
         let service = open(&stub.url()).with_timeout(Duration::from_millis(1400));
         let service = repeats.map_or(service.clone(), |repeats| service.with_repeats(repeats));
-        assert!(matches!(call(&service), Some(Error::Limited { .. })));
+        assert!(matches!(call(&service), Some(Error::RateLimited { .. })));
         stub.asked().len()
     };
     let user = 1.try_into().unwrap();

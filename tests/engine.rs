@@ -102,7 +102,10 @@ fn what_is_known_survives_a_restart() {
     let (service, _) = open_at(&path, &clock);
     assert_eq!(*service.engine().unwrap().api_key(), key);
     let early = service.answer(&forced(code.clone(), user));
-    assert!(matches!(early, Err(Error::Limited { .. })), "the wrong try is remembered: {early:?}");
+    assert!(
+        matches!(early, Err(Error::RateLimited { .. })),
+        "the wrong try is remembered: {early:?}"
+    );
     clock.set(1_000_001);
     assert_eq!(service.answer(&forced(code.clone(), user)).unwrap().verdict, Verdict::Right);
     drop(service);
@@ -192,7 +195,7 @@ fn a_delivery_that_fails_can_be_asked_for_again_at_once() {
     }
     *works.lock().unwrap() = true;
     service.request_sms(user).unwrap();
-    assert!(matches!(service.request_sms(user), Err(Error::Limited { .. })));
+    assert!(matches!(service.request_sms(user), Err(Error::RateLimited { .. })));
     assert_eq!(service.app_stats().unwrap().stats.pop().unwrap().sms_count, 1);
 }
 
@@ -311,7 +314,9 @@ fn an_answer_can_be_waited_for() {
     });
     assert!(answered.approved_by(user) && !answered.approved_by(eve.id));
     let foreign = service.wait_for_approval(&uuid, eve.id, Duration::from_secs(60));
-    assert!(matches!(foreign, Err(Error::Invalid { parameter, .. }) if parameter == "uuid"));
+    assert!(
+        matches!(foreign, Err(Error::InvalidArgument { parameter, .. }) if parameter == "uuid")
+    );
 }
 
 /// Takes one POST: its header lines and its body.
@@ -362,7 +367,7 @@ fn codes_have_the_length_that_was_chosen() {
     assert_eq!(service.verify(&code.expose().parse().unwrap(), user).unwrap(), Verdict::Right);
     for bad in [Settings::new(&at).token_length(11), Settings::new(&at).authenticator_codes(5, 30)]
     {
-        assert!(matches!(bad.open(), Err(Error::Invalid { .. })));
+        assert!(matches!(bad.open(), Err(Error::InvalidArgument { .. })));
     }
 }
 
@@ -377,7 +382,7 @@ fn the_sandbox_accepts_what_it_says() {
     assert_eq!(verify(&service, "0000000"), Verdict::Right);
     assert_eq!(verify(&service, "1234567"), Verdict::Wrong);
     for bad in ["sandbox:x", "sandbox:?accept=", "sandbox:?accept=12", "sqlite:", "ftp:x", ""] {
-        assert!(matches!(seconder::open(bad), Err(Error::Invalid { .. })), "{bad}");
+        assert!(matches!(seconder::open(bad), Err(Error::InvalidArgument { .. })), "{bad}");
     }
 }
 
@@ -409,6 +414,6 @@ fn a_key_opens_its_own_application_alone() {
     let with = |key: &str| Settings::new(&at).api_key(key).open();
     assert_eq!(with("first").unwrap().app_details().unwrap().name, "Seconder");
     assert!(matches!(with("second"), Err(Error::Unauthorized { .. })));
-    assert!(matches!(with(""), Err(Error::Invalid { .. })));
+    assert!(matches!(with(""), Err(Error::InvalidArgument { .. })));
     assert_eq!(seconder::open(&at).unwrap().engine().unwrap().api_key().expose(), "first");
 }

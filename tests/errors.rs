@@ -1,4 +1,4 @@
-//! Every refusal that the interface and its practice know comes to exactly one kind of error, which
+//! Every rejection that the interface and its practice know comes to exactly one kind of error, which
 //! says who must act.
 
 #![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
@@ -10,52 +10,52 @@ use seconder::wire::Reply;
 use seconder::{Error, Stage};
 use serde_json::{Value, json};
 
-/// The status and code of a refusal, and the kind of error that it is.
+/// The status and code of a rejection, and the kind of error that it is.
 const KNOWN: &[(u16, Option<&str>, &str)] = &[
-    (400, Some("60002"), "Refused"),
-    (400, Some("60004"), "Refused"),
-    (400, Some("60027"), "Refused"),
-    (400, Some("60033"), "Refused"),
-    (400, None, "Refused"),
-    (400, Some("60025"), "Refused"),
-    (400, Some("60079"), "Refused"),
+    (400, Some("60002"), "Rejected"),
+    (400, Some("60004"), "Rejected"),
+    (400, Some("60027"), "Rejected"),
+    (400, Some("60033"), "Rejected"),
+    (400, None, "Rejected"),
+    (400, Some("60025"), "Rejected"),
+    (400, Some("60079"), "Rejected"),
     (401, Some("60001"), "Unauthorized"),
     (401, None, "Unauthorized"),
-    (401, Some("60019"), "Refused"),
-    (401, Some("60020"), "Refused"),
-    (401, Some("60022"), "Refused"),
-    (403, Some("60082"), "Refused"),
-    (403, Some("60056"), "Refused"),
-    (403, None, "Refused"),
-    (404, Some("60016"), "Refused"),
-    (404, Some("60023"), "Refused"),
-    (404, Some("60026"), "Refused"),
-    (404, Some("60049"), "Refused"),
-    (404, None, "Refused"),
-    (429, Some("60003"), "Limited"),
-    (429, None, "Limited"),
+    (401, Some("60019"), "Rejected"),
+    (401, Some("60020"), "Rejected"),
+    (401, Some("60022"), "Rejected"),
+    (403, Some("60082"), "Rejected"),
+    (403, Some("60056"), "Rejected"),
+    (403, None, "Rejected"),
+    (404, Some("60016"), "Rejected"),
+    (404, Some("60023"), "Rejected"),
+    (404, Some("60026"), "Rejected"),
+    (404, Some("60049"), "Rejected"),
+    (404, None, "Rejected"),
+    (429, Some("60003"), "RateLimited"),
+    (429, None, "RateLimited"),
     (500, Some("60000"), "Unavailable"),
     (500, None, "Unavailable"),
     (502, None, "Unavailable"),
     (503, Some("60000"), "Unavailable"),
-    (503, Some("60003"), "Limited"),
-    (503, None, "Limited"),
-    (503, Some("60006"), "Refused"),
-    (503, Some("60007"), "Refused"),
-    (503, Some("60008"), "Refused"),
-    (503, Some("60028"), "Refused"),
-    (503, Some("60029"), "Refused"),
-    (400, Some("99999"), "Refused"),
-    (302, None, "Garbled"),
+    (503, Some("60003"), "RateLimited"),
+    (503, None, "RateLimited"),
+    (503, Some("60006"), "Rejected"),
+    (503, Some("60007"), "Rejected"),
+    (503, Some("60008"), "Rejected"),
+    (503, Some("60028"), "Rejected"),
+    (503, Some("60029"), "Rejected"),
+    (400, Some("99999"), "Rejected"),
+    (302, None, "InvalidResponse"),
 ];
 
 fn kind(error: &Error) -> &'static str {
     match error {
-        Error::Refused(_) => "Refused",
+        Error::Rejected(_) => "Rejected",
         Error::Unauthorized { .. } => "Unauthorized",
-        Error::Limited { .. } => "Limited",
+        Error::RateLimited { .. } => "RateLimited",
         Error::Unavailable { .. } => "Unavailable",
-        Error::Garbled { .. } => "Garbled",
+        Error::InvalidResponse { .. } => "InvalidResponse",
         _ => "another",
     }
 }
@@ -77,8 +77,8 @@ fn every_status_and_code_has_its_error() {
             read::<CheckApproval>(*status, &body),
         ] {
             assert_eq!(kind(&error), *wanted, "{status} {code:?}: {error}");
-            assert!(!error.retry_safe() || *wanted == "Limited", "{status} {code:?}");
-            if let Error::Refused(no) = &error {
+            assert!(!error.retry_safe() || *wanted == "RateLimited", "{status} {code:?}");
+            if let Error::Rejected(no) = &error {
                 assert_eq!((no.status, no.code.as_deref()), (*status, *code));
             }
         }
@@ -99,20 +99,20 @@ fn a_503_says_wait_only_where_the_service_says_it() {
             "{error}"
         );
         assert!(
-            matches!(read(body, wait), Error::Limited { retry_after, .. } if retry_after == wait)
+            matches!(read(body, wait), Error::RateLimited { retry_after, .. } if retry_after == wait)
         );
     }
     for body in [json!({"message": "Wait."}), json!({"errors": {}}), json!({"success": false})] {
-        assert_eq!(kind(&read(body, None)), "Limited");
+        assert_eq!(kind(&read(body, None)), "RateLimited");
     }
-    assert_eq!(kind(&read(json!({"error_code": "60003"}), None)), "Limited");
+    assert_eq!(kind(&read(json!({"error_code": "60003"}), None)), "RateLimited");
 }
 
 #[test]
 fn a_status_200_that_says_no_is_no_success() {
     for success in [json!(false), json!("false"), json!("False")] {
         let body = json!({"success": success, "message": "No."});
-        assert!(matches!(read::<RequestSms>(200, &body), Error::Refused(_)), "{body}");
+        assert!(matches!(read::<RequestSms>(200, &body), Error::Rejected(_)), "{body}");
     }
 }
 
@@ -165,11 +165,11 @@ fn every_message_says_what_to_do() {
     let long = Some(std::time::Duration::from_secs(30));
     for (error, advice) in [
         (Error::Unauthorized { message: "no".into() }, "Check the api_key"),
-        (Error::Limited { message: "no".into(), retry_after: long }, "Try again in 30 s"),
-        (Error::Limited { message: "no".into(), retry_after: None }, "Try again later"),
-        (Error::Garbled { message: "no".into() }, "Check that the URL"),
+        (Error::RateLimited { message: "no".into(), retry_after: long }, "Try again in 30 s"),
+        (Error::RateLimited { message: "no".into(), retry_after: None }, "Try again later"),
+        (Error::InvalidResponse { message: "no".into() }, "Check that the URL"),
         (Error::Internal { message: "no".into() }, "report it"),
-        (Error::Forged { message: "no".into() }, "Answer it with status 401"),
+        (Error::InvalidCallback { message: "no".into() }, "Answer it with status 401"),
         (read::<RequestSms>(404, &json!({"message": "No.", "error_code": "60026"})), "again"),
         (unavailable(Stage::Resolving), "Check the host"),
         (unavailable(Stage::Connecting), "Check that the service runs"),

@@ -31,18 +31,18 @@ type Case = (&'static str, Vec<u8>, Kind, &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Garbled,
-    Limited,
-    Refused,
+    InvalidResponse,
+    RateLimited,
+    Rejected,
     Unauthorized,
     Unavailable,
 }
 
 fn kind(error: &Error) -> Option<Kind> {
     match error {
-        Error::Garbled { .. } => Some(Kind::Garbled),
-        Error::Limited { .. } => Some(Kind::Limited),
-        Error::Refused(_) => Some(Kind::Refused),
+        Error::InvalidResponse { .. } => Some(Kind::InvalidResponse),
+        Error::RateLimited { .. } => Some(Kind::RateLimited),
+        Error::Rejected(_) => Some(Kind::Rejected),
         Error::Unauthorized { .. } => Some(Kind::Unauthorized),
         Error::Unavailable { .. } => Some(Kind::Unavailable),
         _ => None,
@@ -50,15 +50,15 @@ fn kind(error: &Error) -> Option<Kind> {
 }
 
 fn body(name: &'static str, body: &str, says: &'static str) -> Case {
-    (name, response(200, "Content-Type: application/json\r\n", body), Kind::Garbled, says)
+    (name, response(200, "Content-Type: application/json\r\n", body), Kind::InvalidResponse, says)
 }
 
 fn headers(name: &'static str, headers: &str, says: &'static str) -> Case {
-    (name, response(200, headers, RIGHT), Kind::Garbled, says)
+    (name, response(200, headers, RIGHT), Kind::InvalidResponse, says)
 }
 
 fn raw(name: &'static str, answer: impl AsRef<[u8]>, says: &'static str) -> Case {
-    (name, answer.as_ref().to_vec(), Kind::Garbled, says)
+    (name, answer.as_ref().to_vec(), Kind::InvalidResponse, says)
 }
 
 /// A gzip stream of 10 kB that is 10 MB when it is undone, each bit of a zero "258 bytes more".
@@ -207,12 +207,12 @@ fn heads() -> Vec<Case> {
 fn statuses() -> Vec<Case> {
     let case = |status: u16| {
         let (kind, says) = match status {
-            300..400 => (Kind::Garbled, "redirects"),
-            204 => (Kind::Garbled, "not JSON"),
-            200..300 => (Kind::Garbled, "none of the interface"),
+            300..400 => (Kind::InvalidResponse, "redirects"),
+            204 => (Kind::InvalidResponse, "not JSON"),
+            200..300 => (Kind::InvalidResponse, "none of the interface"),
             401 => (Kind::Unauthorized, "api_key"),
-            429 | 503 => (Kind::Limited, "Try again later"),
-            400..500 => (Kind::Refused, "Token is valid."),
+            429 | 503 => (Kind::RateLimited, "Try again later"),
+            400..500 => (Kind::Rejected, "Token is valid."),
             _ => (Kind::Unavailable, "look before it is repeated"),
         };
         ("status", response(status, "", RIGHT), kind, says)
@@ -309,7 +309,10 @@ fn what_never_ends_is_left() {
         let late = Duration::from_millis(100);
         let error = in_time(DEADLINE + late, || verify(&stub.url(), Format::Json).unwrap_err());
         let grew = peak().saturating_sub(before);
-        assert!(matches!(error, Error::Garbled { .. } | Error::Unavailable { .. }), "{error}");
+        assert!(
+            matches!(error, Error::InvalidResponse { .. } | Error::Unavailable { .. }),
+            "{error}"
+        );
         assert!(grew < GROWTH, "{head}{piece}: {grew} kB");
     }
 }

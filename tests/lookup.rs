@@ -182,7 +182,9 @@ fn a_name_server_is_an_address() {
     for wrong in ["", "dns.example.com", "192.0.2.1:", "192.0.2.1:0"] {
         let settings = settings("service.example.test", 443, &identity(&[]), wrong);
         let error = settings.open().unwrap_err();
-        assert!(matches!(&error, Error::Invalid { parameter, .. } if parameter == "name_server"));
+        assert!(
+            matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "name_server")
+        );
     }
 }
 

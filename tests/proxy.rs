@@ -142,5 +142,5 @@ fn a_proxy_that_is_not_there_is_told() {
 fn a_proxy_is_for_what_is_encrypted() {
     let settings = settings("http://127.0.0.1:9", "http://127.0.0.1:3128");
     let error = settings.allow_loopback_http(true).open().unwrap_err();
-    assert!(matches!(error, Error::Invalid { parameter, .. } if parameter == "proxy"));
+    assert!(matches!(error, Error::InvalidArgument { parameter, .. } if parameter == "proxy"));
 }

@@ -26,8 +26,8 @@ fn read<C: Call>(vector: &Value) -> Result<C::Reply> {
 fn shown<T: Debug>(read: Result<T>) -> String {
     match read {
         Ok(reply) => format!("{reply:?}"),
-        Err(Error::Refused(no)) => {
-            format!("refused {} {}", no.status, no.code.unwrap_or_default())
+        Err(Error::Rejected(no)) => {
+            format!("rejected {} {}", no.status, no.code.unwrap_or_default())
         }
         Err(error) => format!("{error:?}"),
     }
@@ -62,10 +62,10 @@ fn recorded_replies_mean_what_they_say() {
     // In the order of the vectors: a part of what each must be read as.
     let wanted = [
         "UserCreated { id: UserId(1000)",
-        "refused 400 60027",
+        "rejected 400 60027",
         "UserCreated { id: UserId(1635)",
         "cellphone: Some(\"+57-XXX-XXX-XX12\"), ignored: false",
-        "refused 404 60026",
+        "rejected 404 60026",
         "message: Some(\"SMS sent.\"), cellphone: Some(\"+351-XXX-XXX-XX67\")",
         "ignored: true, device: Some(\"android\")",
         "verdict: Right, reused: false",
@@ -78,15 +78,15 @@ fn recorded_replies_mean_what_they_say() {
         "month: \"December\", year: 2015",
         "is_cellphone: Some(false)",
         "Done",
-        "refused 401 60022",
+        "rejected 401 60022",
         "phone_type: Voip, provider: Some(\"Pinger\"), ported: Some(false)",
         "dda2c400-bc43-0135-d7be-1285ca17e122",
         "status: Expired",
-        "refused 404 60049",
-        "Garbled",
-        "Limited",
+        "rejected 404 60049",
+        "InvalidResponse",
+        "RateLimited",
         "verdict: Right, reused: false",
-        "refused 404 60026",
+        "rejected 404 60026",
         "ignored: true, device: Some(\"android\")",
     ];
     let vectors = vectors();

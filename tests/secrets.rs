@@ -150,13 +150,13 @@ fn debug_shows_neither_bodies_nor_urls() {
 #[test]
 fn no_error_repeats_what_was_sent() {
     let words = format!("{KEY} {TOKEN}");
-    let refusal = format!(r#"{{"success":false,"message":"{words}","token":"{words}"}}"#);
+    let rejection = format!(r#"{{"success":false,"message":"{words}","token":"{words}"}}"#);
     let fields = format!(r#"{{"errors":{{"{KEY}":"x","{TOKEN}":["y"],"z":"{words}"}}}}"#);
     let code = format!(r#"{{"errors":{{}},"error_code":"{KEY}"}}"#);
     for (status, host, body) in [
-        (200, "", refusal.as_str()),
-        (401, "", &refusal),
-        (503, "", &refusal),
+        (200, "", rejection.as_str()),
+        (401, "", &rejection),
+        (503, "", &rejection),
         (400, "", &fields),
         (400, "", &code),
         (404, "", &words),
@@ -182,8 +182,8 @@ fn no_error_repeats_what_was_sent() {
 #[test]
 fn no_panic_of_a_program_tells_secrets() {
     for generation in [Generation::Current, Generation::Older] {
-        let refusal = format!(r#"{{"success":false,"message":"{KEY} {TOKEN}"}}"#);
-        let stub = Stub::answering(response(400, "", &refusal));
+        let rejection = format!(r#"{{"success":false,"message":"{KEY} {TOKEN}"}}"#);
+        let stub = Stub::answering(response(400, "", &rejection));
         let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
         let settings = settings.generation(generation);
         let service = settings.clone().open().unwrap();

@@ -169,7 +169,7 @@ fn a_client_shows_its_certificate() {
     let told = |certificate: &Path, key: &Path| {
         let error = pinned().client_certificate(certificate, key).open().unwrap_err();
         assert!(
-            matches!(&error, Error::Invalid { parameter, .. } if parameter == "client_certificate")
+            matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "client_certificate")
         );
         error.to_string()
     };

@@ -117,10 +117,10 @@ fn name(found: &Result<Verdict>) -> &'static str {
         Ok(Verdict::Wrong) => "Wrong",
         Ok(Verdict::NotChecked) => "NotChecked",
         Err(Error::Unauthorized { .. }) => "Unauthorized",
-        Err(Error::Refused(_)) => "Refused",
-        Err(Error::Limited { .. }) => "Limited",
+        Err(Error::Rejected(_)) => "Rejected",
+        Err(Error::RateLimited { .. }) => "RateLimited",
         Err(Error::Unavailable { .. }) => "Unavailable",
-        Err(Error::Garbled { .. }) => "Garbled",
+        Err(Error::InvalidResponse { .. }) => "InvalidResponse",
         Err(other) => panic!("{other:?}"),
     }
 }

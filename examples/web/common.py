@@ -66,7 +66,7 @@ def explain(error: seconder.SecondFactorError) -> str:
             return "That code is not right."
         case seconder.InvalidArgument(parameter="token"):
             return "A code is made of 6 to 12 digits."
-        case seconder.Limited():
+        case seconder.RateLimited():
             wait = "" if error.retry_after is None else f" Try again in {error.retry_after:.0f} s."
             return f"That was too often.{wait}"
     raise error

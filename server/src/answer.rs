@@ -10,7 +10,7 @@ use seconder::calls::{ROUTES, dispatch, failure};
 use seconder::engine::Engine;
 use seconder::model::Secret;
 use seconder::wire::{Format, Generation, Names, Reply, Request};
-use seconder::{Error, Refusal};
+use seconder::{Error, Rejection};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const BODY: Duration = Duration::from_secs(15);
 pub(crate) async fn answer(State(engine): State<Engine>, request: HttpRequest) -> Response {
     let names = engine.names().clone();
     let Some(path) = names.path_from_wire(request.uri().path()) else {
-        return respond(Format::Json, &refusal(404, "There is no such call."));
+        return respond(Format::Json, &rejection(404, "There is no such call."));
     };
     let methods = methods(&path);
     let method = match *request.method() {
@@ -34,11 +34,11 @@ pub(crate) async fn answer(State(engine): State<Engine>, request: HttpRequest) -
         _ => "",
     };
     if methods.is_empty() {
-        return respond(format_of(&path), &refusal(404, "There is no such call."));
+        return respond(format_of(&path), &rejection(404, "There is no such call."));
     }
     if !methods.contains(&method) {
         let allowed = methods.join(", ");
-        let no = refusal(405, &format!("This call is made with {allowed}."));
+        let no = rejection(405, &format!("This call is made with {allowed}."));
         let mut response = respond(format_of(&path), &no);
         response.headers_mut().extend(allowed.parse().ok().map(|allow| (header::ALLOW, allow)));
         return response;
@@ -71,7 +71,7 @@ async fn read(
     names: &Names,
 ) -> Result<(Secret, Request), Reply> {
     let (head, body) = request.into_parts();
-    let late = |_| refusal(408, "The body did not come in time.");
+    let late = |_| rejection(408, "The body did not come in time.");
     let body = tokio::time::timeout(BODY, read_body(body)).await.map_err(late)??;
     let media_type = text(&head.headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let mut params = params::read(head.uri.query().unwrap_or_default(), &body, media_type)
@@ -84,7 +84,7 @@ async fn read(
 async fn read_body(mut body: Body) -> Result<Bytes, Reply> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| refusal(400, "The body breaks off."))?;
+        let frame = frame.map_err(|_| rejection(400, "The body breaks off."))?;
         let data = frame.into_data().unwrap_or_default();
         length += data.len();
         if length > DISCARD {
@@ -96,7 +96,7 @@ async fn read_body(mut body: Body) -> Result<Bytes, Reply> {
     }
     match length <= LIMIT {
         true => Ok(bytes.into()),
-        false => Err(refusal(413, "The body is larger than 1 MiB.")),
+        false => Err(rejection(413, "The body is larger than 1 MiB.")),
     }
 }
 
@@ -135,10 +135,10 @@ async fn blocking(engine: Engine, key: Secret, request: Request) -> (Format, Rep
     answered.await.ok().flatten().unwrap_or_else(|| (format, no_answer()))
 }
 
-fn refusal(status: u16, message: &str) -> Reply {
+fn rejection(status: u16, message: &str) -> Reply {
     let code = Some("60002".to_owned());
-    let refusal = Refusal { status, code, message: message.into(), ..Refusal::default() };
-    failure(&Error::Refused(Box::new(refusal)))
+    let rejection = Rejection { status, code, message: message.into(), ..Rejection::default() };
+    failure(&Error::Rejected(Box::new(rejection)))
 }
 
 fn respond(format: Format, reply: &Reply) -> Response {
@@ -172,15 +172,17 @@ mod tests {
 
     #[test]
     fn no_browser_guesses_what_a_body_is() {
-        let response = respond(Format::Xml, &refusal(404, "no"));
+        let response = respond(Format::Xml, &rejection(404, "no"));
         assert_eq!(response.headers()["x-content-type-options"], "nosniff");
     }
 
     #[test]
     fn a_wait_is_rounded_up() {
         let wait = |millis| {
-            let reply =
-                Reply { retry_after: Some(Duration::from_millis(millis)), ..refusal(503, "wait") };
+            let reply = Reply {
+                retry_after: Some(Duration::from_millis(millis)),
+                ..rejection(503, "wait")
+            };
             respond(Format::Json, &reply).headers()[header::RETRY_AFTER].clone()
         };
         assert_eq!([wait(1), wait(1000), wait(1001)], ["1", "1", "2"]);

@@ -137,5 +137,5 @@ fn say(text: &str) -> Result<()> {
 }
 
 fn invalid(parameter: &'static str, reason: String) -> Error {
-    Error::Invalid { parameter: parameter.into(), reason: reason.into() }
+    Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
 }

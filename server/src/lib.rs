@@ -23,7 +23,7 @@ pub use tls::Tls;
 use seconder::Error;
 
 fn invalid(parameter: &'static str, reason: impl Into<String>) -> Error {
-    Error::Invalid { parameter: parameter.into(), reason: reason.into().into() }
+    Error::InvalidArgument { parameter: parameter.into(), reason: reason.into().into() }
 }
 
 fn internal(message: &str) -> Error {

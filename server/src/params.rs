@@ -27,7 +27,7 @@ fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
         return match json::read(body) {
             Ok(Value::Object(params)) => Ok(params),
             Ok(_) => Err(bad("must be a JSON object")),
-            Err(Error::Garbled { message }) => Err(bad(&format!("is {message}"))),
+            Err(Error::InvalidResponse { message }) => Err(bad(&format!("is {message}"))),
             Err(other) => Err(other),
         };
     }
@@ -35,11 +35,11 @@ fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
 }
 
 fn twice(name: &str) -> Error {
-    Error::Invalid { parameter: form::shown(name).into(), reason: "is there twice".into() }
+    Error::InvalidArgument { parameter: form::shown(name).into(), reason: "is there twice".into() }
 }
 
 fn bad(reason: &str) -> Error {
-    Error::Invalid { parameter: "body".into(), reason: reason.to_owned().into() }
+    Error::InvalidArgument { parameter: "body".into(), reason: reason.to_owned().into() }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl Server {
     /// Listens on an address; port 0 takes any free port, which [`Server::addr`] tells.
     ///
     /// # Errors
-    /// [`Error::Invalid`](seconder::Error::Invalid) when the service is not an engine in this
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) when the service is not an engine in this
     /// process, for a certificate that does not work, and for an address that cannot be had.
     pub fn start(service: Service, addr: SocketAddr, tls: Tls) -> Result<Server> {
         let engine = service.require_engine()?.clone();

@@ -27,7 +27,7 @@ fn a_user_is_enrolled_gets_a_code_and_comes_in_once() {
     assert!(service.user_status(user.id).unwrap().confirmed);
     assert_eq!(service.app_stats().unwrap().stats.len(), 12);
     service.delete_user(user.id).unwrap();
-    assert!(matches!(service.user_status(user.id), Err(Error::Refused(no)) if no.status == 404));
+    assert!(matches!(service.user_status(user.id), Err(Error::Rejected(no)) if no.status == 404));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_wrong_base_url_is_told() {
     let url = format!("{}/elsewhere", world.server.url());
     let service = Settings::new(&url).api_key(KEY).ca_file(world.ca_file()).open().unwrap();
     let error = service.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
-    assert!(matches!(&error, Error::Refused(no) if no.status == 404), "{error}");
+    assert!(matches!(&error, Error::Rejected(no) if no.status == 404), "{error}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_parameter_that_the_service_refuses_is_named() {
     let email = "ada@example.com".parse().unwrap();
     let call = CreateUser::new(email, "11111".parse().unwrap(), "1".parse().unwrap());
     let error = service.answer(&call).unwrap_err();
-    let Error::Refused(no) = error else { panic!("{error}") };
+    let Error::Rejected(no) = error else { panic!("{error}") };
     assert_eq!((no.status, no.code.as_deref()), (400, Some("60027")));
     assert!(no.fields.contains_key("cellphone"), "{no:?}");
 }

@@ -5,7 +5,7 @@
 //! and lists not at all, nor what holds nothing but these. Finished pairs are sorted bytewise at
 //! each level. A name that is there twice makes the body ambiguous, and what is ambiguous is refused.
 
-use super::forged;
+use super::invalid_callback;
 use crate::wire::{form, json};
 use crate::{Error, Result};
 use serde_json::value::RawValue;
@@ -24,11 +24,14 @@ pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
 /// The canonical parameters of a JSON body, and its fields, of which nothing is to be believed yet.
 ///
 /// # Errors
-/// [`Error::Forged`] for what [`json::read`](crate::wire::json::read) refuses, for what is no
+/// [`Error::InvalidCallback`] for what [`json::read`](crate::wire::json::read) refuses, for what is no
 /// object, and for more than any callback has.
 pub(super) fn of_json(text: &str) -> Result<(String, Fields<'_>)> {
-    let bad =
-        || forged("the body is no JSON object, names a field twice, or has more than any callback");
+    let bad = || {
+        invalid_callback(
+            "the body is no JSON object, names a field twice, or has more than any callback",
+        )
+    };
     let raw: &RawValue = serde_json::from_str(text).map_err(|_| bad())?;
     Walk::over(raw.get()).ok_or_else(bad)
 }
@@ -56,7 +59,7 @@ fn pairs(form: &str) -> Result<Vec<Pair>> {
     };
     let sent = || form.split('&').filter(|pair| !pair.is_empty());
     if form.len() > LONGEST || sent().nth(form::PAIRS).is_some() {
-        return Err(Error::invalid("parameters", "are more than any callback has"));
+        return Err(Error::invalid_argument("parameters", "are more than any callback has"));
     }
     sent().map(pair).collect()
 }

@@ -1,6 +1,6 @@
 //! What a callback says, once its signature held.
 
-use super::forged;
+use super::invalid_callback;
 use super::parameters::{Kept, Parameters};
 use crate::calls::{ApprovalStatus, Device};
 use crate::model::{ApprovalId, UserId};
@@ -75,10 +75,12 @@ impl Event {
             return Err(unsure("its uuid is no whole number"));
         }
         let body: Body = loose::read(fields)
-            .map_err(|mismatch| forged(format!("it is signed, but {mismatch}")))?;
+            .map_err(|mismatch| invalid_callback(format!("it is signed, but {mismatch}")))?;
         let Body { uuid, status, svc_id, callback_action } = body;
         if callback_action.is_some_and(|action| action != ANSWERED) {
-            return Err(forged("it is signed, but it is no answer to an approval request"));
+            return Err(invalid_callback(
+                "it is signed, but it is no answer to an approval request",
+            ));
         }
         Ok(Event { uuid, status, svc_id, signed: received.kept(), names: Arc::clone(names) })
     }
@@ -119,7 +121,7 @@ fn own_names(fields: Map<String, Value>, names: &Names) -> Result<Map<String, Va
     let mut body = Value::Object(fields);
     names
         .body_from_wire(&mut body)
-        .map_err(|_| forged("it is signed, but it names its user twice"))?;
+        .map_err(|_| invalid_callback("it is signed, but it names its user twice"))?;
     blank_is_none(&mut body);
     Ok(match body {
         Value::Object(fields) => fields,
@@ -144,7 +146,7 @@ fn check_device(fields: Map<String, Value>) -> Result<()> {
 /// What another body of the same signature would say otherwise: a signature covers neither whether
 /// brackets are nesting nor whether a number was a text, and of a fraction the text is forgotten.
 fn unsure(reason: &str) -> Error {
-    forged(format!("it is signed, but {reason}"))
+    invalid_callback(format!("it is signed, but {reason}"))
 }
 
 fn blank_is_none(value: &mut Value) {

@@ -2,7 +2,7 @@
 //! programs ask for few.
 
 use super::canonical::{self, Fields};
-use super::{forged, unreadable, unsigned};
+use super::{invalid_callback, unreadable, unsigned};
 use crate::Result;
 use crate::wire::{form, json};
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ impl<'a> Parameters<'a> {
     /// first, so that the canonical form is made of what is known to be well-formed; what was read
     /// is given to nobody before.
     pub(super) fn of_json(body: &'a [u8], holds: impl Fn(&str) -> bool) -> Result<Parameters<'a>> {
-        let text = std::str::from_utf8(body).map_err(|_| forged("it is not UTF-8"))?;
+        let text = std::str::from_utf8(body).map_err(|_| invalid_callback("it is not UTF-8"))?;
         let (canonical, fields) = canonical::of_json(text).map_err(unreadable)?;
         match holds(&canonical) {
             true => Ok(Parameters::Json { text, fields }),

@@ -34,7 +34,7 @@ pub struct Seen<'a> {
 ///
 /// It forgets a callback when that is no longer fresh, and refuses from then on whatever is no longer
 /// fresh by the same time, so that a clock that is set back lets nothing pass twice. When it is full of fresh ones it refuses new
-/// ones with [`Error::Limited`] and forgets none: what it forgot could be replayed. Nobody without
+/// ones with [`Error::RateLimited`] and forgets none: what it forgot could be replayed. Nobody without
 /// the API key can fill it, so a full memory says that `capacity` is too small for the window.
 pub struct Memory {
     capacity: usize,
@@ -71,7 +71,10 @@ impl Known {
 impl Replay for Memory {
     fn first_time(&self, callback: &Seen<'_>) -> Result<bool> {
         let Some(until) = callback.until else {
-            return Err(Error::invalid("replay", "needs freshness too: it cannot grow for ever"));
+            return Err(Error::invalid_argument(
+                "replay",
+                "needs freshness too: it cannot grow for ever",
+            ));
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.forget_before(callback.now);
@@ -83,7 +86,7 @@ impl Replay for Memory {
             let first = known.order.first().map(|(until, _)| until.saturating_add(1));
             let wait = first.map(|free| Duration::from_secs(free.saturating_sub(callback.now)));
             let message = "The memory of received callbacks is full".to_owned();
-            return Err(Error::Limited { message, retry_after: wait });
+            return Err(Error::RateLimited { message, retry_after: wait });
         }
         known.until.insert(callback.key.into(), until);
         known.order.insert((until, callback.key.into()));
@@ -127,7 +130,7 @@ mod tests {
         assert!(memory.first_time(&seen("b", 100, 120)).unwrap());
         let full = memory.first_time(&seen("c", 104, 114)).unwrap_err();
         let wait = Duration::from_secs(7);
-        assert!(matches!(full, Error::Limited { retry_after: Some(time), .. } if time == wait));
+        assert!(matches!(full, Error::RateLimited { retry_after: Some(time), .. } if time == wait));
         assert!(!memory.first_time(&seen("a", 110, 110)).unwrap(), "it is still known");
         assert!(memory.first_time(&seen("c", 111, 121)).unwrap());
         assert!(!memory.first_time(&seen("b", 111, 120)).unwrap());
@@ -151,7 +154,7 @@ mod tests {
     #[test]
     fn it_cannot_be_made_to_grow_for_ever() {
         let endless = Seen { key: "a", now: 100, until: None };
-        assert!(matches!(Memory::new(2).first_time(&endless), Err(Error::Invalid { .. })));
+        assert!(matches!(Memory::new(2).first_time(&endless), Err(Error::InvalidArgument { .. })));
         assert!(Memory::new(0).first_time(&seen("a", 1, 2)).is_err());
     }
 

@@ -3,7 +3,7 @@
 
 use super::parameters::Parameters;
 use super::replay::{Replay, Seen};
-use super::{Event, Received, bare, forged, signature_of};
+use super::{Event, Received, bare, invalid_callback, signature_of};
 use crate::model::Secret;
 use crate::wire::Names;
 use crate::{Error, Result};
@@ -74,7 +74,7 @@ impl Verifier {
     /// [`fresh`](Verifier::fresh) or [`replay`](Verifier::replay) was asked for.
     ///
     /// # Errors
-    /// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or a URL cannot be right;
+    /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] when the key or a URL cannot be right;
     /// and whatever the memory of [`replay`](Verifier::replay) fails with.
     pub fn verify(&self, received: &Received<'_>, now: u64) -> Result<Event> {
         let held = self.held(received)?;
@@ -84,7 +84,9 @@ impl Verifier {
         // The memory comes last, so that it holds nothing but callbacks that are believed.
         let seen = Seen { key: received.signature, now, until };
         match &self.replay {
-            Some(memory) if !memory.first_time(&seen)? => Err(forged("it was received before")),
+            Some(memory) if !memory.first_time(&seen)? => {
+                Err(invalid_callback("it was received before"))
+            }
             _ => Ok(event),
         }
     }
@@ -93,7 +95,7 @@ impl Verifier {
     /// those that it covers.
     ///
     /// # Errors
-    /// [`Error::Forged`] with the reason; [`Error::Invalid`] when the key or a URL cannot be right.
+    /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] when the key or a URL cannot be right.
     pub fn parameters(&self, received: &Received<'_>) -> Result<Map<String, Value>> {
         self.held(received).map(Parameters::all)
     }
@@ -101,14 +103,17 @@ impl Verifier {
     fn held<'a>(&self, received: &Received<'a>) -> Result<Parameters<'a>> {
         let Received { method, query, body, signature, nonce, .. } = *received;
         if self.api_key.expose().is_empty() {
-            return Err(Error::invalid("api_key", "must not be empty: every signature would hold"));
+            return Err(Error::invalid_argument(
+                "api_key",
+                "must not be empty: every signature would hold",
+            ));
         }
         let urls = self.urls(received.url)?;
         if signature.is_empty() || nonce.is_empty() {
-            return Err(forged("it has no signature, or no nonce"));
+            return Err(invalid_callback("it has no signature, or no nonce"));
         }
         if nonce.contains('|') {
-            return Err(forged("its nonce has a character that no nonce has"));
+            return Err(invalid_callback("its nonce has a character that no nonce has"));
         }
         let holds = |canonical: &str| {
             let each = urls.iter().map(|url| {
@@ -121,10 +126,11 @@ impl Verifier {
             "GET" => Parameters::of_form(query, holds),
             "POST" if is_json(body) => Parameters::of_json(body, holds),
             "POST" => {
-                let text = std::str::from_utf8(body).map_err(|_| forged("it is not UTF-8"))?;
+                let text =
+                    std::str::from_utf8(body).map_err(|_| invalid_callback("it is not UTF-8"))?;
                 Parameters::of_form(text, holds)
             }
-            _ => Err(forged("its method is neither GET nor POST")),
+            _ => Err(invalid_callback("its method is neither GET nor POST")),
         }
     }
 
@@ -132,12 +138,14 @@ impl Verifier {
     fn urls<'a>(&'a self, received: &'a str) -> Result<Vec<&'a str>> {
         let mut urls = self.urls.iter().map(|url| bare(url)).collect::<Result<Vec<_>>>()?;
         match received {
-            "" if urls.is_empty() => Err(Error::invalid("url", "must be the configured one")),
+            "" if urls.is_empty() => {
+                Err(Error::invalid_argument("url", "must be the configured one"))
+            }
             "" => Ok(urls),
             one => {
                 let one = bare(one)?;
                 if !urls.is_empty() && !urls.contains(&one) {
-                    return Err(forged("it was sent to none of the configured URLs"));
+                    return Err(invalid_callback("it was sent to none of the configured URLs"));
                 }
                 urls.clear();
                 urls.push(one);
@@ -152,12 +160,12 @@ fn fresh_until(nonce: &str, window: Duration, now: u64) -> Result<u64> {
     let second = nonce.split('.').next().unwrap_or_default();
     let digits = !second.is_empty() && second.bytes().all(|byte| byte.is_ascii_digit());
     let Some(sent) = second.parse::<u64>().ok().filter(|_| digits) else {
-        return Err(forged("its nonce is no time, so it cannot be told to be fresh"));
+        return Err(invalid_callback("its nonce is no time, so it cannot be told to be fresh"));
     };
     match sent.abs_diff(now) <= window.as_secs() {
         true => Ok(sent.saturating_add(window.as_secs())),
-        false if sent < now => Err(forged(format!("it is {} s old", now - sent))),
-        false => Err(forged("it is from the future: is this machine's clock right?")),
+        false if sent < now => Err(invalid_callback(format!("it is {} s old", now - sent))),
+        false => Err(invalid_callback("it is from the future: is this machine's clock right?")),
     }
 }
 

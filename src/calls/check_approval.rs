@@ -34,7 +34,7 @@ impl Call for CheckApproval {
             && let Some(other) = request.shift_remove("_svc_id")
             && *request.entry("svc_id").or_insert(other.clone()) != other
         {
-            return Err(Error::garbled("it names two users"));
+            return Err(Error::invalid_response("it names two users"));
         }
         super::read::<CheckApproval>(reply)
     }

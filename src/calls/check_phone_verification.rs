@@ -5,7 +5,7 @@ use crate::model::{CountryCode, PhoneNumber, VerificationCode};
 use serde::{Deserialize, Serialize};
 
 /// Checks the code that was sent to a number by [`super::StartPhoneVerification`]. A right code is
-/// `Ok`; a wrong one is [`crate::Error::Refused`] with status 401 and code `60022`, and 404 with
+/// `Ok`; a wrong one is [`crate::Error::Rejected`] with status 401 and code `60022`, and 404 with
 /// `60023` says that no code is waiting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckPhoneVerification {

@@ -62,13 +62,22 @@ impl Call for CreateApproval {
 
     fn check(&self) -> Result<()> {
         if self.seconds_to_expire.is_some_and(|seconds| seconds > LONGEST) {
-            return Err(Error::invalid("seconds_to_expire", "must be 0 (no end) to 315360000"));
+            return Err(Error::invalid_argument(
+                "seconds_to_expire",
+                "must be 0 (no end) to 315360000",
+            ));
         }
         if !self.logos.iter().all(|logo| RESOLUTIONS.contains(&logo.res.as_str())) {
-            return Err(Error::invalid("logos", "must have a res of default, low, med or high"));
+            return Err(Error::invalid_argument(
+                "logos",
+                "must have a res of default, low, med or high",
+            ));
         }
         if !self.logos.is_empty() && !self.logos.iter().any(|logo| logo.res == RESOLUTIONS[0]) {
-            return Err(Error::invalid("logos", "must have an entry whose res is default"));
+            return Err(Error::invalid_argument(
+                "logos",
+                "must have an entry whose res is default",
+            ));
         }
         is_small("details", &self.details)?;
         is_small("hidden_details", &self.hidden_details)?;

@@ -33,7 +33,7 @@ impl Call for EnrolAuthenticator {
     fn check(&self) -> Result<()> {
         match self.qr_size {
             None | Some(100..=1000) => Ok(()),
-            Some(_) => Err(Error::invalid("qr_size", "must be 100 to 1000 pixels")),
+            Some(_) => Err(Error::invalid_argument("qr_size", "must be 100 to 1000 pixels")),
         }
     }
 }

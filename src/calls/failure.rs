@@ -1,7 +1,7 @@
-//! How refusals look on the wire, in both directions (interface 7).
+//! How rejections look on the wire, in both directions (interface 7).
 
 use super::Call;
-use crate::error::Refusal;
+use crate::error::Rejection;
 use crate::wire::{Reply, scalar};
 use crate::{Error, Result, Stage};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const WRONG_KEY: &str = "60001";
 const WAIT: &str = "60003";
 const GENERIC: &str = "60000";
-/// The one refusal that also shows its fields at the top level.
+/// The one rejection that also shows its fields at the top level.
 const USER_NOT_VALID: &str = "60027";
 
 /// The body of a success: status 200, an object that says so, and nothing in it that says otherwise.
@@ -26,7 +26,7 @@ pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>
     match (reply.status, reply.body) {
         (200, Value::Object(fields)) if yes && !fails => Ok(fields),
         (200, _) if said.is_none() && !fails => {
-            Err(Error::garbled("it does not say whether the service did what was asked"))
+            Err(Error::invalid_response("it does not say whether the service did what was asked"))
         }
         (_, body) => Err(read(Reply { body, ..reply })),
     }
@@ -63,24 +63,29 @@ pub(super) fn is_told(body: &Map<String, Value>) -> bool {
 /// The error that a reply stands for.
 pub(super) fn read(reply: Reply) -> Error {
     let Value::Object(body) = &reply.body else {
-        return Error::garbled(format!("status {}, and the body is not an object", reply.status));
+        return Error::invalid_response(format!(
+            "status {}, and the body is not an object",
+            reply.status
+        ));
     };
     let code = code(&reply);
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
         (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message },
-        (429, _) | (503, Some(WAIT)) => Error::Limited { message, retry_after: reply.retry_after },
+        (429, _) | (503, Some(WAIT)) => {
+            Error::RateLimited { message, retry_after: reply.retry_after }
+        }
         (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
-            Error::Limited { message, retry_after: reply.retry_after }
+            Error::RateLimited { message, retry_after: reply.retry_after }
         }
         (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Asking, message },
-        (200 | 400.., _) => Error::Refused(Box::new(Refusal {
+        (200 | 400.., _) => Error::Rejected(Box::new(Rejection {
             status: reply.status,
             code,
             message,
             fields: fields(body),
         })),
-        (status, _) => Error::garbled(format!("status {status} is none of the interface")),
+        (status, _) => Error::invalid_response(format!("status {status} is none of the interface")),
     }
 }
 
@@ -112,7 +117,7 @@ pub(super) fn write<C: Call>(error: &Error) -> Reply {
         body(status, Some(code), message, &fields)
     };
     match error {
-        Error::Invalid { parameter, reason } => {
+        Error::InvalidArgument { parameter, reason } => {
             let message = match C::INVALID {
                 USER_NOT_VALID => "User was not valid.".to_owned(),
                 _ => format!("{parameter} {reason}"),
@@ -121,14 +126,14 @@ pub(super) fn write<C: Call>(error: &Error) -> Reply {
             let fields = [field, ("message".to_owned(), message.clone())].into();
             body(400, Some(C::INVALID), &message, &fields)
         }
-        Error::Refused(no) => body(no.status, no.code.as_deref(), &no.message, &no.fields),
-        Error::Unauthorized { .. } | Error::Forged { .. } => {
+        Error::Rejected(no) => body(no.status, no.code.as_deref(), &no.message, &no.fields),
+        Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
             plain(401, WRONG_KEY, "Invalid API key.")
         }
-        Error::Limited { message, retry_after } => {
+        Error::RateLimited { message, retry_after } => {
             Reply { retry_after: *retry_after, ..plain(503, WAIT, message) }
         }
-        Error::Unavailable { .. } | Error::Garbled { .. } => {
+        Error::Unavailable { .. } | Error::InvalidResponse { .. } => {
             plain(503, GENERIC, "The request could not be carried out. Try again later.")
         }
         Error::Storage { .. } | Error::Internal { .. } => plain(503, GENERIC, "Internal error."),

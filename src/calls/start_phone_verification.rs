@@ -61,7 +61,7 @@ impl Call for StartPhoneVerification {
     fn check(&self) -> Result<()> {
         match self.code_length {
             None | Some(4..=10) => Ok(()),
-            Some(_) => Err(Error::invalid("code_length", "must be 4 to 10")),
+            Some(_) => Err(Error::invalid_argument("code_length", "must be 4 to 10")),
         }
     }
 }

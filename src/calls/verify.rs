@@ -114,13 +114,15 @@ impl Call for Verify {
         let older = reply.generation == Generation::Older && !body.contains_key("success");
         let (verdict, reused) = match (reply.status, said("token"), success.as_deref()) {
             (200, Some(VALID), _) if failure::is_told(body) => {
-                return Err(Error::garbled("the token is said to be valid beside an error"));
+                return Err(Error::invalid_response(
+                    "the token is said to be valid beside an error",
+                ));
             }
             (200, Some(VALID), Some("true")) => (Verdict::Right, false),
             (200, Some(VALID), None) if older => (Verdict::Right, false),
             (200, Some(text), _) if not_checked(text) => (Verdict::NotChecked, false),
             (200, ..) => {
-                return Err(Error::garbled(
+                return Err(Error::invalid_response(
                     "status 200 without a token field that says what it is",
                 ));
             }

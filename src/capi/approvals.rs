@@ -78,8 +78,8 @@ impl From<Approval> for seconder_approval {
 /// Asks a user to approve something on their device (interface 4.12). `message` is what the user is
 /// asked, 1 to 1024 bytes.
 ///
-/// `out` is freed with seconder_approval_created_free(). SECONDER_LIMITED when the user has too
-/// many open requests, or said that the last was not theirs; SECONDER_REFUSED when there is no such
+/// `out` is freed with seconder_approval_created_free(). SECONDER_RATE_LIMITED when the user has too
+/// many open requests, or said that the last was not theirs; SECONDER_REJECTED when there is no such
 /// user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -133,7 +133,7 @@ fn seconds(seconds: i64) -> Result<Option<u64>> {
         0 => Ok(None),
         SECONDER_FOREVER => Ok(Some(0)),
         _ => u64::try_from(seconds).map(Some).map_err(|_| {
-            Error::invalid("seconds_to_expire", "must be 0 or more, or SECONDER_FOREVER")
+            Error::invalid_argument("seconds_to_expire", "must be 0 or more, or SECONDER_FOREVER")
         }),
     }
 }
@@ -142,7 +142,7 @@ fn seconds(seconds: i64) -> Result<Option<u64>> {
 ///
 /// SECONDER_OK says that the request was found, and nothing of the answer: ask
 /// seconder_approval_approved_by() of the approval at `out`, and free it with
-/// seconder_approval_free(). SECONDER_REFUSED when there is no such request; else as the header's
+/// seconder_approval_free(). SECONDER_REJECTED when there is no such request; else as the header's
 /// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -100,7 +100,7 @@ unsafe fn clear<T>(out: *mut *mut T) {
 }
 
 pub(super) fn null(name: &'static str) -> Box<seconder_error> {
-    Error::invalid(name, "must not be NULL").into()
+    Error::invalid_argument(name, "must not be NULL").into()
 }
 
 /// A handle that a call cannot do without.
@@ -123,7 +123,7 @@ pub(super) unsafe fn text_if<'a>(
     let bytes = unsafe { CStr::from_ptr(text) };
     match bytes.to_str() {
         Ok(text) => Ok(Some(text)),
-        Err(_) => Err(Error::invalid(name, "must be UTF-8").into()),
+        Err(_) => Err(Error::invalid_argument(name, "must be UTF-8").into()),
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) unsafe fn bytes<'a>(
         (true, 0) => Ok(&[]),
         (true, _) => Err(null(names[0])),
         (false, size) if isize::try_from(size).is_err() => {
-            Err(Error::invalid(names[1], "is larger than anything in memory").into())
+            Err(Error::invalid_argument(names[1], "is larger than anything in memory").into())
         }
         // SAFETY: promised by the caller.
         (false, size) => Ok(unsafe { slice::from_raw_parts(given.cast(), size) }),
@@ -204,7 +204,7 @@ pub(super) unsafe fn value_if<T: FromStr<Err = Error>>(
 pub(super) unsafe fn address(name: &'static str, given: *const c_char) -> Outcome<Option<IpAddr>> {
     // SAFETY: promised by the caller.
     let text = unsafe { text_if(name, given) }?;
-    let wrong = |_| Error::invalid(name, "must be an IPv4 or IPv6 address");
+    let wrong = |_| Error::invalid_argument(name, "must be an IPv4 or IPv6 address");
     Ok(text.map(|text| text.parse().map_err(wrong)).transpose()?)
 }
 
@@ -218,14 +218,14 @@ pub(super) unsafe fn object(
 ) -> Outcome<Map<String, Value>> {
     // SAFETY: promised by the caller.
     let text = unsafe { text_if(name, given) }?.unwrap_or("{}");
-    let wrong = |_| Error::invalid(name, "must be a JSON object");
+    let wrong = |_| Error::invalid_argument(name, "must be a JSON object");
     Ok(serde_json::from_str(text).map_err(wrong)?)
 }
 
 /// What an id or another checked value says of itself, by the argument's name.
 pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| match error {
-        Error::Invalid { reason, .. } => Error::invalid(name, reason),
+        Error::InvalidArgument { reason, .. } => Error::invalid_argument(name, reason),
         other => other,
     })
 }
@@ -238,7 +238,8 @@ pub(super) fn number_if(number: u64) -> Option<u64> {
 /// What a part of the library that was left out says.
 #[cfg(not(feature = "engine"))]
 pub(super) fn no_engine() -> Box<seconder_error> {
-    Error::invalid("service", "is no engine: this build of the library has no engine").into()
+    Error::invalid_argument("service", "is no engine: this build of the library has no engine")
+        .into()
 }
 
 /// A `bool` of C inside a struct, of which any byte may come.
@@ -274,7 +275,7 @@ pub(super) unsafe fn sized_and_rest<T: Plain>(
     size: usize,
 ) -> (T, Outcome<()>) {
     let mut known = MaybeUninit::<T>::zeroed();
-    let wrong = |reason: &'static str| Err(Error::invalid(size_name, reason).into());
+    let wrong = |reason: &'static str| Err(Error::invalid_argument(size_name, reason).into());
     let whole = size.is_multiple_of(mem::align_of::<T>());
     let possible = whole && (mem::size_of::<T>()..=LARGEST).contains(&size);
     if given.is_null() || !possible {
@@ -350,7 +351,7 @@ pub(super) fn pointer(text: &Option<Text>) -> *const c_char {
 
 #[cfg(test)]
 mod tests {
-    use super::super::status::{SECONDER_INTERNAL, SECONDER_INVALID};
+    use super::super::status::{SECONDER_INTERNAL, SECONDER_INVALID_ARGUMENT};
     use super::*;
 
     #[derive(Clone, Copy)]
@@ -402,7 +403,7 @@ mod tests {
     fn a_handle_that_must_be_asked_for_is() {
         // SAFETY: NULL is allowed.
         let status = unsafe { give(ptr::null_mut(), ptr::null_mut(), || Ok(1u8)) };
-        assert_eq!(status, SECONDER_INVALID);
+        assert_eq!(status, SECONDER_INVALID_ARGUMENT);
     }
 
     #[test]

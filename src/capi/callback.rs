@@ -71,8 +71,8 @@ fn written(event: &Event) -> Text {
 ///
 /// SECONDER_OK says that the service sent it, and nothing of the answer: ask
 /// seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
-/// SECONDER_FORGED says that nothing of it is to be believed: answer it with status 401.
-/// SECONDER_INVALID says that the key or a field of `received` cannot be right.
+/// SECONDER_INVALID_CALLBACK says that nothing of it is to be believed: answer it with status 401.
+/// SECONDER_INVALID_ARGUMENT says that the key or a field of `received` cannot be right.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_verify(
@@ -94,8 +94,8 @@ pub unsafe extern "C" fn seconder_callback_verify(
 /// Checks a callback's signature, whatever its parameters mean, and gives those that it covers: the
 /// text of a JSON object. `api_key` is the application's.
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
-/// believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+/// `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
+/// believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_verify_parameters(
@@ -150,8 +150,8 @@ pub(super) unsafe fn read<'a>(
 /// without `|`, and usually begins with the Unix second.
 ///
 /// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
-/// SECONDER_FORGED when the body is not a JSON object, names a field twice, or has more than any callback
-/// has; SECONDER_INVALID for a key, a nonce or a URL that no signature can hold.
+/// SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a field twice, or has more than any callback
+/// has; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_sign(
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn seconder_callback_sign(
 /// seconder_callback_query() makes the query of a JSON body.
 ///
 /// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
-/// SECONDER_INVALID for a key, a nonce or a URL that no signature can hold, and for a query that is
+/// SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold, and for a query that is
 /// not percent-encoded UTF-8.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
 /// Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
 /// (interface 5.5).
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_FORGED when the body is not a JSON object, names a
+/// `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a
 /// field twice, or has more than any callback has.
 #[unsafe(no_mangle)]
 #[must_use]

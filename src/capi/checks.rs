@@ -20,7 +20,7 @@ unsafe fn check<T: FromStr<Err = Error>>(
 }
 
 /// Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing
-/// of whether the token is right. SECONDER_INVALID, and an error that says what is wrong, when it
+/// of whether the token is right. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it
 /// has not; for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn seconder_check_token(
 }
 
 /// Whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
-/// sign or leading zero. SECONDER_INVALID, and an error that says what is wrong, when it has not;
+/// sign or leading zero. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it has not;
 /// for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn seconder_check_svc_id(
 }
 
 /// Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of
-/// ASCII. SECONDER_INVALID, and an error that says what is wrong, when it has not; for NULL too.
+/// ASCII. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it has not; for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_uuid(
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn seconder_check_uuid(
 }
 
 /// Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in
-/// groups that dashes, periods or spaces may separate. SECONDER_INVALID, and an error that says
+/// groups that dashes, periods or spaces may separate. SECONDER_INVALID_ARGUMENT, and an error that says
 /// what is wrong, when it has not; for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -133,8 +133,8 @@ fn decide(found: Verification) -> Outcome<seconder_verification> {
 
 /// Sends a code by SMS (interface 4.2).
 ///
-/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
-/// user was sent one just now; SECONDER_REFUSED when there is no such user; else as the header's
+/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
+/// user was sent one just now; SECONDER_REJECTED when there is no such user; else as the header's
 /// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -164,8 +164,8 @@ pub unsafe extern "C" fn seconder_request_sms(
 
 /// Speaks a code in a voice call (interface 4.3).
 ///
-/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_LIMITED when the
-/// user was called just now; SECONDER_REFUSED when there is no such user; else as the header's
+/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
+/// user was called just now; SECONDER_REJECTED when there is no such user; else as the header's
 /// beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -200,8 +200,8 @@ pub unsafe extern "C" fn seconder_request_call(
 /// seconder_verification_free().
 ///
 /// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
-/// nobody in; SECONDER_LIMITED comes after wrong codes, until the user may try again;
-/// SECONDER_INVALID says that `token` is no token; else as the header's beginning says of calls.
+/// nobody in; SECONDER_RATE_LIMITED comes after wrong codes, until the user may try again;
+/// SECONDER_INVALID_ARGUMENT says that `token` is no token; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verify(
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn seconder_verify(
 /// until a code of the new one was right.
 ///
 /// `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
-/// SECONDER_REFUSED when there is no such user; else as the header's beginning says of calls.
+/// SECONDER_REJECTED when there is no such user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_enrol_authenticator(

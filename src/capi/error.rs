@@ -1,8 +1,10 @@
 //! Errors as C sees them: why a status is not `SECONDER_OK`.
 
 use super::border::{Text, free, look, pointer};
-use super::status::{SECONDER_INVALID, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status};
-use crate::{Error, Refusal};
+use super::status::{
+    SECONDER_INVALID_ARGUMENT, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status,
+};
+use crate::{Error, Rejection};
 use std::ffi::c_char;
 use std::ptr;
 use std::time::Duration;
@@ -51,12 +53,12 @@ impl seconder_error {
         }
     }
 
-    fn refused(mut self, refusal: &Refusal) -> seconder_error {
-        let fields = refusal.fields.iter().filter(|(name, _)| *name != "message");
+    fn rejected(mut self, rejection: &Rejection) -> seconder_error {
+        let fields = rejection.fields.iter().filter(|(name, _)| *name != "message");
         self.fields = fields.map(|(name, text)| (Text::new(name), Text::new(text))).collect();
-        self.http_status = refusal.status;
-        self.service_code = Text::of(refusal.code.as_deref());
-        self.service_message = Some(Text::new(&refusal.message));
+        self.http_status = rejection.status;
+        self.service_code = Text::of(rejection.code.as_deref());
+        self.service_message = Some(Text::new(&rejection.message));
         self
     }
 }
@@ -70,13 +72,13 @@ impl From<Error> for Box<seconder_error> {
         #[cfg(not(feature = "remote"))]
         let timed_out = false;
         let told = match &error {
-            Error::Invalid { parameter, reason } => seconder_error {
+            Error::InvalidArgument { parameter, reason } => seconder_error {
                 fields: vec![(Text::new(parameter), Text::new(reason))],
                 names_parameter: true,
                 ..bare
             },
-            Error::Refused(refusal) => bare.refused(refusal),
-            Error::Limited { message, retry_after } => seconder_error {
+            Error::Rejected(rejection) => bare.rejected(rejection),
+            Error::RateLimited { message, retry_after } => seconder_error {
                 service_message: Some(Text::new(message)),
                 retry_after: *retry_after,
                 ..bare
@@ -91,10 +93,10 @@ impl From<Error> for Box<seconder_error> {
     }
 }
 
-/// The status that the call returned. SECONDER_INVALID for NULL: no error is no permission.
+/// The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL: no error is no permission.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_status(error: Option<&seconder_error>) -> seconder_status {
-    error.map_or(SECONDER_INVALID, |error| error.status)
+    error.map_or(SECONDER_INVALID_ARGUMENT, |error| error.status)
 }
 
 /// What happened and what to do about it, in English, for a log. Never NULL: for NULL it says that
@@ -104,19 +106,19 @@ pub extern "C" fn seconder_error_message(error: Option<&seconder_error>) -> *con
     error.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
 }
 
-/// The HTTP status of a refusal (interface 7), else 0.
+/// The HTTP status of a rejection (interface 7), else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> i32 {
     look(error, |error| error.http_status.into())
 }
 
-/// The service's own code of a refusal, such as "60026" (interface 7), else NULL.
+/// The service's own code of a rejection, such as "60026" (interface 7), else NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
     look(error, |error| pointer(&error.service_code))
 }
 
-/// The service's own words, for SECONDER_REFUSED, SECONDER_LIMITED and SECONDER_UNAUTHORIZED; else
+/// The service's own words, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and SECONDER_UNAUTHORIZED; else
 /// NULL. Their spelling changes over the years: decide on the status and on
 /// seconder_error_service_code().
 #[unsafe(no_mangle)]
@@ -132,7 +134,7 @@ pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
 }
 
 /// The argument that cannot be right, by its name in the interface, when the status is
-/// SECONDER_INVALID; else NULL.
+/// SECONDER_INVALID_ARGUMENT; else NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *const c_char {
     look(error, |error| match error.names_parameter {

@@ -119,7 +119,7 @@ unsafe impl Plain for seconder_open_options {}
 /// `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
 /// NULL, which makes one for the first application of a new database.
 ///
-/// `out` is freed with seconder_service_free(). SECONDER_INVALID for a URL or an option that cannot
+/// `out` is freed with seconder_service_free(). SECONDER_INVALID_ARGUMENT for a URL or an option that cannot
 /// be right, or a URL that this build of the library cannot open; SECONDER_STORAGE for a database
 /// that cannot be opened; SECONDER_UNAUTHORIZED when the database has no application of that API
 /// key. Nothing is sent before the first call.
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn seconder_open(
 /// process waits for nobody and repeats nothing, so that neither changes it.
 ///
 /// `out` is freed with seconder_service_free(), before or after `service`: each works without the
-/// other. SECONDER_INVALID when one of the two is not as said.
+/// other. SECONDER_INVALID_ARGUMENT when one of the two is not as said.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_service_with(
@@ -181,7 +181,7 @@ pub extern "C" fn seconder_service_free(service: Option<Box<seconder_service>>) 
 }
 
 /// The application's API key, for an engine in this process: callbacks are signed with it. The text
-/// belongs to the service. NULL, and an error of SECONDER_INVALID, when a service elsewhere answers.
+/// belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a service elsewhere answers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seconder_api_key(
     service: Option<&seconder_service>,

@@ -76,7 +76,7 @@ impl From<PhoneInformation> for seconder_phone_information {
 /// Sends a code to a number that belongs to no user yet (interface 4.10).
 ///
 /// `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
-/// NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_LIMITED when a code
+/// NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED when a code
 /// was sent there just now; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn seconder_start_phone_verification(
 fn channel(name: &str) -> Result<Channel> {
     let all = [Channel::Sms, Channel::Call];
     let found = all.into_iter().find(|channel| channel.name() == name);
-    found.ok_or_else(|| Error::invalid("via", "must be sms or call"))
+    found.ok_or_else(|| Error::invalid_argument("via", "must be sms or call"))
 }
 
 /// Checks the code that was sent to a number by seconder_start_phone_verification().
@@ -118,7 +118,7 @@ fn channel(name: &str) -> Result<Channel> {
 /// SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
 /// 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
 ///
-/// A wrong code is SECONDER_REFUSED with the service code "60022"; "60023" says that no code is
+/// A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" says that no code is
 /// waiting; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
 
 /// Asks what kind of number a number is (interface 4.11).
 ///
-/// `out` is freed with seconder_phone_information_free(). SECONDER_REFUSED when it is no number;
+/// `out` is freed with seconder_phone_information_free(). SECONDER_REJECTED when it is no number;
 /// else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -55,7 +55,7 @@ pub(super) unsafe fn open(
 
 /// What is wrong with a setting, by the name of its option.
 fn by_option(error: Error) -> Error {
-    let Error::Invalid { parameter, reason } = error else { return error };
+    let Error::InvalidArgument { parameter, reason } = error else { return error };
     let option = match &*parameter {
         "digits" => "authenticator_digits".into(),
         "period" => "authenticator_period".into(),
@@ -64,14 +64,14 @@ fn by_option(error: Error) -> Error {
         "timeout" => "timeout_ms".into(),
         _ => parameter,
     };
-    Error::Invalid { parameter: option, reason }
+    Error::InvalidArgument { parameter: option, reason }
 }
 
 /// The service with another time limit or other repeats; 0 changes nothing.
 pub(super) fn with(service: &Service, timeout_ms: u32, repeats: i32) -> Outcome<Service> {
     let repeats = chosen("repeats", repeats, &REPEATS)?;
     if timeout_ms > LONGEST_MS {
-        return Err(Error::invalid("timeout_ms", "must be at most an hour").into());
+        return Err(Error::invalid_argument("timeout_ms", "must be at most an hour").into());
     }
     Ok(repeating(&limited(service, timeout_ms), repeats))
 }
@@ -161,7 +161,7 @@ unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outc
 
 #[cfg(feature = "remote")]
 fn alone(name: &'static str, reason: &'static str) -> Box<super::error::seconder_error> {
-    Error::invalid(name, reason).into()
+    Error::invalid_argument(name, reason).into()
 }
 
 /// Without the client of a service elsewhere, its options have nobody to read them.

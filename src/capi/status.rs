@@ -17,20 +17,20 @@ pub const SECONDER_TOKEN_REUSED: i32 = 2;
 /// The user was never confirmed and `force` was not given, so the code was not looked at.
 pub const SECONDER_TOKEN_NOT_CHECKED: i32 = 3;
 /// The caller: an argument cannot be right. Nothing was sent and nothing was changed.
-pub const SECONDER_INVALID: i32 = 10;
+pub const SECONDER_INVALID_ARGUMENT: i32 = 10;
 /// The operator: the service does not accept the API key. This says nothing about the user, so a
 /// lock-out must not count it.
 pub const SECONDER_UNAUTHORIZED: i32 = 11;
 /// The service looked at the call and said no.
-pub const SECONDER_REFUSED: i32 = 12;
+pub const SECONDER_REJECTED: i32 = 12;
 /// Nobody yet: wait, then repeat.
-pub const SECONDER_LIMITED: i32 = 13;
+pub const SECONDER_RATE_LIMITED: i32 = 13;
 /// The network or the service: there was no answer in time.
 pub const SECONDER_UNAVAILABLE: i32 = 14;
 /// The service: there was an answer that makes no sense. The URL may be wrong.
-pub const SECONDER_GARBLED: i32 = 15;
+pub const SECONDER_INVALID_RESPONSE: i32 = 15;
 /// Nobody: a callback was not signed by the service with this API key.
-pub const SECONDER_FORGED: i32 = 16;
+pub const SECONDER_INVALID_CALLBACK: i32 = 16;
 /// The operator: the database cannot be opened, read or written.
 pub const SECONDER_STORAGE: i32 = 17;
 /// The makers of this library.
@@ -81,7 +81,7 @@ pub const SECONDER_GENERATION_CURRENT: i32 = 1;
 /// The older generation: the API key is a parameter, and some replies have other words.
 pub const SECONDER_GENERATION_OLDER: i32 = 2;
 
-/// No call is repeated: every wait is the program's, as SECONDER_LIMITED.
+/// No call is repeated: every wait is the program's, as SECONDER_RATE_LIMITED.
 pub const SECONDER_REPEATS_NONE: i32 = 1;
 /// Calls that only ask are repeated: seconder_app_details(), seconder_user_status(),
 /// seconder_app_stats(), seconder_phone_info() and seconder_check_approval().
@@ -101,13 +101,13 @@ pub const SECONDER_FOREVER: i64 = -1;
 
 pub(super) fn of_error(error: &Error) -> seconder_status {
     match error {
-        Error::Invalid { .. } => SECONDER_INVALID,
+        Error::InvalidArgument { .. } => SECONDER_INVALID_ARGUMENT,
         Error::Unauthorized { .. } => SECONDER_UNAUTHORIZED,
-        Error::Refused(_) => SECONDER_REFUSED,
-        Error::Limited { .. } => SECONDER_LIMITED,
+        Error::Rejected(_) => SECONDER_REJECTED,
+        Error::RateLimited { .. } => SECONDER_RATE_LIMITED,
         Error::Unavailable { .. } => SECONDER_UNAVAILABLE,
-        Error::Garbled { .. } => SECONDER_GARBLED,
-        Error::Forged { .. } => SECONDER_FORGED,
+        Error::InvalidResponse { .. } => SECONDER_INVALID_RESPONSE,
+        Error::InvalidCallback { .. } => SECONDER_INVALID_CALLBACK,
         Error::Storage { .. } => SECONDER_STORAGE,
         Error::Internal { .. } => SECONDER_INTERNAL,
     }
@@ -140,7 +140,7 @@ pub(super) fn chosen<T: Copy>(
     match choices.iter().find(|(known, _)| *known == number) {
         Some((_, choice)) => Ok(Some(*choice)),
         None if number == SECONDER_DEFAULT => Ok(None),
-        None => Err(Error::invalid(name, "must be 0 or one of the constants of its name")),
+        None => Err(Error::invalid_argument(name, "must be 0 or one of the constants of its name")),
     }
 }
 

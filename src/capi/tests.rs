@@ -30,7 +30,7 @@ fn taken<T>(given: *mut T) -> Option<Box<T>> {
 /// A call that finds fault with an argument, and says with which.
 fn finds_fault(parameter: &CStr, call: impl FnOnce(*mut *mut seconder_error) -> seconder_status) {
     let mut error = ptr::null_mut();
-    assert_eq!(call(&mut error), SECONDER_INVALID);
+    assert_eq!(call(&mut error), SECONDER_INVALID_ARGUMENT);
     // SAFETY: it was just given.
     let told = unsafe { error.as_ref() };
     assert_eq!(of(seconder_error_parameter(told)), parameter);
@@ -75,7 +75,7 @@ fn a_callback_is_signed_and_believed() {
         seconder_event_free(taken(event));
 
         let status = seconder_callback_verify(URL.as_ptr(), &received, size, &mut event, none);
-        assert_eq!((status, event.is_null()), (SECONDER_FORGED, true));
+        assert_eq!((status, event.is_null()), (SECONDER_INVALID_CALLBACK, true));
         finds_fault(c"received_size", |error| {
             seconder_callback_verify(key, &received, size - 1, &mut event, error)
         });

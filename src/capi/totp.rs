@@ -31,7 +31,7 @@ pub struct seconder_totp {
 
 /// Takes the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are copied.
 ///
-/// `out` is freed with seconder_totp_free(). SECONDER_INVALID names what is out of its range.
+/// `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT names what is out of its range.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_new(
@@ -71,7 +71,7 @@ fn or(number: u32, default: u32) -> u32 {
 
 /// Reads an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
 ///
-/// `out` is freed with seconder_totp_free(). SECONDER_INVALID when it is none, has no secret in
+/// `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT when it is none, has no secret in
 /// Base32, or has a value out of its range.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn seconder_totp_from_uri(
 /// Writes the URI that carries the secret into an app, which shows `issuer` and `label`. Whoever sees
 /// it can make the user's codes.
 ///
-/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID for an argument that is
+/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument that is
 /// NULL or not UTF-8.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn seconder_totp_uri(
 
 /// Makes the code that an app shows at a time, in Unix seconds (RFC 6238).
 ///
-/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID when `totp` is NULL.
+/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT when `totp` is NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_code(
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn seconder_totp_code(
 /// it was.
 ///
 /// SECONDER_TOKEN_WRONG when the code is none of the present ones, SECONDER_TOKEN_REUSED when its step
-/// was used; SECONDER_INVALID when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
+/// was used; SECONDER_INVALID_ARGUMENT when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
 /// counts no wrong tries: that is the caller's.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -106,7 +106,7 @@ impl From<UserStatusReply> for seconder_user_status_reply {
 /// dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
 /// "999".
 ///
-/// `out` is freed with seconder_user_created_free(). SECONDER_REFUSED when the service finds fault
+/// `out` is freed with seconder_user_created_free(). SECONDER_REJECTED when the service finds fault
 /// with a value, which seconder_error_field_name() names; else as the header's beginning says of
 /// calls.
 #[unsafe(no_mangle)]
@@ -142,7 +142,7 @@ fn choice(options: &seconder_create_user_options) -> Result<bool> {
     match options.send_install_link_via_sms {
         SECONDER_DEFAULT | SECONDER_YES => Ok(true),
         SECONDER_NO => Ok(false),
-        _ => Err(Error::invalid(
+        _ => Err(Error::invalid_argument(
             "send_install_link_via_sms",
             "must be SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO",
         )),
@@ -151,7 +151,7 @@ fn choice(options: &seconder_create_user_options) -> Result<bool> {
 
 /// Removes a user from the application, with all that is known of them (interface 4.5).
 ///
-/// `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REFUSED when there is no
+/// `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REJECTED when there is no
 /// such user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn seconder_delete_user(
 /// Tells the service what a user did, so that fraud can be found (interface 4.6).
 ///
 /// `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
-/// freed with seconder_done_free(). SECONDER_REFUSED when there is no such user; else as the
+/// freed with seconder_done_free(). SECONDER_REJECTED when there is no such user; else as the
 /// header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -211,13 +211,13 @@ fn activity(name: &str) -> Result<ActivityType> {
     use ActivityType::{Banned, CookieLogin, PasswordReset, Unbanned};
     let all = [PasswordReset, Banned, Unbanned, CookieLogin];
     all.into_iter().find(|activity| activity.name() == name).ok_or_else(|| {
-        Error::invalid("type", "must be password_reset, banned, unbanned or cookie_login")
+        Error::invalid_argument("type", "must be password_reset, banned, unbanned or cookie_login")
     })
 }
 
 /// Asks what the service knows of a user (interface 4.8).
 ///
-/// `out` is freed with seconder_user_status_reply_free(). SECONDER_REFUSED when there is no such
+/// `out` is freed with seconder_user_status_reply_free(). SECONDER_REJECTED when there is no such
 /// user; else as the header's beginning says of calls.
 #[unsafe(no_mangle)]
 #[must_use]

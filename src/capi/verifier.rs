@@ -60,7 +60,7 @@ pub struct seconder_verifier_options {
     pub names_size: usize,
     /// A memory of received callbacks in this process: how many there can be within one window of
     /// freshness, each of which takes about 200 bytes. A memory that is full refuses new callbacks
-    /// with SECONDER_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
+    /// with SECONDER_RATE_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
     /// somebody recorded is believed again.
     pub replay_capacity: usize,
     /// In place of `replay_capacity`: a memory of the program's own.
@@ -83,7 +83,7 @@ pub struct seconder_verifier {
 /// Makes a verifier of the callbacks that are signed with the application's API key (interface 5.5).
 ///
 /// `out` may be used by many threads at once and is freed with seconder_verifier_free().
-/// SECONDER_INVALID for an option that cannot be right.
+/// SECONDER_INVALID_ARGUMENT for an option that cannot be right.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verifier_new(
@@ -133,12 +133,15 @@ fn remembering(
     match (replay.replay.is_some(), options.replay_capacity) {
         (false, 0) => Ok(verifier),
         (true, 0) => Ok(verifier.replay(replay)),
-        (false, _) if options.fresh_seconds == 0 => {
-            Err(Error::invalid("replay_capacity", "needs fresh_seconds: it cannot grow for ever")
-                .into())
-        }
+        (false, _) if options.fresh_seconds == 0 => Err(Error::invalid_argument(
+            "replay_capacity",
+            "needs fresh_seconds: it cannot grow for ever",
+        )
+        .into()),
         (false, capacity) => Ok(verifier.replay(Memory::new(capacity))),
-        (true, _) => Err(Error::invalid("replay_capacity", "cannot go with replay").into()),
+        (true, _) => {
+            Err(Error::invalid_argument("replay_capacity", "cannot go with replay").into())
+        }
     }
 }
 
@@ -171,9 +174,9 @@ impl Replay for ByFunction {
 ///
 /// SECONDER_OK says that the service sent it, and nothing of the answer: ask
 /// seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
-/// SECONDER_FORGED says that nothing of it is to be believed, because its signature does not hold, it
-/// is stale, or it was received before: answer it with status 401. SECONDER_INVALID says that the key
-/// or a field of `received` cannot be right; SECONDER_LIMITED and SECONDER_STORAGE, that the memory
+/// SECONDER_INVALID_CALLBACK says that nothing of it is to be believed, because its signature does not hold, it
+/// is stale, or it was received before: answer it with status 401. SECONDER_INVALID_ARGUMENT says that the key
+/// or a field of `received` cannot be right; SECONDER_RATE_LIMITED and SECONDER_STORAGE, that the memory
 /// of received callbacks is full or cannot tell.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -198,8 +201,8 @@ pub unsafe extern "C" fn seconder_verifier_verify(
 /// Checks the signature alone, whatever the parameters mean and however old they are, and gives those
 /// that it covers: the text of a JSON object.
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_FORGED says that nothing of it is to be
-/// believed; SECONDER_INVALID, that the key or a field of `received` cannot be right.
+/// `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
+/// believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verifier_parameters(

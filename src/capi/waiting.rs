@@ -44,8 +44,8 @@ unsafe impl Plain for seconder_wait_for_approval_options {}
 ///
 /// SECONDER_OK says that the request is this user's, and nothing of the answer: ask
 /// seconder_approval_approved_by() of the approval at `out`, and free it with
-/// seconder_approval_free(). SECONDER_INVALID when it is the request of another user: one's own
-/// approval must not open somebody else's door; SECONDER_GARBLED when the service does not tell
+/// seconder_approval_free(). SECONDER_INVALID_ARGUMENT when it is the request of another user: one's own
+/// approval must not open somebody else's door; SECONDER_INVALID_RESPONSE when the service does not tell
 /// whose it is; SECONDER_STOPPED when the stop function ended the wait; else what kept the last
 /// question from an answer.
 #[unsafe(no_mangle)]

@@ -19,10 +19,10 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
     };
     if !settings.api_key.as_ref().is_none_or(sendable) {
-        return Err(Error::invalid("api_key", "must be ASCII text without spaces"));
+        return Err(Error::invalid_argument("api_key", "must be ASCII text without spaces"));
     }
     if settings.token_length.is_some_and(|length| !(6..=10).contains(&length)) {
-        return Err(Error::invalid("token_length", "must be 6 to 10"));
+        return Err(Error::invalid_argument("token_length", "must be 6 to 10"));
     }
     let (digits, period) = settings.authenticator;
     Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)?;
@@ -75,7 +75,7 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
 fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
     match (apps.pop(), apps.len()) {
         (Some(app), 0) => Ok(app),
-        (_, others) => Err(Error::invalid(
+        (_, others) => Err(Error::invalid_argument(
             "api_key",
             format!("is needed: the database has {} applications", others + 1),
         )),
@@ -91,7 +91,10 @@ fn name(name: &str) -> Result<String> {
 }
 
 fn bad_name() -> Error {
-    Error::invalid("application_name", "must be 1 to 64 bytes without colons and line feeds")
+    Error::invalid_argument(
+        "application_name",
+        "must be 1 to 64 bytes without colons and line feeds",
+    )
 }
 
 /// A callback carries an answer that lets somebody in, so it travels by TLS or stays here.
@@ -108,7 +111,7 @@ fn callback_url(url: &str) -> Result<String> {
     let simple = url.bytes().all(|b| b.is_ascii_graphic()) && !url.contains(['|', '?', '#', '@']);
     match parts.is_some() && simple {
         true => Ok(url.to_owned()),
-        false => Err(Error::invalid(
+        false => Err(Error::invalid_argument(
             "callback_url",
             "must be https://host/path without parameters (http:// to this machine alone)",
         )),

@@ -4,7 +4,7 @@
 use super::clock::{self, Time};
 use super::delivery::SignedCallback;
 use super::store::{ApprovalRow, Asked, Decided, Decision, DeviceRow, NewApproval};
-use super::{Engine, limits, refusals};
+use super::{Engine, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, DeviceId, Secret};
 use crate::{Answer, Error, Result, callback};
@@ -66,7 +66,7 @@ impl std::str::FromStr for UserAnswer {
         let all = [Self::Approve, Self::Deny, Self::Report];
         all.into_iter()
             .find(|answer| answer.name() == name)
-            .ok_or_else(|| Error::invalid("answer", "must be approve, deny or report"))
+            .ok_or_else(|| Error::invalid_argument("answer", "must be approve, deny or report"))
     }
 }
 
@@ -74,7 +74,7 @@ impl Engine {
     /// The requests that a device's user can still answer, the oldest first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the device does not prove itself; else as [`Error`] says.
+    /// [`Error::InvalidArgument`] when the device does not prove itself; else as [`Error`] says.
     pub fn open_approvals(
         &self,
         device_id: DeviceId,
@@ -95,14 +95,14 @@ impl Engine {
     /// posted, and when it is not taken, it stays in the outbox.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the device does not prove itself, [`Error::Refused`] when the
+    /// [`Error::InvalidArgument`] when the device does not prove itself, [`Error::Rejected`] when the
     /// request is not its user's or no longer pending; else as [`Error`] says.
     pub fn answer_approval(&self, answer: &AnswerApproval) -> Result<Approval> {
         let now = self.now();
         let device = self.device(answer.device_id, &answer.device_secret)?;
         let row = self.approval(&answer.uuid)?;
         if row.svc_id != device.svc_id {
-            return Err(refusals::approval_not_found());
+            return Err(rejections::approval_not_found());
         }
         let approved = answer.answer == UserAnswer::Approve;
         let mut body = self.callback_body(&row, &device, answer.answer, now);
@@ -120,7 +120,7 @@ impl Engine {
             now,
         })?;
         let Decided::Done { callback } = decided else {
-            return Err(refusals::approval_not_pending());
+            return Err(rejections::approval_not_pending());
         };
         if let Some((job, url)) = callback.zip(url) {
             self.store().finish_callback(job, self.post(url, body, now).err())?;
@@ -130,7 +130,7 @@ impl Engine {
 
     fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
         let found = self.store().approval(self.app.app_id, uuid.clone())?;
-        found.ok_or_else(refusals::approval_not_found)
+        found.ok_or_else(rejections::approval_not_found)
     }
 
     /// Signs a callback with the second and some randomness as its nonce, and posts it.
@@ -221,11 +221,11 @@ impl Answer<CreateApproval> for Engine {
         })?;
         match asked {
             Asked::Done => Ok(ApprovalCreated::new(uuid)),
-            Asked::NoUser => Err(refusals::user_not_found()),
-            Asked::TooMany => refusals::wait("The user has too many open requests", None),
+            Asked::NoUser => Err(rejections::user_not_found()),
+            Asked::TooMany => rejections::wait("The user has too many open requests", None),
             Asked::Quiet(until) => {
                 let message = "The user said that the last request was not theirs";
-                refusals::wait(message, until.after(now))
+                rejections::wait(message, until.after(now))
             }
         }
     }

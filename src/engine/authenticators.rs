@@ -1,7 +1,7 @@
 //! Authenticator apps: a secret, and the picture that carries it into the app.
 
 use super::store::NewAuthenticator;
-use super::{Engine, limits, refusals};
+use super::{Engine, limits, rejections};
 use crate::calls::{AuthenticatorEnrolled, EnrolAuthenticator};
 use crate::model::Secret;
 use crate::otp::{Algorithm, Totp};
@@ -29,7 +29,7 @@ impl Answer<EnrolAuthenticator> for Engine {
         let (app, svc_id) = (self.app.app_id, call.user_id);
         let new = NewAuthenticator { app, svc_id, secret, digits, period, now };
         if !self.store().add_authenticator(new)? {
-            return Err(refusals::user_not_found());
+            return Err(rejections::user_not_found());
         }
         let mut enrolled = AuthenticatorEnrolled::new(uri, picture);
         enrolled.label = Some(label);
@@ -41,7 +41,7 @@ impl Answer<EnrolAuthenticator> for Engine {
 /// The URI as a QR code, in an SVG that an `<img>` takes as its source.
 fn picture(uri: &Secret, size: u64) -> Result<Secret> {
     let code = fast_qr::QRBuilder::new(uri.expose()).build();
-    let code = code.map_err(|_| Error::invalid("label", "is too long for a QR code"))?;
+    let code = code.map_err(|_| Error::invalid_argument("label", "is too long for a QR code"))?;
     let svg = Zeroizing::new(SvgBuilder::default().shape(Shape::Square).to_str(&code));
     let sized = format!("<svg width=\"{size}\" height=\"{size}\" ");
     let svg = Zeroizing::new(svg.replacen("<svg ", &sized, 1));

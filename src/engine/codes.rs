@@ -4,7 +4,7 @@
 use super::clock::{self, Time};
 use super::phones::{self, Phone};
 use super::store::{Attempt, Committed, Factor, Found, IssueCode, Issued, Outgoing, Subject};
-use super::{Engine, Message, refusals};
+use super::{Engine, Message, rejections};
 use super::{limits, verify};
 use crate::calls::*;
 use crate::model::{Action, Line, UserId};
@@ -33,7 +33,7 @@ impl Engine {
     ) -> Result<CodeRequested> {
         let now = self.begin();
         if !self.app.sms_enabled {
-            return Err(refusals::sms_not_enabled());
+            return Err(rejections::sms_not_enabled());
         }
         let user = self.user(svc_id)?;
         let cellphone = Some(user.phone.masked_e164());
@@ -87,10 +87,10 @@ impl Engine {
         let (job, code, expires_at) = match issued {
             Issued::Sent { job, code, expires_at } => (job, code, expires_at),
             Issued::TooSoon(next) => {
-                return refusals::wait("A code was sent just now", next.after(order.now));
+                return rejections::wait("A code was sent just now", next.after(order.now));
             }
             Issued::TooOften(next) => {
-                return refusals::wait("The code was sent too often", next.after(order.now));
+                return rejections::wait("The code was sent too often", next.after(order.now));
             }
         };
         let sent = self.shared.deliver.deliver(&Message {
@@ -142,10 +142,10 @@ impl Answer<StartPhoneVerification> for Engine {
         let kind = phone.kind();
         if call.via == Channel::Sms {
             if !self.app.sms_enabled {
-                return Err(refusals::sms_not_enabled());
+                return Err(rejections::sms_not_enabled());
             }
             if kind == PhoneType::Landline {
-                return Err(refusals::landline());
+                return Err(rejections::landline());
             }
         }
         let shown = format!("+{} {}", phone.country_code, phone.national);
@@ -184,11 +184,11 @@ impl Answer<CheckPhoneVerification> for Engine {
         let typed = call.verification_code.as_str();
         let standing = self.store().begin_verify(subject.clone())?.unwrap_or_default();
         let pending = standing.codes.iter().find(|code| code.lives(now));
-        let code = pending.ok_or_else(refusals::no_pending_verification)?;
+        let code = pending.ok_or_else(rejections::no_pending_verification)?;
         if let Some(wait) =
             standing.wrong_codes.wait_until(limits::delay, now).and_then(|next| next.after(now))
         {
-            return refusals::wait(verify::TOO_MANY_WRONG, Some(wait));
+            return rejections::wait(verify::TOO_MANY_WRONG, Some(wait));
         }
         let right = verify::same(&code.code, typed);
         let found = match right {
@@ -199,9 +199,9 @@ impl Answer<CheckPhoneVerification> for Engine {
         let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);
         match self.store().commit_verify(Attempt { app, subject, found, tries, delay, now })? {
             Committed::Done if right => Ok(Done::saying("Verification code is correct.")),
-            Committed::Done => Err(refusals::verification_code_wrong()),
-            Committed::Changed => Err(refusals::no_pending_verification()),
-            Committed::Wait(next) => refusals::wait(verify::TOO_MANY_WRONG, next.after(now)),
+            Committed::Done => Err(rejections::verification_code_wrong()),
+            Committed::Changed => Err(rejections::no_pending_verification()),
+            Committed::Wait(next) => rejections::wait(verify::TOO_MANY_WRONG, next.after(now)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clock::secret;
 use super::store::{DeviceRow, NewDevice};
-use super::{Engine, refusals};
+use super::{Engine, rejections};
 use crate::model::{DeviceId, Secret, UserId};
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -48,7 +48,10 @@ impl std::str::FromStr for DeviceType {
     fn from_str(name: &str) -> Result<DeviceType> {
         let all = [Self::Android, Self::AndroidTablet, Self::Ios, Self::Chrome];
         all.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            Error::invalid("device_type", "must be android, android_tablet, ios or svc_chrome")
+            Error::invalid_argument(
+                "device_type",
+                "must be android, android_tablet, ios or svc_chrome",
+            )
         })
     }
 }
@@ -57,7 +60,7 @@ impl Engine {
     /// Registers a device for a user, who is `registered` from now on (interface 2.2).
     ///
     /// # Errors
-    /// [`Error::Refused`] when there is no such user; else as [`Error`] says.
+    /// [`Error::Rejected`] when there is no such user; else as [`Error`] says.
     pub fn register_device(&self, svc_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
         let secret = secret(self.random())?;
         let device = self.store().add_device(NewDevice {
@@ -67,16 +70,16 @@ impl Engine {
             secret_hash: hash(&secret),
             now: self.now(),
         })?;
-        let device_id = device.ok_or_else(refusals::user_not_found)?;
+        let device_id = device.ok_or_else(rejections::user_not_found)?;
         Ok(DeviceRegistered { device_id, secret })
     }
 
     /// The device, if it proves itself.
     pub(super) fn device(&self, device: DeviceId, secret: &Secret) -> Result<DeviceRow> {
         let found = self.store().device(self.app.app_id, device)?;
-        found
-            .filter(|row| row.secret_hash.ct_eq(&hash(secret)).into())
-            .ok_or_else(|| Error::invalid("device_secret", "is not that of a registered device"))
+        found.filter(|row| row.secret_hash.ct_eq(&hash(secret)).into()).ok_or_else(|| {
+            Error::invalid_argument("device_secret", "is not that of a registered device")
+        })
     }
 }
 

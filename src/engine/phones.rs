@@ -1,6 +1,6 @@
 //! Phone numbers in the numbering plans of their countries (interface 4.11), without asking anyone.
 
-use super::{Engine, refusals};
+use super::{Engine, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
 use crate::model::{CountryCode, PhoneNumber};
 use crate::{Answer, Error, Result};
@@ -72,16 +72,16 @@ impl Answer<PhoneInfo> for Engine {
     fn answer(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
-            .map_err(refusals::phone_information_failed)?;
+            .map_err(rejections::phone_information_failed)?;
         let mut found = PhoneInformation::new(phone.kind());
         found.message = Some(format!("Phone number information as of {}", now.rfc3339()));
         Ok(found)
     }
 }
 
-/// The refusal of a number as an argument of a call.
+/// The rejection of a number as an argument of a call.
 pub(super) fn invalid(parameter: &'static str) -> impl Fn(&'static str) -> Error {
-    move |reason| Error::invalid(parameter, reason)
+    move |reason| Error::invalid_argument(parameter, reason)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::phones::{self, Phone};
 use super::store::{Activity, EnrolUser, UserRow};
-use super::{Engine, refusals};
+use super::{Engine, rejections};
 use crate::calls::*;
 use crate::model::UserId;
 use crate::{Answer, Result};
@@ -10,7 +10,7 @@ use crate::{Answer, Result};
 impl Engine {
     /// The user, of this application.
     pub(super) fn user(&self, svc_id: UserId) -> Result<UserRow> {
-        self.store().user(self.app.app_id, svc_id)?.ok_or_else(refusals::user_not_found)
+        self.store().user(self.app.app_id, svc_id)?.ok_or_else(rejections::user_not_found)
     }
 }
 
@@ -63,7 +63,7 @@ impl Answer<DeleteUser> for Engine {
         self.begin();
         match self.store().delete_user(self.app.app_id, call.user_id)? {
             true => Ok(Done::saying("User removed from application.")),
-            false => Err(refusals::user_not_found()),
+            false => Err(rejections::user_not_found()),
         }
     }
 }
@@ -82,7 +82,7 @@ impl Answer<RegisterActivity> for Engine {
         })?;
         match found {
             true => Ok(Done::saying("Activity was created.")),
-            false => Err(refusals::user_not_found()),
+            false => Err(rejections::user_not_found()),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::clock::Time;
 use super::store::{
     Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject, WrongAnswers,
 };
-use super::{Engine, Sandbox, limits, refusals};
+use super::{Engine, Sandbox, limits, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::Token;
 use crate::otp::{Algorithm, Match, Totp};
@@ -35,12 +35,12 @@ impl Answer<Verify> for Engine {
         let subject = Subject::User(self.app.app_id, call.svc_id);
         for _ in 0..ROUNDS {
             let standing = self.store().begin_verify(subject.clone())?;
-            let standing = standing.ok_or_else(refusals::user_not_found)?;
+            let standing = standing.ok_or_else(rejections::user_not_found)?;
             if !standing.confirmed && !call.force {
                 return Ok(verification(Verdict::NotChecked));
             }
             let (found, answer) = match look(call, &standing, now) {
-                Seen::Wait(next) => return refusals::wait(TOO_MANY_WRONG, next.after(now)),
+                Seen::Wait(next) => return rejections::wait(TOO_MANY_WRONG, next.after(now)),
                 Seen::Used => {
                     let mut used = verification(Verdict::Wrong);
                     used.reused = true;
@@ -66,11 +66,11 @@ impl Answer<Verify> for Engine {
             };
             match self.store().commit_verify(attempt)? {
                 Committed::Done => return Ok(answer),
-                Committed::Wait(next) => return refusals::wait(TOO_MANY_WRONG, next.after(now)),
+                Committed::Wait(next) => return rejections::wait(TOO_MANY_WRONG, next.after(now)),
                 Committed::Changed => {}
             }
         }
-        refusals::wait("Too many attempts at once", None)
+        rejections::wait("Too many attempts at once", None)
     }
 }
 

@@ -31,7 +31,7 @@ macro_rules! number {
             fn try_from(number: u64) -> Result<$name> {
                 match number {
                     1..=0x7fff_ffff_ffff_ffff => Ok($name(number)),
-                    _ => Err(Error::invalid($parameter, "must be from 1 to 9223372036854775807")),
+                    _ => Err(Error::invalid_argument($parameter, "must be from 1 to 9223372036854775807")),
                 }
             }
         }
@@ -48,7 +48,7 @@ macro_rules! number {
                 let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
                 match text.parse::<u64>() {
                     Ok(number) if digits => <$name as TryFrom<u64>>::try_from(number),
-                    _ => Err(Error::invalid($parameter, "must be a positive whole number")),
+                    _ => Err(Error::invalid_argument($parameter, "must be a positive whole number")),
                 }
             }
         }
@@ -80,7 +80,7 @@ impl FromStr for ApprovalId {
         if plain && (1..=64).contains(&text.len()) {
             return Ok(ApprovalId(text.to_owned()));
         }
-        Err(Error::invalid("uuid", "must be 1 to 64 letters, digits and dashes"))
+        Err(Error::invalid_argument("uuid", "must be 1 to 64 letters, digits and dashes"))
     }
 }
 

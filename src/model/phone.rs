@@ -26,7 +26,9 @@ impl TryFrom<u64> for CountryCode {
     fn try_from(number: u64) -> Result<CountryCode> {
         match number {
             1..=999 => Ok(CountryCode(number as u16)),
-            _ => Err(Error::invalid("country_code", "must be a calling code from 1 to 999")),
+            _ => {
+                Err(Error::invalid_argument("country_code", "must be a calling code from 1 to 999"))
+            }
         }
     }
 }
@@ -37,7 +39,10 @@ impl FromStr for CountryCode {
         let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
         match text.parse::<u64>() {
             Ok(number) if digits => CountryCode::try_from(number),
-            _ => Err(Error::invalid("country_code", "must be a calling code, such as 1 or 44")),
+            _ => Err(Error::invalid_argument(
+                "country_code",
+                "must be a calling code, such as 1 or 44",
+            )),
         }
     }
 }
@@ -65,7 +70,7 @@ impl FromStr for PhoneNumber {
         if plain && framed && (4..=15).contains(&digits) && text.len() <= 32 {
             return Ok(PhoneNumber(text.to_owned()));
         }
-        Err(Error::invalid(
+        Err(Error::invalid_argument(
             "phone_number",
             "must be a valid phone number: 4 to 15 digits without the country code, in groups \
              separated by dashes, periods, spaces or nothing",

@@ -43,7 +43,7 @@ impl Token {
     fn check(text: &str) -> Result<()> {
         let right = (6..=12).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         right.then_some(()).ok_or_else(|| {
-            Error::invalid("token", "must be 6 to 12 digits (0 to 9) and nothing else")
+            Error::invalid_argument("token", "must be 6 to 12 digits (0 to 9) and nothing else")
         })
     }
 }
@@ -52,7 +52,10 @@ impl VerificationCode {
     fn check(text: &str) -> Result<()> {
         let right = (4..=10).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         right.then_some(()).ok_or_else(|| {
-            Error::invalid("verification_code", "must be 4 to 10 digits (0 to 9) and nothing else")
+            Error::invalid_argument(
+                "verification_code",
+                "must be 4 to 10 digits (0 to 9) and nothing else",
+            )
         })
     }
 }
@@ -64,7 +67,7 @@ impl Email {
         });
         let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
         (parts && plain && text.len() <= 254).then_some(()).ok_or_else(|| {
-            Error::invalid("email", "is invalid: it must look like name@example.com")
+            Error::invalid_argument("email", "is invalid: it must look like name@example.com")
         })
     }
 }
@@ -73,7 +76,7 @@ impl Action {
     fn check(text: &str) -> Result<()> {
         let right = (1..=128).contains(&text.len()) && !text.chars().any(char::is_control);
         right.then_some(()).ok_or_else(|| {
-            Error::invalid("action", "must be 1 to 128 bytes without control characters")
+            Error::invalid_argument("action", "must be 1 to 128 bytes without control characters")
         })
     }
 }
@@ -83,7 +86,7 @@ impl Line {
         let control = |c: char| c.is_control() && c != '\n' && c != '\t';
         let right = (1..=1024).contains(&text.len()) && !text.chars().any(control);
         right.then_some(()).ok_or_else(|| {
-            Error::invalid("text", "must be 1 to 1024 bytes without control characters")
+            Error::invalid_argument("text", "must be 1 to 1024 bytes without control characters")
         })
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Address {
 impl Address {
     pub(super) fn parse(url: &str, loopback_http: bool) -> Result<Address> {
         if url.contains('?') {
-            return Err(Error::invalid("url", "must not have a query"));
+            return Err(Error::invalid_argument("url", "must not have a query"));
         }
         let uri = check("url", url, loopback_http)?;
         let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
@@ -31,7 +31,8 @@ impl Address {
         let base = uri.path().trim_end_matches('/').to_owned();
         let mut parts = uri.into_parts();
         parts.path_and_query = Some(PathAndQuery::from_static("/"));
-        let origin = Uri::from_parts(parts).map_err(|_| Error::invalid("url", "is no URL"))?;
+        let origin =
+            Uri::from_parts(parts).map_err(|_| Error::invalid_argument("url", "is no URL"))?;
         Ok(Address { origin, base, host, tls })
     }
 
@@ -42,7 +43,7 @@ impl Address {
         let length =
             self.base.len() + path.len() + query.clone().map(|part| 1 + part.len()).sum::<usize>();
         if length > LONGEST {
-            return Err(Error::invalid("parameters", "are too long for a URL"));
+            return Err(Error::invalid_argument("parameters", "are too long for a URL"));
         }
         let mut target = Zeroizing::new(String::with_capacity(length));
         target.push_str(&self.base);
@@ -71,7 +72,7 @@ impl Address {
 /// Checks a URL that a request may go to. What is wrong is told without the URL, which may hold a
 /// secret in a part where none belongs.
 pub(super) fn check(parameter: &'static str, url: &str, loopback_http: bool) -> Result<Uri> {
-    let bad = |reason: &'static str| Error::invalid(parameter, reason);
+    let bad = |reason: &'static str| Error::invalid_argument(parameter, reason);
     if url.contains('#') {
         return Err(bad("must not have a fragment"));
     }
@@ -164,7 +165,7 @@ mod tests {
         ] {
             let error = Address::parse(bad, false).err().unwrap();
             assert!(
-                matches!(&error, Error::Invalid { parameter, .. } if parameter == "url"),
+                matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "url"),
                 "{bad}"
             );
             assert!(!error.to_string().contains("hidden"), "{bad}");

@@ -8,7 +8,7 @@ use super::lookup::Lookup;
 use super::trust::Trust;
 use super::{connect, explain};
 use crate::engine::{Post, SignedCallback};
-use crate::error::Refusal;
+use crate::error::Rejection;
 use crate::{Error, Result};
 use std::time::Duration;
 use ureq::http::uri::{PathAndQuery, Scheme};
@@ -26,7 +26,7 @@ impl Post for Callbacks {
     }
 }
 
-/// Only a status from 200 to 299 is `Ok`; every other is [`Error::Refused`] with that status,
+/// Only a status from 200 to 299 is `Ok`; every other is [`Error::Rejected`] with that status,
 /// redirects included, and no answer is [`Error::Unavailable`]. The reply's body is not read.
 fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration) -> Result<()> {
     let uri = address::check("callback_url", url, true)?;
@@ -46,10 +46,10 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
     let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
     match status {
         200..=299 => Ok(()),
-        _ => Err(Error::Refused(Box::new(Refusal {
+        _ => Err(Error::Rejected(Box::new(Rejection {
             status,
             message: "the callback URL did not take the callback".into(),
-            ..Refusal::default()
+            ..Rejection::default()
         }))),
     }
 }
@@ -76,12 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn every_other_status_is_a_refusal() {
+    fn every_other_status_is_a_rejection() {
         for status in [302, 307, 400, 410, 500] {
             let location = "Location: http://127.0.0.1:1/\r\n";
             let server = Loopback::start(move |_| reply(status, location, ""));
             let error = posted(&server.url("/")).unwrap_err();
-            assert!(matches!(error, Error::Refused(no) if no.status == status), "{status}");
+            assert!(matches!(error, Error::Rejected(no) if no.status == status), "{status}");
         }
     }
 
@@ -90,7 +90,7 @@ mod tests {
         for url in
             ["http://192.0.2.1/", "http://example.com/", "file:///etc/passwd", "https://a@b/"]
         {
-            assert!(matches!(posted(url), Err(Error::Invalid { .. })), "{url}");
+            assert!(matches!(posted(url), Err(Error::InvalidArgument { .. })), "{url}");
         }
     }
 }

@@ -13,7 +13,10 @@ impl Deadline {
     /// So long from now. What no call can wait for is refused.
     pub(super) fn after(timeout: Duration) -> Result<Deadline> {
         if timeout.is_zero() || timeout > LONGEST {
-            return Err(Error::invalid("timeout", "must be more than 0 and at most an hour"));
+            return Err(Error::invalid_argument(
+                "timeout",
+                "must be more than 0 and at most an hour",
+            ));
         }
         Ok(Deadline(Instant::now() + timeout))
     }

@@ -24,10 +24,10 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
     use ureq::Error as E;
     let message = match error {
         E::BodyExceedsLimit(limit) => {
-            return Error::garbled(format!("the body has over {limit} bytes"));
+            return Error::invalid_response(format!("the body has over {limit} bytes"));
         }
-        E::LargeResponseHeader(..) => return Error::garbled("the headers are too large"),
-        E::Protocol(_) | E::BodyStalled => return Error::garbled("it is not HTTP/1.1"),
+        E::LargeResponseHeader(..) => return Error::invalid_response("the headers are too large"),
+        E::Protocol(_) | E::BodyStalled => return Error::invalid_response("it is not HTTP/1.1"),
         E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
             return Error::Internal { message: "a request could not be put together".into() };
         }

@@ -2,7 +2,7 @@
 //! the call are taken out before.
 
 use crate::Error;
-use crate::error::Refusal;
+use crate::error::Rejection;
 use crate::model::Secret;
 use crate::wire::{Request, form, scalar};
 use serde_json::Value;
@@ -29,7 +29,7 @@ impl Words {
         Words(words)
     }
 
-    /// Takes them out of the texts of a refusal.
+    /// Takes them out of the texts of a rejection.
     pub(super) fn hide_in(&self, value: &mut Value) {
         match value {
             Value::String(text) => hide(text, &self.0),
@@ -46,17 +46,17 @@ impl Words {
     /// Takes them out of an error, whatever the service put them into and with whichever status.
     pub(super) fn hide_in_error(&self, mut error: Error) -> Error {
         match &mut error {
-            Error::Refused(no) => self.hide_in_refusal(no),
+            Error::Rejected(no) => self.hide_in_rejection(no),
             Error::Unauthorized { message }
-            | Error::Limited { message, .. }
+            | Error::RateLimited { message, .. }
             | Error::Unavailable { message, .. }
-            | Error::Garbled { message } => hide(message, &self.0),
+            | Error::InvalidResponse { message } => hide(message, &self.0),
             _ => {}
         }
         error
     }
 
-    fn hide_in_refusal(&self, no: &mut Refusal) {
+    fn hide_in_rejection(&self, no: &mut Rejection) {
         hide(&mut no.message, &self.0);
         let longer = self.0.iter().filter(|word| word.len() >= LONGER);
         no.code.iter_mut().for_each(|code| hide(code, longer.clone()));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_repeats_no_secret() {
+    fn a_rejection_repeats_no_secret() {
         let call = Verify::new("7654321".parse().unwrap(), 12.try_into().unwrap());
         let request = request(&call, Format::Json, Generation::Current);
         let mut body = json!({"message": "no 7654321 with the-key", "error_code": "60020",
@@ -138,21 +138,21 @@ mod tests {
         // The user's number is a part of the key.
         let words = Words::of(&request, &Secret::new("key+600200"));
         let fields = [("7654321", "key+600200"), ("errors", "60020")];
-        let refusal = |code: &str| {
-            Error::Refused(Box::new(Refusal {
+        let rejection = |code: &str| {
+            Error::Rejected(Box::new(Rejection {
                 status: 200,
                 code: Some(code.to_owned()),
                 message: "?api_key=key%2B600200".to_owned(),
                 fields: fields.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
             }))
         };
-        let told = words.hide_in_error(refusal("key+600200")).to_string();
+        let told = words.hide_in_error(rejection("key+600200")).to_string();
         let wanted = "?api_key=(hidden) (status 200, code (hidden); (hidden) (hidden); errors \
             (hidden))";
         assert!(told.contains(wanted), "{told}");
-        let told = words.hide_in_error(refusal("60020")).to_string();
+        let told = words.hide_in_error(rejection("60020")).to_string();
         assert!(told.contains("code 60020"), "{told}");
-        let told = words.hide_in_error(Error::garbled("it redirects to 7654321.example"));
-        assert_eq!(told, Error::garbled("it redirects to (hidden).example"));
+        let told = words.hide_in_error(Error::invalid_response("it redirects to 7654321.example"));
+        assert_eq!(told, Error::invalid_response("it redirects to (hidden).example"));
     }
 }

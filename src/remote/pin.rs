@@ -30,7 +30,10 @@ impl FromStr for Pin {
     fn from_str(text: &str) -> Result<Pin> {
         let hash = text.strip_prefix(KIND).and_then(|hash| STANDARD.decode(hash).ok());
         hash.and_then(|hash| hash.try_into().ok()).map(Pin).ok_or_else(|| {
-            Error::invalid("pin", "must be sha256/ and the 44 characters of a hash in Base64")
+            Error::invalid_argument(
+                "pin",
+                "must be sha256/ and the 44 characters of a hash in Base64",
+            )
         })
     }
 }
@@ -232,7 +235,9 @@ mod tests {
         assert_eq!(pin.parse::<Pin>().unwrap().to_string(), pin);
         for bad in ["", "sha256/", "sha1/2jmj7l5rSw0yVb/vlWAYkK/YBwk=", &pin[7..], &pin[..50]] {
             let error = bad.parse::<Pin>().err().unwrap();
-            assert!(matches!(error, Error::Invalid { parameter, .. } if parameter == "pin"));
+            assert!(
+                matches!(error, Error::InvalidArgument { parameter, .. } if parameter == "pin")
+            );
         }
     }
 

@@ -30,7 +30,7 @@ impl Proxy {
         let bad = || {
             let like = "must look like http://host:port or http://user:password@host:port, with \
                         %XX for what else is special in a URL";
-            Error::invalid("proxy", like)
+            Error::invalid_argument("proxy", like)
         };
         let rest = url.expose().strip_prefix("http://").ok_or_else(bad)?;
         let rest = rest.strip_suffix('/').unwrap_or(rest);
@@ -94,7 +94,7 @@ impl<In: Transport> Connector<In> for Tunnel {
         stream.write_all(self.0.request(&target).as_bytes())?;
         match answer(&mut stream)? {
             200..300 => Ok(Some(stream.into_inner())),
-            status => Err(ureq::Error::ConnectProxyFailed(refusal(status))),
+            status => Err(ureq::Error::ConnectProxyFailed(rejection(status))),
         }
     }
 }
@@ -121,7 +121,7 @@ fn no_proxy() -> ureq::Error {
     ureq::Error::ConnectProxyFailed("it does not answer as an HTTP proxy does".into())
 }
 
-fn refusal(status: u16) -> String {
+fn rejection(status: u16) -> String {
     match status {
         407 => "it asks for a user name and a password, or for others than the setting proxy has"
             .into(),
@@ -179,7 +179,9 @@ mod tests {
             "socks5://user:hidden@proxy:1080",
         ] {
             let error = parsed(bad).unwrap_err();
-            assert!(matches!(&error, Error::Invalid { parameter, .. } if parameter == "proxy"));
+            assert!(
+                matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "proxy")
+            );
             assert!(!error.to_string().contains("hid"), "{bad}");
         }
     }

@@ -20,7 +20,9 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
     let is_there = |name| parts.headers.contains_key(name);
     if is_there(header::CONTENT_LENGTH) && is_there(header::TRANSFER_ENCODING) {
         // What stands between may believe the other, and where it ends is then another place.
-        return Err(Error::garbled("it says in two ways how long it is, so it is not HTTP/1.1"));
+        return Err(Error::invalid_response(
+            "it says in two ways how long it is, so it is not HTTP/1.1",
+        ));
     }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
     let bytes = bytes.map_err(|error| explain::error(error, host))?;
@@ -32,7 +34,7 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
 fn plain(headers: &HeaderMap) -> Result<()> {
     let coded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
     match headers.get_all(header::CONTENT_ENCODING).iter().any(coded) {
-        true => Err(Error::garbled("the body is compressed, which was not asked for")),
+        true => Err(Error::invalid_response("the body is compressed, which was not asked for")),
         false => Ok(()),
     }
 }
@@ -42,7 +44,9 @@ fn redirected(status: u16, headers: &HeaderMap) -> Error {
     let to = text(headers, header::LOCATION).and_then(|to| to.parse::<Uri>().ok());
     let host = to.as_ref().and_then(Uri::host);
     let to = host.map(|host| format!(" to {host}")).unwrap_or_default();
-    Error::garbled(format!("it redirects{to} (status {status}), and redirects are not followed"))
+    Error::invalid_response(format!(
+        "it redirects{to} (status {status}), and redirects are not followed"
+    ))
 }
 
 fn waits(headers: &HeaderMap) -> Option<Duration> {

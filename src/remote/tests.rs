@@ -34,9 +34,9 @@ fn error(canned: impl Fn() -> Canned + Send + 'static) -> Error {
     error
 }
 
-fn is_garbled(error: Error, with: &str) {
+fn is_invalid_response(error: Error, with: &str) {
     let text = error.to_string();
-    assert!(matches!(error, Error::Garbled { .. }) && text.contains(with), "{text}");
+    assert!(matches!(error, Error::InvalidResponse { .. }) && text.contains(with), "{text}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
     for status in [301, 302, 303, 307, 308] {
         let to = elsewhere.url("/protected/json/verify/7654321/1?api_key=hidden-key");
         let location = format!("Location: {to}\r\n");
-        is_garbled(
+        is_invalid_response(
             error(move || reply(status, &location, "")),
             "redirects to 127.0.0.1 (status 30",
         );
@@ -111,15 +111,21 @@ fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
     let back = elsewhere.url("/");
     let server = Loopback::start(move |_| reply(307, &format!("Location: {back}\r\n"), "moved"));
     let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
-    is_garbled(open(&server).answer(&push).unwrap_err(), "redirects");
+    is_invalid_response(open(&server).answer(&push).unwrap_err(), "redirects");
     assert!(elsewhere.is_untouched());
 }
 
 #[test]
 fn what_is_too_large_is_not_read() {
-    is_garbled(error(|| ok(&format!("{RIGHT}{}", " ".repeat(1024 * 1024)))), "over 1048576 bytes");
-    is_garbled(error(|| reply(200, &format!("X: {}\r\n", "x".repeat(40_000)), RIGHT)), "headers");
-    is_garbled(error(|| reply(200, &"X: x\r\n".repeat(500), RIGHT)), "HTTP/1.1");
+    is_invalid_response(
+        error(|| ok(&format!("{RIGHT}{}", " ".repeat(1024 * 1024)))),
+        "over 1048576 bytes",
+    );
+    is_invalid_response(
+        error(|| reply(200, &format!("X: {}\r\n", "x".repeat(40_000)), RIGHT)),
+        "headers",
+    );
+    is_invalid_response(error(|| reply(200, &"X: x\r\n".repeat(500), RIGHT)), "HTTP/1.1");
 }
 
 #[test]
@@ -142,13 +148,13 @@ fn what_comes_in_drips_ends_at_the_deadline() {
 
 #[test]
 fn what_is_not_the_interface_is_no_answer() {
-    is_garbled(error(|| ok("<html>is valid</html>")), "not JSON");
-    is_garbled(error(|| ok("")), "not JSON");
-    is_garbled(error(|| ok(r#"["is valid"]"#)), "not an object");
-    is_garbled(error(|| reply(401, "", "Requires authentication")), "status 401");
-    is_garbled(error(|| reply(403, "", "<html>")), "status 403");
-    is_garbled(error(|| reply(204, "", "")), "");
-    is_garbled(
+    is_invalid_response(error(|| ok("<html>is valid</html>")), "not JSON");
+    is_invalid_response(error(|| ok("")), "not JSON");
+    is_invalid_response(error(|| ok(r#"["is valid"]"#)), "not an object");
+    is_invalid_response(error(|| reply(401, "", "Requires authentication")), "status 401");
+    is_invalid_response(error(|| reply(403, "", "<html>")), "status 403");
+    is_invalid_response(error(|| reply(204, "", "")), "");
+    is_invalid_response(
         error(|| Canned { pieces: vec![b"SSH-2.0-x\r\n\r\n".to_vec()], pause: Duration::ZERO }),
         "HTTP",
     );
@@ -163,7 +169,7 @@ fn what_stands_before_a_service_is_understood() {
         let error = error(move || reply(status, "Retry-After: 7\r\n", "<html>busy</html>"));
         let wait = Some(Duration::from_secs(7));
         assert!(
-            matches!(error, Error::Limited { retry_after, .. } if retry_after == wait),
+            matches!(error, Error::RateLimited { retry_after, .. } if retry_after == wait),
             "{error}"
         );
     }
@@ -203,7 +209,7 @@ fn a_connection_that_the_service_closed_is_made_anew() {
 fn settings_that_cannot_be_right_are_told_before_anything_is_sent() {
     let server = Loopback::start(|_| ok(RIGHT));
     let parameter = |settings: Settings| match settings.open() {
-        Err(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+        Err(Error::InvalidArgument { parameter, .. }) => parameter.into_owned(),
         other => panic!("{other:?}"),
     };
     let bare = || Settings::new(&server.url("")).allow_loopback_http(true);

@@ -78,12 +78,14 @@ fn by(
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(authorities.iter().cloned());
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-    let built = built.build().map_err(|_| Error::invalid("ca_file", "vouches for nobody"))?;
+    let built =
+        built.build().map_err(|_| Error::invalid_argument("ca_file", "vouches for nobody"))?;
     Ok(built)
 }
 
 fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let bad = |what: String| Error::invalid("ca_file", format!("{} {what}", file.display()));
+    let bad =
+        |what: String| Error::invalid_argument("ca_file", format!("{} {what}", file.display()));
     let pem = std::fs::read(file).map_err(|error| bad(format!("cannot be read: {error}")))?;
     let certificates = certificates(&pem).ok_or_else(|| bad("is not well-formed PEM".into()))?;
     if certificates.is_empty() {
@@ -119,7 +121,7 @@ fn client_certificate(
 }
 
 fn bad_client(file: &Path, what: &str) -> Error {
-    Error::invalid("client_certificate", format!("{} {what}", file.display()))
+    Error::invalid_argument("client_certificate", format!("{} {what}", file.display()))
 }
 
 /// The operating system's own verifier.
@@ -127,7 +129,7 @@ fn bad_client(file: &Path, what: &str) -> Error {
 fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
     let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
     let verifier = verifier.map_err(|_| {
-        Error::invalid("ca_file", "is needed: this system does not check certificates")
+        Error::invalid_argument("ca_file", "is needed: this system does not check certificates")
     })?;
     Ok(Arc::new(verifier))
 }
@@ -148,7 +150,7 @@ fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>>
     let bundle = BUNDLES.iter().find_map(|bundle| certificates(&std::fs::read(bundle).ok()?));
     match bundle.filter(|certificates| !certificates.is_empty()) {
         Some(certificates) => by(&certificates, provider),
-        None => Err(Error::invalid(
+        None => Err(Error::invalid_argument(
             "ca_file",
             "is needed: this system has no bundle of certificates at a usual place. Install \
              its package ca-certificates, or name a file",

@@ -112,7 +112,7 @@ impl Service {
     /// # Ok(()) }
     /// ```
     ///
-    /// A limit of 0 or over an hour is told by each call, as [`Error::Invalid`].
+    /// A limit of 0 or over an hour is told by each call, as [`Error::InvalidArgument`].
     pub fn with_timeout(&self, timeout: Duration) -> Service {
         self.remote(|remote| remote.timeout = timeout)
     }

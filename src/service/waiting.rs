@@ -62,7 +62,7 @@ impl Wait {
         let found = ask(left).and_then(|approval| own(approval, &self.uuid, self.svc_id));
         let least = match &found {
             Ok(approval) if is_open(approval) => Duration::ZERO,
-            Err(Error::Limited { retry_after, .. }) => retry_after.unwrap_or_default(),
+            Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
             // Whom this client does not trust now, it will not trust in a while.
             Err(Error::Unavailable { stage: Stage::Securing, .. }) => return Asked::Ended(found),
             Err(Error::Unavailable { .. }) => Duration::ZERO,
@@ -112,8 +112,8 @@ impl Service {
     /// the login, in `seconds_to_expire`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the request is that of another user: one's own approval must not
-    /// open somebody else's door. [`Error::Garbled`] when the service does not tell whose it is.
+    /// [`Error::InvalidArgument`] when the request is that of another user: one's own approval must not
+    /// open somebody else's door. [`Error::InvalidResponse`] when the service does not tell whose it is.
     /// What kept the last question from an answer, when none came before the deadline; else as
     /// [`Error`] says.
     pub fn wait_for_approval(
@@ -186,12 +186,12 @@ fn is_open(approval: &Approval) -> bool {
 /// The request, if it is this one and this user's.
 fn own(approval: Approval, uuid: &ApprovalId, svc_id: UserId) -> Result<Approval> {
     if approval.uuid.as_ref().is_some_and(|told| told != uuid) {
-        return Err(Error::garbled("it is about another approval request"));
+        return Err(Error::invalid_response("it is about another approval request"));
     }
     match approval.svc_id {
         Some(owner) if owner == svc_id => Ok(approval),
-        Some(_) => Err(Error::invalid("uuid", "is the approval request of another user")),
-        None => Err(Error::garbled("it does not tell whose approval request this is")),
+        Some(_) => Err(Error::invalid_argument("uuid", "is the approval request of another user")),
+        None => Err(Error::invalid_response("it does not tell whose approval request this is")),
     }
 }
 
@@ -266,20 +266,22 @@ mod tests {
     #[test]
     fn refuses_what_is_not_surely_the_users() {
         let invalid = waited(60, vec![Ok(approval(Approved, Some(8)))]).0;
-        assert!(matches!(invalid, Err(Error::Invalid { parameter, .. }) if parameter == "uuid"));
+        assert!(
+            matches!(invalid, Err(Error::InvalidArgument { parameter, .. }) if parameter == "uuid")
+        );
         for (status, owner) in [(Approved, None), (Pending, None)] {
             let (found, pauses) = waited(60, vec![Ok(approval(status, owner))]);
-            assert!(matches!(found, Err(Error::Garbled { .. })) && pauses.is_empty());
+            assert!(matches!(found, Err(Error::InvalidResponse { .. })) && pauses.is_empty());
         }
         let mut other = approval(Approved, Some(7));
         other.uuid = Some("b-2".parse().unwrap());
-        assert!(matches!(waited(60, vec![Ok(other)]).0, Err(Error::Garbled { .. })));
+        assert!(matches!(waited(60, vec![Ok(other)]).0, Err(Error::InvalidResponse { .. })));
     }
 
     #[test]
     fn a_service_that_is_busy_is_asked_again_and_one_that_says_no_is_not() {
         let wait = |seconds| Some(Duration::from_secs(seconds));
-        let busy = |s| Error::Limited { message: "busy".into(), retry_after: wait(s) };
+        let busy = |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s) };
         let gone = Error::Unavailable { stage: Stage::Asking, message: "gone".into() };
         let found = Ok(approval(Approved, Some(7)));
         let (answer, pauses) = waited(60, vec![Err(busy(3)), Err(gone.clone()), found]);

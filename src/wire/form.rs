@@ -41,14 +41,14 @@ fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
 /// next item) and `a[0]`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for text that is not UTF-8 once decoded, for a name that is there twice, for
+/// [`Error::InvalidArgument`] for text that is not UTF-8 once decoded, for a name that is there twice, for
 /// a name that is used both as a list and as an object, and for more than any call needs.
 pub fn read(form: &str) -> Result<Map<String, Value>> {
     let mut params = Value::Object(Map::new());
     for (count, pair) in form.split('&').filter(|pair| !pair.is_empty()).enumerate() {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (unescape(name)?, unescape(value)?);
-        let wrong = |reason: &'static str| Error::invalid("parameters", reason);
+        let wrong = |reason: &'static str| Error::invalid_argument("parameters", reason);
         let keys = keys(&name).ok_or_else(|| wrong("have a name whose brackets do not match"))?;
         if count >= PAIRS {
             return Err(wrong("are more than 1000"));
@@ -57,7 +57,7 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
             return Err(wrong("are nested too deep"));
         }
         put(&mut params, &keys, value)
-            .ok_or_else(|| Error::invalid(shown(keys[0]), "is there twice"))?;
+            .ok_or_else(|| Error::invalid_argument(shown(keys[0]), "is there twice"))?;
     }
     match params {
         Value::Object(map) => Ok(map.into_iter().map(|(key, value)| (key, lists(value))).collect()),
@@ -166,9 +166,9 @@ pub(crate) fn escaped(byte: u8) -> [u8; 3] {
 /// Decodes `%XX` and `+`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a `%` without two hexadecimal digits, and for what is then not UTF-8.
+/// [`Error::InvalidArgument`] for a `%` without two hexadecimal digits, and for what is then not UTF-8.
 pub fn unescape(text: &str) -> Result<String> {
-    let bad = || Error::invalid("parameters", "are not percent-encoded UTF-8");
+    let bad = || Error::invalid_argument("parameters", "are not percent-encoded UTF-8");
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn an_error_repeats_plain_names_alone() {
         let named = |form: &str| match read(form) {
-            Err(Error::Invalid { parameter, .. }) => parameter.into_owned(),
+            Err(Error::InvalidArgument { parameter, .. }) => parameter.into_owned(),
             other => panic!("{form}: {other:?}"),
         };
         assert_eq!(named("svc_id=1&svc_id=2"), "svc_id");

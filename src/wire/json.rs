@@ -8,13 +8,13 @@ use std::fmt;
 /// Reads a body.
 ///
 /// # Errors
-/// [`Error::Garbled`] when it is not one JSON text in UTF-8, or names a key twice.
+/// [`Error::InvalidResponse`] when it is not one JSON text in UTF-8, or names a key twice.
 pub fn read(bytes: &[u8]) -> Result<Value> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     Strict
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
-        .map_err(|e| Error::garbled(format!("not JSON ({})", place(&e))))
+        .map_err(|e| Error::invalid_response(format!("not JSON ({})", place(&e))))
 }
 
 /// Writes a body.
@@ -104,7 +104,7 @@ mod tests {
         let twice = r#"{"token":"is invalid","token":"is valid"}"#;
         let nested = r#"{"a":[{"b":1,"b":2}]}"#;
         for bad in [twice, nested, "", "{", "{}x", "<html>", "\u{feff}{}", "nul"] {
-            assert!(matches!(read(bad.as_bytes()), Err(Error::Garbled { .. })), "{bad}");
+            assert!(matches!(read(bad.as_bytes()), Err(Error::InvalidResponse { .. })), "{bad}");
         }
         assert!(read(b"\"\xff\"").is_err());
         assert!(read("[".repeat(100_000).as_bytes()).is_err());

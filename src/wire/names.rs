@@ -44,7 +44,7 @@ impl Names {
     /// headers `X-Word-…`, ids `word_id`, and the device `word_chrome`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is 1 to 32 ASCII letters and digits, in lower case, that begin
+    /// [`Error::InvalidArgument`] unless it is 1 to 32 ASCII letters and digits, in lower case, that begin
     /// with a letter.
     pub fn new(word: &str) -> Result<Names> {
         check("names", word)?;
@@ -60,11 +60,14 @@ impl Names {
     /// The first part of the paths of approval requests. Default `push`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is a word as for [`Names::new`], and not `protected`.
+    /// [`Error::InvalidArgument`] unless it is a word as for [`Names::new`], and not `protected`.
     pub fn push_path(mut self, word: &str) -> Result<Names> {
         check("push_path", word)?;
         if word == "protected" {
-            return Err(Error::invalid("push_path", "must not be that of the other calls"));
+            return Err(Error::invalid_argument(
+                "push_path",
+                "must not be that of the other calls",
+            ));
         }
         self.push_path = word.to_owned().into();
         Ok(self)
@@ -73,11 +76,11 @@ impl Names {
     /// What the names of the headers begin with. Default `X-Svc-`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is 1 to 32 ASCII letters, digits and dashes.
+    /// [`Error::InvalidArgument`] unless it is 1 to 32 ASCII letters, digits and dashes.
     pub fn header_prefix(mut self, prefix: &str) -> Result<Names> {
         let plain = prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !plain || !(1..=32).contains(&prefix.len()) {
-            return Err(Error::invalid(
+            return Err(Error::invalid_argument(
                 "header_prefix",
                 "must be 1 to 32 letters, digits and dashes",
             ));
@@ -89,7 +92,7 @@ impl Names {
     /// The field that names a user, in bodies and callbacks. Default `svc_id`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is 1 to 32 lower-case letters, digits and underscores that begin
+    /// [`Error::InvalidArgument`] unless it is 1 to 32 lower-case letters, digits and underscores that begin
     /// with a letter.
     pub fn id_field(mut self, name: &str) -> Result<Names> {
         check("id_field", &name.replace('_', "0"))?;
@@ -148,11 +151,11 @@ impl Names {
     /// Renames the fields and devices of a body as the interface document has them.
     ///
     /// # Errors
-    /// [`Error::Garbled`] when a field is there under both names, and so twice.
+    /// [`Error::InvalidResponse`] when a field is there under both names, and so twice.
     pub fn body_from_wire(&self, body: &mut Value) -> Result<()> {
         match rename(body, self, &Names::default()) {
             Some(()) => Ok(()),
-            None => Err(Error::garbled(format!(
+            None => Err(Error::invalid_response(format!(
                 "a field is there both as {} and as svc_id",
                 self.id_field
             ))),
@@ -165,7 +168,7 @@ fn check(parameter: &'static str, word: &str) -> Result<()> {
     let first = word.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
     match plain && first && word.len() <= 32 {
         true => Ok(()),
-        false => Err(Error::invalid(
+        false => Err(Error::invalid_argument(
             parameter,
             format!("must be a word of lower-case letters and digits, such as {PREFIX}"),
         )),

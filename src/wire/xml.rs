@@ -19,25 +19,25 @@ const APART: [&str; 2] = ["error_code", "success"];
 /// Reads a body.
 ///
 /// # Errors
-/// [`Error::Garbled`] when it is not one element in UTF-8, or has anything that is refused.
+/// [`Error::InvalidResponse`] when it is not one element in UTF-8, or has anything that is refused.
 pub fn read(bytes: &[u8]) -> Result<Value> {
-    let text = std::str::from_utf8(bytes).map_err(|_| garbled("not UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| invalid_response("not UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::from_str(text);
     let (root, value) = match first(&mut reader)? {
         Event::Start(start) => (name(&start)?, element(&mut reader, &start, 0)?),
         Event::Empty(start) => (name(&start)?, empty(&start)?),
-        _ => return Err(garbled("no element")),
+        _ => return Err(invalid_response("no element")),
     };
     match first(&mut reader)? {
         Event::Eof => {}
-        _ => return Err(garbled("more than one element")),
+        _ => return Err(invalid_response("more than one element")),
     }
     match (root.as_str(), value) {
         ("hash", Value::Object(fields)) => Ok(fields.into()),
         ("errors", Value::Object(fields)) => Ok(failure(fields)),
         (_, Value::String(text)) if text.trim().is_empty() => Ok(Map::new().into()),
-        _ => Err(garbled("neither a hash nor errors")),
+        _ => Err(invalid_response("neither a hash nor errors")),
     }
 }
 
@@ -78,7 +78,7 @@ fn first<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
             Event::Decl(decl) => match decl.encoding() {
                 None => {}
                 Some(Ok(name)) if name.eq_ignore_ascii_case("utf-8") => {}
-                Some(_) => return Err(garbled("not in UTF-8")),
+                Some(_) => return Err(invalid_response("not in UTF-8")),
             },
             Event::Text(text) if text.trim().is_empty() => {}
             other => return Ok(other),
@@ -88,19 +88,20 @@ fn first<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
 
 fn next<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
     match reader.read_event() {
-        Ok(Event::DocType(_)) => Err(garbled("a document type is refused")),
-        Ok(Event::PI(_)) => Err(garbled("a processing instruction is refused")),
+        Ok(Event::DocType(_)) => Err(invalid_response("a document type is refused")),
+        Ok(Event::PI(_)) => Err(invalid_response("a processing instruction is refused")),
         Ok(event) => Ok(event),
-        Err(_) => {
-            Err(garbled(&format!("it breaks off or errs at byte {}", reader.error_position())))
-        }
+        Err(_) => Err(invalid_response(&format!(
+            "it breaks off or errs at byte {}",
+            reader.error_position()
+        ))),
     }
 }
 
 /// What stands between an element's tags.
 fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> Result<Value> {
     if depth > DEPTH {
-        return Err(garbled("nested too deep"));
+        return Err(invalid_response("nested too deep"));
     }
     let (mut text, mut children) = (String::new(), Vec::new());
     loop {
@@ -115,7 +116,7 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
             Event::GeneralRef(entity) => text.push(character(&entity)?),
             Event::Comment(_) => {}
             Event::End(_) => break,
-            _ => return Err(garbled("an element does not end")),
+            _ => return Err(invalid_response("an element does not end")),
         }
     }
     value(start, text, children)
@@ -136,25 +137,26 @@ fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -
     }
     if !children.is_empty() {
         if !text.trim().is_empty() {
-            return Err(garbled("text between elements"));
+            return Err(invalid_response("text between elements"));
         }
         let mut fields = Map::new();
         for (name, value) in children {
             if fields.insert(name, value).is_some() {
-                return Err(garbled("a name is there twice"));
+                return Err(invalid_response("a name is there twice"));
             }
         }
         return Ok(fields.into());
     }
     match kind.as_deref() {
         Some("integer") => {
-            let number: i64 = text.trim().parse().map_err(|_| garbled("an integer is none"))?;
+            let number: i64 =
+                text.trim().parse().map_err(|_| invalid_response("an integer is none"))?;
             Ok(number.into())
         }
         Some("boolean") => match text.trim() {
             "true" => Ok(true.into()),
             "false" => Ok(false.into()),
-            _ => Err(garbled("a boolean is none")),
+            _ => Err(invalid_response("a boolean is none")),
         },
         _ => Ok(text.into()),
     }
@@ -162,7 +164,7 @@ fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -
 
 fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|_| garbled("an attribute errs"))?;
+        let attribute = attribute.map_err(|_| invalid_response("an attribute errs"))?;
         if attribute.key.as_ref() == name {
             return Ok(Some(attribute.value.into_owned()));
         }
@@ -174,7 +176,7 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
 fn name(start: &BytesStart<'_>) -> Result<String> {
     match start.name().as_ref() {
         name if is_plain(name) => Ok(name.replace('-', "_")),
-        _ => Err(garbled("a name is none")),
+        _ => Err(invalid_response("a name is none")),
     }
 }
 
@@ -189,7 +191,7 @@ fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
         "gt" => Ok('>'),
         "quot" => Ok('"'),
         "apos" => Ok('\''),
-        _ => Err(garbled("an entity is refused")),
+        _ => Err(invalid_response("an entity is refused")),
     }
 }
 
@@ -235,8 +237,8 @@ fn escape(text: &str) -> String {
     quick_xml::escape::escape(text.chars().filter(allowed).collect::<String>()).into_owned()
 }
 
-fn garbled(problem: &str) -> Error {
-    Error::garbled(format!("not the XML of this interface ({problem})"))
+fn invalid_response(problem: &str) -> Error {
+    Error::invalid_response(format!("not the XML of this interface ({problem})"))
 }
 
 #[cfg(test)]
@@ -304,7 +306,7 @@ mod tests {
             "<hash><a\0b>x</a\0b></hash>",
             "<hash><a\"/></hash>",
         ] {
-            assert!(matches!(read(bad.as_bytes()), Err(Error::Garbled { .. })), "{bad}");
+            assert!(matches!(read(bad.as_bytes()), Err(Error::InvalidResponse { .. })), "{bad}");
         }
         let deep = "<a>".repeat(10_000) + &"</a>".repeat(10_000);
         assert!(read(format!("<hash>{deep}</hash>").as_bytes()).is_err());

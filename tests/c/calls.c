@@ -62,10 +62,10 @@ static void users(seconder_service *service)
     seconder_done_free(done);
 }
 
-/* A refusal tells all that the service said. */
+/* A rejection tells all that the service said. */
 static void refusals(seconder_service *service)
 {
-    CHECK(seconder_request_sms(service, 4711, NULL, 0, NULL, &error) == SECONDER_REFUSED);
+    CHECK(seconder_request_sms(service, 4711, NULL, 0, NULL, &error) == SECONDER_REJECTED);
     CHECK(seconder_error_http_status(error) == 404);
     CHECK(same(seconder_error_service_code(error), "60026"));
     CHECK(seconder_error_parameter(error) == NULL);
@@ -99,7 +99,7 @@ static void codes(seconder_service *service, struct phone *phone)
     CHECK(same(phone->to, "+15550100123") && same(phone->via, "sms"));
     CHECK(strstr(phone->text, phone->code) != NULL && phone->expires_at > (uint64_t)time(NULL));
 
-    CHECK(seconder_request_sms(service, id, &sms, sizeof sms, NULL, &error) == SECONDER_LIMITED);
+    CHECK(seconder_request_sms(service, id, &sms, sizeof sms, NULL, &error) == SECONDER_RATE_LIMITED);
     CHECK(seconder_error_retry_safe(error));
     CHECK(seconder_error_retry_after_seconds(error) > 0);
     CHECK(seconder_error_retry_after_seconds(error) <= 30);
@@ -216,7 +216,7 @@ static void approvals(seconder_service *service)
     CHECK(!seconder_approval_approved_by(approval, id));
     seconder_approval_free(approval);
     approval = GARBAGE(seconder_approval);
-    EXPECT(SECONDER_REFUSED, seconder_answer_approval(service, uuid, seconder_device_id(device),
+    EXPECT(SECONDER_REJECTED, seconder_answer_approval(service, uuid, seconder_device_id(device),
                                                       seconder_device_secret(device), "approve", &approval,
                                                       &error));
     CHECK(approval == NULL);
@@ -228,7 +228,7 @@ static void approvals(seconder_service *service)
     seconder_device_free(device);
 
     approval = GARBAGE(seconder_approval);
-    EXPECT(SECONDER_REFUSED, seconder_check_approval(service, "none", &approval, &error));
+    EXPECT(SECONDER_REJECTED, seconder_check_approval(service, "none", &approval, &error));
     CHECK(approval == NULL);
     EXPECT_INVALID("uuid", seconder_check_approval(service, "../users", &approval, &error));
 }
@@ -251,7 +251,7 @@ static void phones(seconder_service *service, struct phone *phone)
     EXPECT(SECONDER_OK,
            seconder_check_phone_verification(service, "7400123456", "44", phone->code, NULL, &error));
     CHECK(seconder_check_phone_verification(service, "7400123456", "44", phone->code, NULL, &error) ==
-          SECONDER_REFUSED);
+          SECONDER_REJECTED);
     CHECK(same(seconder_error_service_code(error), "60023"));
     seconder_error_free(error);
 
@@ -291,7 +291,7 @@ static void deletion(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_delete_user(service, id, &options, sizeof options, &done, &error));
     CHECK(seconder_done_message(done) != NULL);
     seconder_done_free(done);
-    EXPECT(SECONDER_REFUSED, seconder_delete_user(service, id, NULL, 0, &done, &error));
+    EXPECT(SECONDER_REJECTED, seconder_delete_user(service, id, NULL, 0, &done, &error));
     CHECK(done == NULL);
 }
 

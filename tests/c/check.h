@@ -35,7 +35,7 @@
 #define EXPECT_INVALID(parameter, call) \
     do { \
         error = NULL; \
-        CHECK((call) == SECONDER_INVALID); \
+        CHECK((call) == SECONDER_INVALID_ARGUMENT); \
         if (!same(seconder_error_parameter(error), parameter)) \
             fprintf(stderr, "%s\n", seconder_error_message(error)); \
         CHECK(same(seconder_error_parameter(error), parameter)); \

@@ -34,9 +34,9 @@ static void repeats(const char *url)
     options.allow_loopback_http = true;
     options.repeats = SECONDER_REPEATS_NONE;
     service = open_or_die(url, "key", &options);
-    CHECK(seconder_user_status(service, 7, NULL, 0, NULL, &error) == SECONDER_INVALID);
+    CHECK(seconder_user_status(service, 7, NULL, 0, NULL, &error) == SECONDER_INVALID_ARGUMENT);
     seconder_error_free(error);
-    CHECK(seconder_verify(service, "123456", 7, NULL, 0, NULL, &error) == SECONDER_LIMITED);
+    CHECK(seconder_verify(service, "123456", 7, NULL, 0, NULL, &error) == SECONDER_RATE_LIMITED);
     CHECK(same(seconder_error_service_message(error), "busy") && seconder_error_retry_safe(error));
     CHECK(seconder_error_retry_after_seconds(error) == 1);
     seconder_error_free(error);

@@ -30,7 +30,7 @@ static void is_not_read(size_t size)
 {
     seconder_open_options given = options();
     seconder_service *service = NULL;
-    CHECK(seconder_open("sandbox:", NULL, &given, size, &service, NULL) == SECONDER_INVALID);
+    CHECK(seconder_open("sandbox:", NULL, &given, size, &service, NULL) == SECONDER_INVALID_ARGUMENT);
     CHECK(service == NULL && freed == 0);
 }
 
@@ -71,7 +71,7 @@ int main(void)
     fails("sandbox:", &newer.known, sizeof newer);
 
     given = options();
-    CHECK(seconder_open("sandbox:", NULL, &given, sizeof given, NULL, NULL) == SECONDER_INVALID);
+    CHECK(seconder_open("sandbox:", NULL, &given, sizeof given, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     CHECK(freed == 1);
 
     is_not_read(sizeof given - 8);

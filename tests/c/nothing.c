@@ -39,7 +39,7 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
     EXPECT_INVALID("service", seconder_service_with(NULL, 1, 0, &service, &error));
     CHECK(seconder_api_key(NULL, &error) == NULL);
-    CHECK(seconder_error_status(error) == SECONDER_INVALID);
+    CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);
     seconder_error_free(error);
 
     CHECK(user == NULL && verification == NULL && approval == NULL && status == NULL);
@@ -76,13 +76,13 @@ static void texts_and_ways_out_that_are_missing(void)
     callback.body_size = 1;
     EXPECT_INVALID("body", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
     callback.body = "{";
-    EXPECT(SECONDER_FORGED, seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
 
     EXPECT_INVALID("token", seconder_check_token(NULL, &error));
     CHECK(other == NULL && user == NULL && event == NULL);
 
     /* Nobody has to ask for the error. */
-    CHECK(seconder_verify(service, NULL, 1, NULL, 0, NULL, NULL) == SECONDER_INVALID);
+    CHECK(seconder_verify(service, NULL, 1, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     CHECK(seconder_api_key(service, NULL) != NULL);
     seconder_service_free(service);
 }

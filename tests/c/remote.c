@@ -19,7 +19,7 @@ static void count(void *userdata)
 #define EXPECT_NO_ENGINE(call) \
     do { \
         error = NULL; \
-        CHECK((call) == SECONDER_INVALID); \
+        CHECK((call) == SECONDER_INVALID_ARGUMENT); \
         CHECK(strstr(seconder_error_message(error), "this build of the library has no engine")); \
         seconder_error_free(error); \
         error = NULL; \
@@ -49,7 +49,7 @@ int main(void)
     CHECK(device == NULL && requests == NULL && approval == NULL);
     error = NULL;
     CHECK(seconder_api_key(service, &error) == NULL);
-    CHECK(seconder_error_status(error) == SECONDER_INVALID);
+    CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);
     seconder_error_free(error);
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
 

@@ -23,7 +23,7 @@ int main(void)
 
     service = open_or_die("https://127.0.0.1:1", "key", NULL);
     CHECK(seconder_api_key(service, &error) == NULL);
-    CHECK(seconder_error_status(error) == SECONDER_INVALID);
+    CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);
     CHECK(strstr(seconder_error_message(error), "elsewhere") != NULL);
     seconder_error_free(error);
     verification = GARBAGE(seconder_verification);

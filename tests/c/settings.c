@@ -227,7 +227,7 @@ static int32_t stage(const char *url, const seconder_open_options *options)
 {
     seconder_service *service = open_or_die(url, "key", options);
     int32_t found;
-    CHECK(seconder_app_stats(service, NULL, 0, NULL, NULL) == SECONDER_INVALID);
+    CHECK(seconder_app_stats(service, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     error = NULL;
     CHECK(seconder_verify(service, "123456", 1, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
     CHECK(seconder_error_retry_safe(error) && seconder_error_service_message(error) == NULL);

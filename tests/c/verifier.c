@@ -56,18 +56,18 @@ static void several_urls(void)
     received.url = URL;
     told(SECONDER_OK, verifier, &received, NOW);
     received.url = urls[0];
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     received.url = "https://other.example/callback";
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     received.url = NULL;
     received.nonce = "1700000000.6";
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     seconder_verifier_free(verifier);
 
     options.urls_count = 0;
     verifier = make(&options);
     received.nonce = NONCE;
-    told(SECONDER_INVALID, verifier, &received, NOW);
+    told(SECONDER_INVALID_ARGUMENT, verifier, &received, NOW);
     received.url = URL;
     told(SECONDER_OK, verifier, &received, NOW);
     seconder_verifier_free(verifier);
@@ -86,12 +86,12 @@ static void fresh_and_once(void)
     options.fresh_seconds = 300;
     options.replay_capacity = 1;
     verifier = make(&options);
-    told(SECONDER_FORGED, verifier, &received, NOW + 301);
-    told(SECONDER_FORGED, verifier, &received, NOW - 301);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW + 301);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW - 301);
     told(SECONDER_OK, verifier, &received, NOW + 300);
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     second = posted(URL, "1700000200", &later);
-    told(SECONDER_LIMITED, verifier, &second, NOW + 200);
+    told(SECONDER_RATE_LIMITED, verifier, &second, NOW + 200);
     told(SECONDER_OK, verifier, &second, NOW + 301);
     seconder_verifier_free(verifier);
     seconder_text_free(signature);
@@ -134,7 +134,7 @@ static void a_memory_of_the_program(void)
     verifier = make(&options);
     told(SECONDER_OK, verifier, &received, NOW);
     memory.answer = SECONDER_NO;
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     memory.answer = 0;
     told(SECONDER_STORAGE, verifier, &received, NOW);
     memory.answer = -1;
@@ -143,7 +143,7 @@ static void a_memory_of_the_program(void)
 
     /* It is not asked of what is not believed. */
     received.nonce = "1700000001";
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     CHECK(memory.asked == 4 && memory.freed == 0);
     seconder_verifier_free(verifier);
     CHECK(memory.freed == 1);
@@ -227,18 +227,18 @@ static void queries(void)
                                                             &error));
     CHECK(same(seconder_text_value(parameters), "{\"a\":{\"c\":\"\"},\"b\":[\"1\",\"2\"]}"));
     seconder_text_free(parameters);
-    EXPECT(SECONDER_FORGED, seconder_callback_verify_parameters("another key", &received, sizeof received,
+    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_verify_parameters("another key", &received, sizeof received,
                                                                 &parameters, &error));
     EXPECT_INVALID("received_size", seconder_verifier_parameters(verifier, &received, 8, &parameters,
                                                                  &error));
     CHECK(parameters == NULL);
     /* It is signed, and says nothing of an approval request. */
-    told(SECONDER_FORGED, verifier, &received, NOW);
+    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     seconder_text_free(signature);
     EXPECT_INVALID("nonce", seconder_callback_sign(KEY, "1|2", URL, "{}", 2, &signature, &error));
     EXPECT_INVALID("api_key", seconder_callback_sign("", "1", URL, "{}", 2, &signature, &error));
-    EXPECT(SECONDER_FORGED, seconder_callback_sign(KEY, "1", URL, "[]", 2, &signature, &error));
-    EXPECT(SECONDER_FORGED, seconder_callback_query("{", 1, &signature, &error));
+    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_sign(KEY, "1", URL, "[]", 2, &signature, &error));
+    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_query("{", 1, &signature, &error));
     CHECK(signature == NULL);
     seconder_text_free(query);
     seconder_verifier_free(verifier);

@@ -167,7 +167,7 @@ impl World {
         });
         match answered {
             Ok(approval) => approval.status.name().into(),
-            Err(seconder::Error::Refused(refusal)) => refusal.code.unwrap(),
+            Err(seconder::Error::Rejected(rejection)) => rejection.code.unwrap(),
             Err(other) => other.to_string(),
         }
     }

@@ -24,12 +24,12 @@ int main()
     Result<Verification> wrong = service->try_verify("0000000", user->id(), force);
     CHECK(!wrong && wrong.status() == Status::token_wrong);
     CHECK(wrong.error()->status() == Status::token_wrong);
-    CHECK(service->try_verify(code, user->id(), force).status() == Status::limited);
+    CHECK(service->try_verify(code, user->id(), force).status() == Status::rate_limited);
 
     Result<void> form = try_check_token("12345");
-    CHECK(!form && form.status() == Status::invalid && form.error()->parameter() == "token");
+    CHECK(!form && form.status() == Status::invalid_argument && form.error()->parameter() == "token");
     CHECK(try_check_token("123456"));
-    CHECK(try_open("nonsense:").status() == Status::invalid);
+    CHECK(try_open("nonsense:").status() == Status::invalid_argument);
 
     Service taken = *std::move(service);
     CHECK(taken.get() != nullptr && taken.try_app_details());

@@ -1,7 +1,9 @@
 //! The C header against the library's own declarations: what serde says of replies, and what the
 //! sources say of everything else. What C calls otherwise, or leaves out, is listed with its reason.
 
-use super::sources::{Takes, functions, members, methods, parameters, variant_fields, variants};
+use super::sources::{
+    Takes, constant_case, functions, members, methods, parameters, variant_fields, variants,
+};
 use super::{fields, read};
 use seconder::calls::*;
 use std::collections::BTreeSet;
@@ -144,7 +146,7 @@ fn every_field_of_what_is_no_reply_can_be_reached() {
 
 #[test]
 fn every_field_of_an_error_can_be_reached() {
-    let mut names = members("src/error.rs", "Refusal");
+    let mut names = members("src/error.rs", "Rejection");
     names.extend(variant_fields("src/error.rs", "Error"));
     names.sort();
     names.dedup();
@@ -256,8 +258,8 @@ fn callbacks_and_codes_of_apps_are_whole() {
 fn every_choice_has_a_constant() {
     let there = c_constants();
     let is = |file: &str, name: &str, prefix: &str| {
-        let shout = |v: String| v.to_uppercase();
-        let names: Vec<String> = variants(file, name).into_iter().map(shout).collect();
+        let names: Vec<String> =
+            variants(file, name).iter().map(|variant| constant_case(variant)).collect();
         shown(name, &names, prefix, &[], &there);
     };
     is("src/error.rs", "Error", "SECONDER_");

@@ -196,8 +196,7 @@ fn every_error_has_its_class_and_its_attributes() {
     let classes =
         |line: &str| Some(line.strip_prefix("class ")?.split(['(', ':']).next()?.to_owned());
     let shown: BTreeSet<String> = module.lines().filter_map(classes).collect();
-    let others: [Otherwise; 3] = [
-        ("Invalid", &["InvalidArgument"], "Invalid alone would not say what"),
+    let others: [Otherwise; 2] = [
         ("Storage", &["StorageError"], "an exception of this name says that it is one"),
         ("Internal", &["InternalError"], "an exception of this name says that it is one"),
     ];
@@ -205,7 +204,7 @@ fn every_error_has_its_class_and_its_attributes() {
     let own = ["SecondFactorError", "TokenInvalid", "NotChecked", "Timeout"];
     wanted.extend(own.map(str::to_owned));
     same("Error", "errors.py", &shown, &wanted);
-    let mut rust = members("src/error.rs", "Refusal");
+    let mut rust = members("src/error.rs", "Rejection");
     rust.extend(sources::variant_fields("src/error.rs", "Error"));
     rust.extend(methods("src/error.rs", "Error"));
     rust.extend(["reused".to_owned()]);
@@ -235,10 +234,10 @@ fn every_choice_is_a_word() {
         ("src/error.rs", "Stage"),
     ] {
         let shown: BTreeSet<String> = body(&module, name)
-            .filter_map(|line| Some(line.split_once(" = \"")?.0.trim().replace('_', "")))
+            .filter_map(|line| Some(line.split_once(" = \"")?.0.trim().to_owned()))
             .collect();
-        let rust = variants(file, name).into_iter().map(|variant| variant.to_uppercase());
-        let rust = rust.map(|word| if word == "CHROME" { "SVCCHROME".to_owned() } else { word });
+        let rust = variants(file, name).into_iter().map(|variant| sources::constant_case(&variant));
+        let rust = rust.map(|word| if word == "CHROME" { "SVC_CHROME".to_owned() } else { word });
         same(name, "enums.py", &shown, &rust.collect());
     }
 }

@@ -11,6 +11,18 @@ pub(super) enum Takes {
     Nothing,
 }
 
+/// `RATE_LIMITED` for `RateLimited`.
+pub(super) fn constant_case(name: &str) -> String {
+    let mut constant = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !constant.is_empty() {
+            constant.push('_');
+        }
+        constant.push(letter.to_ascii_uppercase());
+    }
+    constant
+}
+
 fn items(file: &str) -> Vec<Item> {
     syn::parse_file(&read(file)).unwrap_or_else(|e| panic!("{file}: {e}")).items
 }

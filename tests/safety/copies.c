@@ -93,7 +93,7 @@ int main(int count, char **arguments)
     enrol(&copies[1], "bob@example.com", "555-010-0124", 2);
     for (index = 0; index < COPIES; index++) {
         verify(&copies[index], 1, SECONDER_TOKEN_NOT_CHECKED);
-        verify(&copies[index], 2, index == 1 ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_REFUSED);
+        verify(&copies[index], 2, index == 1 ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_REJECTED);
     }
     copies[1].service_free(copies[1].service);
     verify(&copies[0], 1, SECONDER_TOKEN_NOT_CHECKED);

@@ -90,7 +90,7 @@ static seconder_status call(const struct attempt *attempt, int which)
 static void is_told(const struct attempt *attempt, int which, const char *name)
 {
     seconder_status got = call(attempt, which);
-    if (got != SECONDER_INVALID || !same(seconder_error_parameter(error), name))
+    if (got != SECONDER_INVALID_ARGUMENT || !same(seconder_error_parameter(error), name))
         complain(attempt, which, got, name);
 }
 
@@ -118,7 +118,7 @@ static void arguments(const struct attempt *attempt)
             is_told(attempt, index, name);
         } else {
             seconder_status got = call(attempt, index);
-            if (got == SECONDER_INVALID && !same(seconder_error_parameter(error), name))
+            if (got == SECONDER_INVALID_ARGUMENT && !same(seconder_error_parameter(error), name))
                 complain(attempt, index, got, name);
         }
         if (attempt->parameters[index].kind == 't')
@@ -134,8 +134,8 @@ static void options(const struct attempt *attempt)
     for (size = 0; size < (int)attempt->options_size; size++)
         is_told(attempt, SIZE + size, attempt->options_size_name);
     is_told(attempt, LARGER_USED, attempt->options_size_name);
-    if (call(attempt, LARGER_UNUSED) == SECONDER_INVALID)
-        complain(attempt, LARGER_UNUSED, SECONDER_INVALID, "something valid");
+    if (call(attempt, LARGER_UNUSED) == SECONDER_INVALID_ARGUMENT)
+        complain(attempt, LARGER_UNUSED, SECONDER_INVALID_ARGUMENT, "something valid");
     for (index = 0; attempt->fields[index] != NULL; index++)
         is_told(attempt, BAD_FIELD + index, attempt->fields[index]);
 }
@@ -149,9 +149,9 @@ static void misuse(const struct attempt *attempt)
             complain(attempt, ALL_NULL, 0, "nothing");
         return;
     }
-    if (call(attempt, WELL) == SECONDER_INVALID)
-        complain(attempt, WELL, SECONDER_INVALID, "something valid");
-    if (call(attempt, ALL_NULL) != SECONDER_INVALID)
+    if (call(attempt, WELL) == SECONDER_INVALID_ARGUMENT)
+        complain(attempt, WELL, SECONDER_INVALID_ARGUMENT, "something valid");
+    if (call(attempt, ALL_NULL) != SECONDER_INVALID_ARGUMENT)
         complain(attempt, ALL_NULL, SECONDER_OK, "an error");
     arguments(attempt);
     options(attempt);

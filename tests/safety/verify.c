@@ -39,7 +39,7 @@ static void ask_elsewhere(const struct work *work, int round)
 {
     static const char *const tokens[] = {"0000000", "0000001", "0000000", "0000002", "0000003"};
     static const seconder_status wanted[] = {SECONDER_OK, SECONDER_TOKEN_WRONG, SECONDER_OK,
-                                             SECONDER_UNAVAILABLE, SECONDER_GARBLED};
+                                             SECONDER_UNAVAILABLE, SECONDER_INVALID_RESPONSE};
     int kind = round % 100 == 99 ? 3 + round / 100 % 2 : round % 3;
     CHECK(ask(work, tokens[kind], 1, false) == wanted[kind]);
 }
@@ -89,7 +89,7 @@ static void ask_database(const struct work *work, int round)
         CHECK(ask(work, "123456", unconfirmed, false) == SECONDER_TOKEN_NOT_CHECKED);
     } else {
         status = ask(work, "123456", guessed, true);
-        CHECK(status == SECONDER_TOKEN_WRONG || status == SECONDER_LIMITED);
+        CHECK(status == SECONDER_TOKEN_WRONG || status == SECONDER_RATE_LIMITED);
     }
 }
 

@@ -151,8 +151,8 @@ pub(crate) const LAYERS: &[Layer] = &[
 pub(crate) const SECRET_FIELDS: &[&str] =
     &["secret", "device_secret", "api_key", "token", "code", "password"];
 pub(crate) const HIDDEN_TYPES: &[&str] = &["Secret", "Token", "VerificationCode"];
-/// A refusal's `code` is the service's error code.
-pub(crate) const NO_SECRET: &[(&str, &str)] = &[("Refusal", "code")];
+/// A rejection's `code` is the service's error code.
+pub(crate) const NO_SECRET: &[(&str, &str)] = &[("Rejection", "code")];
 
 impl Layer {
     /// A module that holds something banned is banned too: behind it, the ban could not be seen.

@@ -7,7 +7,7 @@ import time
 from _thread import allocate_lock
 
 from seconder import _seconder
-from seconder.errors import InvalidArgument, Limited
+from seconder.errors import InvalidArgument, RateLimited
 from seconder.names import Names, _given
 from seconder.results import Event
 
@@ -34,7 +34,7 @@ class Memory:
     """A memory in this process, of a bounded size; threads can share it.
 
     It forgets a callback when that is no longer fresh. When it is full of fresh ones it raises
-    :class:`Limited` and forgets none: what it forgot could be replayed. Nobody without the API key
+    :class:`RateLimited` and forgets none: what it forgot could be replayed. Nobody without the API key
     can fill it, so a full memory says that ``capacity`` is too small for the window.
 
     Args:
@@ -65,7 +65,7 @@ class Memory:
             Whether the callback is here for the first time.
 
         Raises:
-            Limited: The memory is full.
+            RateLimited: The memory is full.
             InvalidArgument: It would grow for ever, because nothing says when to forget.
         """
         if until == float("inf"):
@@ -80,7 +80,7 @@ class Memory:
             if len(self._keys) >= self._capacity:
                 wait = self._order[0][0] + 1 - now if self._order else None
                 message = "The memory of received callbacks is full"
-                raise Limited(message, retry_safe=True, retry_after=wait)
+                raise RateLimited(message, retry_safe=True, retry_after=wait)
             self._keys.add(key)
             heapq.heappush(self._order, (until, key))
             return True
@@ -124,7 +124,7 @@ def verify(
         What the callback says. Ask :meth:`seconder.Event.approved_by` with the user who logs in.
 
     Raises:
-        Forged: The callback is not from the service, or is stale, or was received before; answer it
+        InvalidCallback: The callback is not from the service, or is stale, or was received before; answer it
             with status 401.
         InvalidArgument: An argument cannot be right; ``parameter`` names it.
 
@@ -183,7 +183,7 @@ def verify_parameters(
         The parameters that the signature covers.
 
     Raises:
-        Forged: The signature does not hold.
+        InvalidCallback: The signature does not hold.
         InvalidArgument: An argument cannot be right; ``parameter`` names it.
 
     Example:
@@ -223,7 +223,7 @@ def sign(
         What goes into the header ``X-Svc-Signature``.
 
     Raises:
-        Forged: The body is no JSON object, names a field twice, or has more than any callback has;
+        InvalidCallback: The body is no JSON object, names a field twice, or has more than any callback has;
             or the query cannot be read.
         InvalidArgument: An argument cannot be right; ``parameter`` names it.
 
@@ -248,7 +248,7 @@ def query(body: bytes) -> str:
         The query, without a ``?``.
 
     Raises:
-        Forged: The body is no JSON object, names a field twice, or has more than any callback has.
+        InvalidCallback: The body is no JSON object, names a field twice, or has more than any callback has.
 
     Example:
         >>> seconder.callback.query(b'{"device":{"city":"New York"},"a":1}')

@@ -94,8 +94,8 @@ class Calls:
             Where the code went, or that it was ``ignored``, because the user has an app.
 
         Raises:
-            Limited: The user was sent a code just now.
-            Refused: There is no such user, or codes cannot be sent by SMS.
+            RateLimited: The user was sent a code just now.
+            Rejected: There is no such user, or codes cannot be sent by SMS.
 
         Example:
             >>> service.request_sms(user.id, action="transfer").cellphone
@@ -127,8 +127,8 @@ class Calls:
             Where the code went, or that it was ``ignored``, because the user has an app.
 
         Raises:
-            Limited: The user was sent a code just now.
-            Refused: There is no such user, or codes cannot be sent by voice.
+            RateLimited: The user was sent a code just now.
+            Rejected: There is no such user, or codes cannot be sent by voice.
 
         Example:
             >>> service.request_call(user.id, force=True).ignored
@@ -161,7 +161,7 @@ class Calls:
             TokenInvalid: The code is not the user's, or no longer; ``reused`` tells of a code that
                 was right once.
             NotChecked: The user was never confirmed and ``force`` was not given.
-            Limited: There were wrong codes; ``retry_after`` tells when the user may try again.
+            RateLimited: There were wrong codes; ``retry_after`` tells when the user may try again.
             InvalidArgument: The token is not made of 6 to 12 digits, or another argument cannot be
                 right.
 
@@ -189,7 +189,7 @@ class Calls:
             What happened, in words.
 
         Raises:
-            Refused: There is no such user.
+            Rejected: There is no such user.
 
         Example:
             >>> gone = service.create_user("eve@example.com", "555-010-0177", 1)
@@ -218,7 +218,7 @@ class Calls:
             What happened, in words.
 
         Raises:
-            Refused: There is no such user.
+            Rejected: There is no such user.
 
         Example:
             >>> service.register_activity(user.id, "banned", data={"reason": "chargeback"})
@@ -258,7 +258,7 @@ class Calls:
             The user, with the number masked.
 
         Raises:
-            Refused: There is no such user.
+            Rejected: There is no such user.
 
         Example:
             >>> service.user_status(user.id).phone_number
@@ -307,8 +307,8 @@ class Calls:
             What the service knows of the number, and how long the code lives.
 
         Raises:
-            Limited: The number was sent a code just now.
-            Refused: The number cannot be reached that way.
+            RateLimited: The number was sent a code just now.
+            Rejected: The number cannot be reached that way.
 
         Example:
             >>> service.start_phone_verification("sms", "555-010-0199", 1).seconds_to_expire
@@ -338,7 +338,7 @@ class Calls:
             The kind of number, and who carries it where the service knows.
 
         Raises:
-            Refused: The number is none.
+            Rejected: The number is none.
 
         Example:
             >>> service.phone_info("30 901820", 49).type
@@ -374,8 +374,8 @@ class Calls:
             The request's name, for :meth:`check_approval` or :meth:`wait_for_approval`.
 
         Raises:
-            Refused: There is no such user.
-            Limited: The user has too many open requests.
+            Rejected: There is no such user.
+            RateLimited: The user has too many open requests.
 
         Example:
             >>> asked = service.create_approval(user.id, "Log in?", details={"city": "Oslo"})
@@ -404,7 +404,7 @@ class Calls:
             :meth:`Approval.approved_by` with the user who logs in.
 
         Raises:
-            Refused: There is no such request.
+            Rejected: There is no such request.
 
         Example:
             >>> asked = service.create_approval(user.id, "Log in?")
@@ -428,7 +428,7 @@ class Calls:
             What happened, in words. A wrong code raises.
 
         Raises:
-            Refused: The code is wrong (``http_status`` 401), or none is waiting (404).
+            Rejected: The code is wrong (``http_status`` 401), or none is waiting (404).
 
         Example:
             >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
@@ -460,7 +460,7 @@ class Calls:
             The secret as a URI and as a picture to show.
 
         Raises:
-            Refused: There is no such user.
+            Rejected: There is no such user.
 
         Example:
             >>> app = service.enrol_authenticator(user.id, label="ada")

@@ -119,7 +119,7 @@ class Repeats(Word):
     time. Nothing else is ever repeated."""
 
     NONE = "none"
-    """None: every wait is the caller's, as :class:`seconder.Limited`."""
+    """None: every wait is the caller's, as :class:`seconder.RateLimited`."""
     QUESTIONS = "questions"
     """Those that only ask and change nothing, the default."""
     ALL = "all"

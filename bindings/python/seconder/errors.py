@@ -87,11 +87,11 @@ class Unauthorized(SecondFactorError):
     """
 
 
-class Refused(SecondFactorError):
+class Rejected(SecondFactorError):
     """The service looked at the call and said no: see ``http_status``, ``code``, ``fields``."""
 
 
-class Limited(SecondFactorError):
+class RateLimited(SecondFactorError):
     """Nobody yet: wait for ``retry_after`` seconds, then repeat (section 7)."""
 
 
@@ -112,11 +112,11 @@ class Timeout(Unavailable, TimeoutError):
     """The network or the service: the time for the call was over before there was an answer."""
 
 
-class Garbled(SecondFactorError):
+class InvalidResponse(SecondFactorError):
     """The service: there was an answer that makes no sense. The URL may be wrong."""
 
 
-class Forged(SecondFactorError):
+class InvalidCallback(SecondFactorError):
     """Nobody: a callback was not signed by the service with this API key (section 5.5).
 
     Answer it with status 401 and believe nothing of it.

@@ -65,8 +65,8 @@ class Service(Calls):
         Raises:
             InvalidArgument: The request is that of another user: one's own approval must not open
                 somebody else's door.
-            Garbled: The service does not tell whose request it is.
-            Refused: There is no such request.
+            InvalidResponse: The service does not tell whose request it is.
+            Rejected: There is no such request.
 
         Example:
             >>> device = service.register_device(user.id, "ios")
@@ -102,7 +102,7 @@ class Service(Calls):
             The device's number and its secret, which is told this once.
 
         Raises:
-            Refused: There is no such user.
+            Rejected: There is no such user.
 
         Example:
             >>> service.register_device(user.id, seconder.DeviceType.ANDROID)  # doctest: +ELLIPSIS
@@ -156,7 +156,7 @@ class Service(Calls):
 
         Raises:
             InvalidArgument: The device does not prove itself.
-            Refused: The request is not the device's to answer, or no longer.
+            Rejected: The request is not the device's to answer, or no longer.
 
         Example:
             >>> device = service.register_device(user.id, "android")

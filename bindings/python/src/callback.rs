@@ -163,7 +163,7 @@ fn sent<'a>(name: &'static str, part: &'a Bound<'_, PyAny>) -> PyResult<&'a str>
     let Ok(text) = part.cast::<PyString>() else { return text(name, part) };
     text.to_str().map_err(|_| {
         let message = "it has text that UTF-8 cannot hold".to_owned();
-        Failure::from(Error::Forged { message }).raise(part.py())
+        Failure::from(Error::InvalidCallback { message }).raise(part.py())
     })
 }
 

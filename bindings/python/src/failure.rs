@@ -78,14 +78,14 @@ impl Failure {
             Failure::TokenInvalid { .. } => "TokenInvalid",
             Failure::NotChecked { .. } => "NotChecked",
             Failure::Error(error) => match error {
-                Error::Invalid { .. } => "InvalidArgument",
+                Error::InvalidArgument { .. } => "InvalidArgument",
                 Error::Unauthorized { .. } => "Unauthorized",
-                Error::Refused(_) => "Refused",
-                Error::Limited { .. } => "Limited",
+                Error::Rejected(_) => "Rejected",
+                Error::RateLimited { .. } => "RateLimited",
                 Error::Unavailable { .. } if error.timed_out() => "Timeout",
                 Error::Unavailable { .. } => "Unavailable",
-                Error::Garbled { .. } => "Garbled",
-                Error::Forged { .. } => "Forged",
+                Error::InvalidResponse { .. } => "InvalidResponse",
+                Error::InvalidCallback { .. } => "InvalidCallback",
                 Error::Storage { .. } => "StorageError",
                 _ => "InternalError",
             },
@@ -118,11 +118,11 @@ impl Failure {
             Failure::Error(error) => {
                 attributes.set_item("retry_safe", error.retry_safe())?;
                 match error {
-                    Error::Invalid { parameter, .. } => {
+                    Error::InvalidArgument { parameter, .. } => {
                         attributes.set_item("parameter", parameter.as_ref())?;
                     }
                     Error::Unauthorized { .. } => attributes.set_item("http_status", 401)?,
-                    Error::Refused(no) => {
+                    Error::Rejected(no) => {
                         attributes.set_item("http_status", no.status)?;
                         attributes.set_item("code", no.code.as_deref())?;
                         attributes.set_item("fields", (&no.fields).into_py_dict(py)?)?;
@@ -130,7 +130,7 @@ impl Failure {
                     Error::Unavailable { stage, .. } => {
                         attributes.set_item("stage", name_of(*stage))?;
                     }
-                    Error::Limited { retry_after: Some(time), .. } => {
+                    Error::RateLimited { retry_after: Some(time), .. } => {
                         attributes.set_item("retry_after", time.as_secs_f64())?;
                     }
                     _ => {}

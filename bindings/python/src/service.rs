@@ -84,7 +84,7 @@ impl Service {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut service = open.clone().ok_or_else(|| {
             let (parameter, reason) = ("service".into(), "is closed".into());
-            Failure::from(Error::Invalid { parameter, reason })
+            Failure::from(Error::InvalidArgument { parameter, reason })
         })?;
         if let Some(timeout) = self.timeout {
             service = service.with_timeout(timeout);
@@ -114,7 +114,7 @@ pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => {
             let reason = "must be a number of seconds above 0".into();
-            Err(Error::Invalid { parameter: "timeout".into(), reason }.into())
+            Err(Error::InvalidArgument { parameter: "timeout".into(), reason }.into())
         }
     }
 }

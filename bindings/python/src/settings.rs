@@ -123,7 +123,8 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
 }
 
 pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
-    Error::Invalid { parameter: parameter.into(), reason: format!("must {must}").into() }.into()
+    Error::InvalidArgument { parameter: parameter.into(), reason: format!("must {must}").into() }
+        .into()
 }
 
 /// Calls the function that the program gave. Its exception is told, but never one with the code.
@@ -150,7 +151,7 @@ impl seconder::engine::Post for Poster {
 
 /// What is wrong with a setting, by the name of its argument.
 pub(crate) fn by_argument(error: Error) -> Error {
-    let Error::Invalid { parameter, reason } = error else { return error };
+    let Error::InvalidArgument { parameter, reason } = error else { return error };
     let argument = match &*parameter {
         "digits" => "authenticator_digits".into(),
         "period" => "authenticator_period".into(),
@@ -158,7 +159,7 @@ pub(crate) fn by_argument(error: Error) -> Error {
         "name_server" => "name_servers".into(),
         _ => parameter,
     };
-    Error::Invalid { parameter: argument, reason }
+    Error::InvalidArgument { parameter: argument, reason }
 }
 
 /// Does what a function of the program's does. An exception that ends the program ends the call.

@@ -12,7 +12,7 @@ use seconder::calls::{ROUTES, dispatch, failure};
 use seconder::engine::{self, Message};
 use seconder::model::Secret;
 use seconder::wire::{Format, Generation, Reply, Request, form, json};
-use seconder::{Error, Refusal, Settings};
+use seconder::{Error, Rejection, Settings};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -166,6 +166,6 @@ fn request(method: &str, path: String, query: &str, body: &[u8]) -> seconder::Re
 
 fn no_such_call() -> (Format, Reply) {
     let message = "There is no such call.".to_owned();
-    let refusal = Refusal { status: 404, message, ..Refusal::default() };
-    (Format::Json, failure(&Error::Refused(Box::new(refusal))))
+    let rejection = Rejection { status: 404, message, ..Rejection::default() };
+    (Format::Json, failure(&Error::Rejected(Box::new(rejection))))
 }

@@ -63,7 +63,7 @@ pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
             let field = field.filter(|_| MADE_OF_FIELDS.contains(&name.as_str()));
             let parameter = field.unwrap_or_else(|| name.clone()).into();
             let reason = format!("must {must}").into();
-            Failure::from(Error::Invalid { parameter, reason }).raise(given.py())
+            Failure::from(Error::InvalidArgument { parameter, reason }).raise(given.py())
         })?;
         params.insert(name, value);
     }

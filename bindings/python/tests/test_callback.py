@@ -122,7 +122,7 @@ def test_an_event_is_frozen_and_has_what_it_has() -> None:
     ids=repr,
 )
 def test_whatever_is_changed_is_noticed(change: dict[str, Any]) -> None:
-    with pytest.raises(seconder.Forged) as caught:
+    with pytest.raises(seconder.InvalidCallback) as caught:
         seconder.callback.verify(**received(**change))
     assert KEY not in f"{caught.value!r} {caught.value}"
 
@@ -151,7 +151,7 @@ def signed(nonce: str, **changes: Any) -> dict[str, Any]:
 def test_several_urls_can_be_configured() -> None:
     event = seconder.callback.verify(**received(url=["https://old.example/", URL]))
     assert event.approved_by(7)
-    with pytest.raises(seconder.Forged):
+    with pytest.raises(seconder.InvalidCallback):
         seconder.callback.verify(**received(url=("https://old.example/", URL + "/")))
     nothings: list[str | list[str]] = ["", []]
     for nothing in nothings:
@@ -165,7 +165,7 @@ def test_what_is_stale_is_refused() -> None:
     assert seconder.callback.verify(**signed(f"{now - 30}.0123"), fresh=60.5)
     for nonce in (str(now - 90), str(now + 90), "opaque"):
         assert seconder.callback.verify(**signed(nonce))
-        with pytest.raises(seconder.Forged):
+        with pytest.raises(seconder.InvalidCallback):
             seconder.callback.verify(**signed(nonce), fresh=60)
     for window in (-1.0, float("nan")):
         with pytest.raises(seconder.InvalidArgument) as caught:
@@ -180,13 +180,13 @@ def test_what_is_replayed_is_refused() -> None:
     def check(nonce: str, **changes: Any) -> seconder.Event:
         return seconder.callback.verify(**signed(nonce, **changes), fresh=60, replay=memory)
 
-    with pytest.raises(seconder.Forged):
+    with pytest.raises(seconder.InvalidCallback):
         check(str(now), body=b"{}")
     assert check(str(now)) and check(f"{now}.1")
     for again in (PARAMETERS, dict(reversed(PARAMETERS.items()))):
-        with pytest.raises(seconder.Forged, match="before"):
+        with pytest.raises(seconder.InvalidCallback, match="before"):
             check(str(now), body=json.dumps(again, indent=1).encode())
-    with pytest.raises(seconder.Limited) as caught:
+    with pytest.raises(seconder.RateLimited) as caught:
         check(f"{now}.2")
     assert caught.value.retry_after is not None and 0 < caught.value.retry_after <= 61
     with pytest.raises(seconder.InvalidArgument):
@@ -215,14 +215,14 @@ def test_a_memory_of_the_program_is_asked_last_and_its_exceptions_come_back() ->
 
     table, now = Table(), int(time.time())
     given = signed(str(now))
-    with pytest.raises(seconder.Forged):
+    with pytest.raises(seconder.InvalidCallback):
         seconder.callback.verify(**{**given, "nonce": "1"}, replay=table)
     assert not table.asked
     assert seconder.callback.verify(**given, fresh=60, replay=table)
     assert seconder.callback.verify(**given, replay=table)
     assert table.asked == [(given["signature"], now + 60), (given["signature"], float("inf"))]
     for answer, kind in [
-        (False, seconder.Forged),
+        (False, seconder.InvalidCallback),
         (None, TypeError),
         (1, TypeError),
         (KeyError("gone"), KeyError),
@@ -246,14 +246,14 @@ def test_what_is_signed_here_holds_and_is_what_others_sign() -> None:
     assert told == {name: str(value) for name, value in PARAMETERS.items()}
     assert seconder.callback.verify_parameters(**received()) == PARAMETERS
     for wrong in ({"query": query + "&a=1"}, {"signature": None}, {"method": "PUT"}):
-        with pytest.raises(seconder.Forged):
+        with pytest.raises(seconder.InvalidCallback):
             seconder.callback.verify_parameters(**{**asked, **wrong})
     for parameter, bad in [("nonce", ""), ("api_key", ""), ("url", "a|b"), ("method", "PUT")]:
         with pytest.raises(seconder.InvalidArgument) as caught:
             seconder.callback.sign(body=body, **{**given, parameter: bad})
         assert caught.value.parameter == parameter
     for nothing in (b"", b"[]", b"\xff"):
-        with pytest.raises(seconder.Forged):
+        with pytest.raises(seconder.InvalidCallback):
             seconder.callback.query(nothing)
 
 

@@ -76,7 +76,7 @@ def test_a_wrong_code_is_refused_and_the_next_must_wait() -> None:
         with pytest.raises(seconder.TokenInvalid) as caught:
             service.verify(wrong, user.id, force=True)
         assert not caught.value.reused
-        with pytest.raises(seconder.Limited) as limited:
+        with pytest.raises(seconder.RateLimited) as limited:
             service.verify(code, user.id, force=True)
     assert limited.value.retry_safe
     assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
@@ -84,7 +84,7 @@ def test_a_wrong_code_is_refused_and_the_next_must_wait() -> None:
 
 def test_delete_user_forgets_them(phone: Phone) -> None:
     phone.service.delete_user(phone.user_id, user_ip="2001:db8::7")
-    with pytest.raises(seconder.Refused) as caught:
+    with pytest.raises(seconder.Rejected) as caught:
         phone.service.user_status(phone.user_id)
     assert caught.value.http_status == 404
 
@@ -122,7 +122,7 @@ def test_phone_verification(phone: Phone) -> None:
     assert len(phone.code()) == 4 and phone.messages[-1].to == "+15550100199"
     done = phone.service.check_phone_verification(**number, verification_code=phone.code())
     assert isinstance(done, seconder.Done)
-    with pytest.raises(seconder.Refused) as caught:
+    with pytest.raises(seconder.Rejected) as caught:
         phone.service.check_phone_verification(**number, verification_code=phone.code())
     assert caught.value.http_status == 404 and caught.value.code == "60023"
 

@@ -65,7 +65,7 @@ class client:
                 body=data, signature=headers["X-Svc-Signature"],
                 nonce=headers["X-Svc-Signature-Nonce"], fresh=300,
             )
-        except seconder.Forged:
+        except seconder.InvalidCallback:
             response.status_code = 401
         return response
 '''

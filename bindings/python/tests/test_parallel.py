@@ -142,7 +142,7 @@ PREFORK = """
             with seconder.open(url) as own:
                 own.verify(messages[-1].code, user.id, force=True)
             return 10
-        except (seconder.TokenInvalid, seconder.Limited):
+        except (seconder.TokenInvalid, seconder.RateLimited):
             return 20
 
     workers = []

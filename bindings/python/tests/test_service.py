@@ -88,7 +88,7 @@ def present(phone: Phone, code: str, together: threading.Barrier) -> str:
     try:
         phone.service.verify(code, phone.user_id, force=True)
         return "in"
-    except (seconder.TokenInvalid, seconder.Limited):
+    except (seconder.TokenInvalid, seconder.RateLimited):
         return "out"
 
 

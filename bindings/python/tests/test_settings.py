@@ -73,7 +73,7 @@ def test_the_format_is_the_paths(elsewhere: Elsewhere) -> None:
 
 def test_the_older_generation_has_the_key_in_the_query(elsewhere: Elsewhere) -> None:
     elsewhere.body = {"token": "is valid"}
-    with elsewhere.open() as service, pytest.raises(seconder.Garbled):
+    with elsewhere.open() as service, pytest.raises(seconder.InvalidResponse):
         service.verify("1234567", 7)
     with elsewhere.open(generation="older") as service:
         assert service.verify("1234567", 7)
@@ -105,7 +105,7 @@ def test_what_is_repeated(elsewhere: Elsewhere) -> None:
     def asked(service: seconder.Service) -> int:
         elsewhere.seen.clear()
         for call in (service.app_details, lambda: service.delete_user(7)):
-            with pytest.raises(seconder.Limited):
+            with pytest.raises(seconder.RateLimited):
                 call()
         return len(elsewhere.seen)
 

@@ -80,7 +80,7 @@ def test_time_is_the_tests(sandbox: Sandbox, ada: int) -> None:
     before = sandbox.now
     sandbox.service.request_sms(ada)
     code = sandbox.code(ada)
-    with pytest.raises(seconder.Limited) as soon:
+    with pytest.raises(seconder.RateLimited) as soon:
         sandbox.service.request_sms(ada)
     assert soon.value.retry_after == 30
     sandbox.advance(30)
@@ -140,7 +140,7 @@ def test_a_user_answers(sandbox: Sandbox, ada: int, say: str, status: str) -> No
     assert callback in sandbox.callbacks
     with pytest.raises(AssertionError, match="no pending approval request"):
         sandbox.approve(ada)
-    with pytest.raises(seconder.Refused):
+    with pytest.raises(seconder.Rejected):
         sandbox.approve(uuid=uuid)
 
 
@@ -178,10 +178,10 @@ def test_callbacks_that_are_forged_or_stale(sandbox: Sandbox) -> None:
     assert believed(sandbox, callback).approved_by(7)
     assert callback.headers["Content-Type"] == "application/json"
     assert callback.url == sandbox.callback_url
-    with pytest.raises(seconder.Forged):
+    with pytest.raises(seconder.InvalidCallback):
         believed(sandbox, callback.forged())
     stale = sandbox.signed(callback.body, nonce=str(int(sandbox.now.timestamp()) - 301))
-    with pytest.raises(seconder.Forged):
+    with pytest.raises(seconder.InvalidCallback):
         believed(sandbox, stale)
     assert believed(sandbox, stale, fresh=None)
 
@@ -204,9 +204,9 @@ def test_callbacks_go_to_the_application_by_themselves(sandbox: Sandbox, ada: in
 FAULTS: list[tuple[Fault, type[seconder.SecondFactorError], dict[str, Any]]] = [
     (Fault.TIMEOUT, seconder.Timeout, {"retry_safe": False}),
     (Fault.LOST, seconder.Unavailable, {"retry_safe": False}),
-    (Fault.LIMITED, seconder.Limited, {"retry_after": 30.0, "retry_safe": True}),
+    (Fault.RATE_LIMITED, seconder.RateLimited, {"retry_after": 30.0, "retry_safe": True}),
     (Fault.UNAUTHORIZED, seconder.Unauthorized, {"http_status": 401}),
-    (Fault.GARBLED, seconder.Garbled, {"retry_safe": False}),
+    (Fault.INVALID_RESPONSE, seconder.InvalidResponse, {"retry_safe": False}),
 ]
 
 
@@ -270,15 +270,15 @@ def test_a_gateway_that_fails(sandbox: Sandbox, ada: int, elsewhere: seconder.Se
 
 
 def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None:
-    with sandbox.failing("garbled", calls={"user_status"}, times=1):
+    with sandbox.failing("invalid_response", calls={"user_status"}, times=1):
         assert sandbox.service.app_details()
-        with pytest.raises(seconder.Garbled):
+        with pytest.raises(seconder.InvalidResponse):
             sandbox.service.user_status(ada)
         assert sandbox.service.user_status(ada)
-    with sandbox.failing("limited"), sandbox.failing("unauthorized", calls="app_details"):
+    with sandbox.failing("rate_limited"), sandbox.failing("unauthorized", calls="app_details"):
         with pytest.raises(seconder.Unauthorized):
             sandbox.service.app_details()
-        with pytest.raises(seconder.Limited):
+        with pytest.raises(seconder.RateLimited):
             sandbox.service.user_status(ada)
         assert sandbox.add_device(ada), "what is the engine's alone has no network to fail on"
     with pytest.raises(ValueError, match="there is no call login"), sandbox.failing(
@@ -294,7 +294,7 @@ def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None
 def test_a_wait_that_meets_a_fault_goes_on(sandbox: Sandbox, ada: int) -> None:
     uuid = sandbox.service.create_approval(ada, "Log in?").uuid
     sandbox.approve(uuid=uuid)
-    with sandbox.failing("limited", calls={"check_approval"}, times=1, retry_after=0):
+    with sandbox.failing("rate_limited", calls={"check_approval"}, times=1, retry_after=0):
         approval = sandbox.service.wait_for_approval(uuid, ada, timeout=5)
     assert approval.approved_by(ada)
 
@@ -316,7 +316,7 @@ def test_every_call_crosses_the_connection(
     )
     assert elsewhere.user_status(ada) == sandbox.service.user_status(ada)
     assert elsewhere.delete_user(ada)
-    with pytest.raises(seconder.Refused) as gone:
+    with pytest.raises(seconder.Rejected) as gone:
         elsewhere.user_status(ada)
     assert gone.value.http_status == 404
 

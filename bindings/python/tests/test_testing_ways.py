@@ -44,7 +44,7 @@ def test_other_names(format: Literal["json", "xml"]) -> None:
                 )
 
             assert believed(callback).approved_by(user)
-            with pytest.raises(seconder.Forged):
+            with pytest.raises(seconder.InvalidCallback):
                 believed(callback.forged())
         with sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized):
             sandbox.service.user_status(user)
@@ -54,7 +54,7 @@ def test_services_with_other_limits_are_still_the_sandboxs(seconder_sandbox: San
     service = seconder_sandbox.service.with_timeout(3).with_repeats("none")
     service.request_sms(ada)
     assert service.verify(seconder_sandbox.code(ada), ada, force=True)
-    with seconder_sandbox.failing("garbled"), pytest.raises(seconder.Garbled):
+    with seconder_sandbox.failing("invalid_response"), pytest.raises(seconder.InvalidResponse):
         service.user_status(ada)
 
 

@@ -66,7 +66,7 @@ def all_good(told: list[T | Exception]) -> list[T]:
 def one_came_in(told: list[seconder.Verification | Exception]) -> bool:
     """Whether one was let in, and the others were told that they were not."""
     let_in = [each for each in told if isinstance(each, seconder.Verification)]
-    refused = [each for each in told if isinstance(each, (seconder.TokenInvalid, seconder.Limited))]
+    refused = [each for each in told if isinstance(each, (seconder.TokenInvalid, seconder.RateLimited))]
     assert len(let_in) + len(refused) == THREADS, told
     return len(let_in) == 1
 
@@ -101,7 +101,7 @@ def test_one_code_lets_one_task_in_of_several_loops(phone: Phone) -> None:
         tasks = (service.verify(code, phone.user_id, force=True) for _ in range(4))
         told = await asyncio.gather(*tasks, return_exceptions=True)
         for each in told:
-            if not isinstance(each, (seconder.Verification, seconder.TokenInvalid, seconder.Limited)):
+            if not isinstance(each, (seconder.Verification, seconder.TokenInvalid, seconder.RateLimited)):
                 raise AssertionError(each)
         return sum(isinstance(each, seconder.Verification) for each in told)
 
@@ -169,7 +169,7 @@ def test_one_thread_believes_a_callback(tmp_path: Path, kind: str) -> None:
         told = at_once(receiver(number, fresh=300, replay=memory))
         events = [each for each in told if isinstance(each, seconder.Event)]
         assert [event.uuid for event in events] == [f"a-{number}"]
-        assert sum(isinstance(each, seconder.Forged) for each in told) == THREADS - 1, told
+        assert sum(isinstance(each, seconder.InvalidCallback) for each in told) == THREADS - 1, told
 
 
 def test_a_memory_forgets_while_others_remember(monkeypatch: pytest.MonkeyPatch) -> None:

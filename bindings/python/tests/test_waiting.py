@@ -59,8 +59,8 @@ def test_what_is_not_surely_the_users_is_refused(elsewhere: Elsewhere, pauses: l
     with elsewhere.open() as service:
         for body, kind in [
             (told(status="approved", svc_id=8), seconder.InvalidArgument),
-            (told(status="approved"), seconder.Garbled),
-            (told(status="approved", svc_id=7, uuid="other"), seconder.Garbled),
+            (told(status="approved"), seconder.InvalidResponse),
+            (told(status="approved", svc_id=7, uuid="other"), seconder.InvalidResponse),
         ]:
             elsewhere.body = body
             with pytest.raises(kind):
@@ -70,7 +70,7 @@ def test_what_is_not_surely_the_users_is_refused(elsewhere: Elsewhere, pauses: l
             service.wait_for_approval(UUID, 7, timeout=30)
         assert not pauses
         elsewhere.status, elsewhere.body = 503, {"success": False}
-        with pytest.raises(seconder.Limited):
+        with pytest.raises(seconder.RateLimited):
             service.wait_for_approval(UUID, 7, timeout=30)
         assert sum(pauses) == pytest.approx(30)
 

@@ -102,7 +102,7 @@ pub(super) fn server(text: &str) -> Result<SocketAddr> {
     let address = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
     let address = address.or_else(|_| text.parse());
     address.ok().filter(|address| address.port() > 0).ok_or_else(|| {
-        Error::invalid(
+        Error::invalid_argument(
             "name_server",
             "must be an IP address, with a port or without: 192.0.2.1, 192.0.2.1:5353, \
              [2001:db8::1]:53",
@@ -201,7 +201,7 @@ mod tests {
         for bad in ["", "dns.example.com", "192.0.2.1:0", "192.0.2.1:", "192.0.2", "[::1", "1 "] {
             let error = server(bad).unwrap_err();
             assert!(
-                matches!(&error, Error::Invalid { parameter, .. } if parameter == "name_server"),
+                matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "name_server"),
                 "{bad}"
             );
         }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from seconder import callback
-from seconder.errors import Forged, InvalidArgument, SecondFactorError, StorageError
+from seconder.errors import InvalidCallback, InvalidArgument, SecondFactorError, StorageError
 from seconder.names import Names
 from seconder.results import Event
 
@@ -67,7 +67,7 @@ class Receiver:
         self._names = Names() if names is None else names
         try:
             self._verify("POST", b"{}", "", "none", "none")
-        except Forged:
+        except InvalidCallback:
             pass
 
     def event(
@@ -102,7 +102,7 @@ class Receiver:
         nonce = header(self._names.nonce_header)
         try:
             return self._verify(method, raw, text, signature, nonce)
-        except Forged as error:
+        except InvalidCallback as error:
             _log.warning("%s", error)
             raise Rejected(401, "The callback is not believed.\n") from error
         except InvalidArgument:

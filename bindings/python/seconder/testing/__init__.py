@@ -7,10 +7,10 @@
 ...     sent = sandbox.service.request_sms(user.id)
 ...     code = sandbox.code(user.id)
 ...     right = sandbox.service.verify(code, user.id, force=True)
-...     with sandbox.failing("limited", retry_after=30):
+...     with sandbox.failing("rate_limited", retry_after=30):
 ...         try:
 ...             sandbox.service.verify(code, user.id)
-...         except seconder.Limited as error:
+...         except seconder.RateLimited as error:
 ...             print(error)
 API usage limit reached. Try again in 30 s
 

@@ -21,7 +21,7 @@ from seconder.testing._server import Answer, Asked, Server
 
 PATIENCE = 0.2
 """How long a call in this process waits for an answer that never comes, in seconds."""
-LIMITED = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
+RATE_LIMITED_BODY = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
 PAGE = b"<!DOCTYPE html><title>Not the service</title><p>A page that somebody else made."
 
 
@@ -110,10 +110,10 @@ class Inside:
             if fault.kind is Fault.TIMEOUT:
                 fault.ended.wait()
                 return None
-            if fault.kind is Fault.LIMITED:
-                body = json.dumps(LIMITED).encode()
+            if fault.kind is Fault.RATE_LIMITED:
+                body = json.dumps(RATE_LIMITED_BODY).encode()
                 return Answer(503, "application/json", body, fault.retry_after)
-            if fault.kind is Fault.GARBLED:
+            if fault.kind is Fault.INVALID_RESPONSE:
                 return Answer(200, "text/html", PAGE)
             if fault.kind is Fault.UNAUTHORIZED:
                 key = f"not {key}"

@@ -201,7 +201,7 @@ class Sandbox:
         and needs no SMS: a request for one is ignored unless it is forced (section 4.2).
 
         Raises:
-            seconder.Refused: There is no such user.
+            seconder.Rejected: There is no such user.
         """
         return self._own.register_device(user_id, device_type)
 
@@ -225,7 +225,7 @@ class Sandbox:
 
         Raises:
             AssertionError: The user has no pending request.
-            seconder.Refused: The request is not there, or is no longer pending.
+            seconder.Rejected: The request is not there, or is no longer pending.
         """
         return self._say("approve", user_id, uuid)
 
@@ -272,7 +272,7 @@ class Sandbox:
     def failing(
         self,
         fault: Fault
-        | Literal["timeout", "lost", "limited", "unauthorized", "garbled", "undelivered"],
+        | Literal["timeout", "lost", "rate_limited", "unauthorized", "invalid_response", "undelivered"],
         *,
         calls: Collection[str] = (),
         times: int | None = None,
@@ -286,9 +286,9 @@ class Sandbox:
         ==================  =============================================  =====================
         ``timeout``         nothing is done, and no answer comes           ``Timeout``
         ``lost``            the call is done, but its answer is lost       ``Unavailable``
-        ``limited``         status 503: wait (section 7)                   ``Limited``
+        ``rate_limited``         status 503: wait (section 7)                   ``RateLimited``
         ``unauthorized``    the service does not know the API key          ``Unauthorized``
-        ``garbled``         a web page comes in place of an answer         ``Garbled``
+        ``invalid_response``         a web page comes in place of an answer         ``InvalidResponse``
         ``undelivered``     the SMS or the voice call cannot be sent       ``Unavailable``
         ==================  =============================================  =====================
 
@@ -300,7 +300,7 @@ class Sandbox:
             calls: The names of the calls that meet it, such as ``"verify"``. Default: all. Those
                 of the engine alone, such as ``register_device``, never do.
             times: How many calls meet it. Default: all.
-            retry_after: How long ``limited`` asks to wait, in seconds. A client that has the time
+            retry_after: How long ``rate_limited`` asks to wait, in seconds. A client that has the time
                 waits by itself, where repeating is safe.
 
         >>> import seconder

@@ -46,7 +46,7 @@ def load(way: str) -> Callable[..., Iterable[bytes]]:
         try:
             find().verify(asked["code"], int(asked["user"]), force=True)
             status, told = "200 OK", ""
-        except (seconder.TokenInvalid, seconder.Limited):
+        except (seconder.TokenInvalid, seconder.RateLimited):
             status, told = "401 Unauthorized", ""
         except seconder.SecondFactorError as error:
             status, told = "500 Internal Server Error", f"{type(error).__name__}: {error}"

@@ -1,32 +1,32 @@
 //! What the engine says when it says no, in the words and codes of the interface's practice.
 
-use crate::error::Refusal;
+use crate::error::Rejection;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(super) fn user_not_found() -> Error {
-    refuse(404, "60026", "User not found.")
+    reject(404, "60026", "User not found.")
 }
 
 pub(super) fn sms_not_enabled() -> Error {
-    refuse(503, "60007", "SMS is not enabled for this application.")
+    reject(503, "60007", "SMS is not enabled for this application.")
 }
 
 pub(super) fn phone_information_failed(reason: &str) -> Error {
-    refuse(400, "60025", &format!("The phone number {reason}."))
+    reject(400, "60025", &format!("The phone number {reason}."))
 }
 
 pub(super) fn verification_code_wrong() -> Error {
-    refuse(401, "60022", "Verification code is incorrect.")
+    reject(401, "60022", "Verification code is incorrect.")
 }
 
 pub(super) fn no_pending_verification() -> Error {
-    refuse(404, "60023", "No pending verification for this phone number was found.")
+    reject(404, "60023", "No pending verification for this phone number was found.")
 }
 
 pub(super) fn landline() -> Error {
-    refuse(403, "60082", "The number is a landline's, which receives no SMS. Use via=call.")
+    reject(403, "60082", "The number is a landline's, which receives no SMS. Use via=call.")
 }
 
 pub(super) fn approval_not_found() -> Error {
@@ -35,20 +35,20 @@ pub(super) fn approval_not_found() -> Error {
 }
 
 pub(super) fn approval_not_pending() -> Error {
-    refuse(400, "60079", "The approval request is no longer pending.")
+    reject(400, "60079", "The approval request is no longer pending.")
 }
 
 /// The caller has to wait; the same call is right later.
 pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T> {
-    Err(Error::Limited { message: message.into(), retry_after })
+    Err(Error::RateLimited { message: message.into(), retry_after })
 }
 
-fn refuse(status: u16, code: &str, message: &str) -> Error {
+fn reject(status: u16, code: &str, message: &str) -> Error {
     let fields = [("message".to_owned(), message.to_owned())].into();
     refuse_with(status, code, message, fields)
 }
 
 fn refuse_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {
     let code = Some(code.to_owned());
-    Error::Refused(Box::new(Refusal { status, code, message: message.to_owned(), fields }))
+    Error::Rejected(Box::new(Rejection { status, code, message: message.to_owned(), fields }))
 }
