@@ -155,27 +155,27 @@ extern "C" {
 /**
  * The host name was being looked up.
  */
-#define SECONDER_STAGE_RESOLVING 1
+#define SECONDER_STAGE_DNS 1
 
 /**
  * The connection was being made.
  */
-#define SECONDER_STAGE_CONNECTING 2
+#define SECONDER_STAGE_CONNECT 2
 
 /**
  * The service's certificate was being checked.
  */
-#define SECONDER_STAGE_SECURING 3
+#define SECONDER_STAGE_TLS 3
 
 /**
  * The request may have been sent, whole or in part.
  */
-#define SECONDER_STAGE_ASKING 4
+#define SECONDER_STAGE_RESPONSE 4
 
 /**
  * A code was being handed to what delivers it.
  */
-#define SECONDER_STAGE_DELIVERING 5
+#define SECONDER_STAGE_DELIVERY 5
 
 /**
  * An approval request's status that this library does not know, which lets nobody in.

@@ -81,11 +81,11 @@ enum class ApprovalStatus : std::int32_t {
 /// How far a call came before it got no answer.
 enum class Stage : std::int32_t {
     none = SECONDER_STAGE_NONE,
-    resolving = SECONDER_STAGE_RESOLVING,
-    connecting = SECONDER_STAGE_CONNECTING,
-    securing = SECONDER_STAGE_SECURING,
-    asking = SECONDER_STAGE_ASKING,
-    delivering = SECONDER_STAGE_DELIVERING,
+    dns = SECONDER_STAGE_DNS,
+    connect = SECONDER_STAGE_CONNECT,
+    tls = SECONDER_STAGE_TLS,
+    response = SECONDER_STAGE_RESPONSE,
+    delivery = SECONDER_STAGE_DELIVERY,
 };
 
 /// The format that a service elsewhere is asked for.

@@ -93,15 +93,15 @@ pub struct Rejection {
 #[non_exhaustive]
 pub enum Stage {
     /// The host name was being looked up.
-    Resolving,
+    Dns,
     /// The connection was being made.
-    Connecting,
+    Connect,
     /// The service's certificate was being checked.
-    Securing,
+    Tls,
     /// The request may have been sent, whole or in part.
-    Asking,
+    Response,
     /// A code was being handed to what delivers it.
-    Delivering,
+    Delivery,
 }
 
 /// What an error says when the time for a call was over.
@@ -136,7 +136,7 @@ impl Error {
         match self {
             Error::RateLimited { .. } => true,
             Error::Unavailable { stage, .. } => {
-                matches!(stage, Stage::Resolving | Stage::Connecting | Stage::Securing)
+                matches!(stage, Stage::Dns | Stage::Connect | Stage::Tls)
             }
             _ => false,
         }
@@ -159,11 +159,11 @@ impl fmt::Display for Rejection {
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stage::Resolving => "looking up its name",
-            Stage::Connecting => "connecting",
-            Stage::Securing => "checking its certificate",
-            Stage::Asking => "waiting for its reply",
-            Stage::Delivering => "delivering the code",
+            Stage::Dns => "looking up its name",
+            Stage::Connect => "connecting",
+            Stage::Tls => "checking its certificate",
+            Stage::Response => "waiting for its reply",
+            Stage::Delivery => "delivering the code",
         })
     }
 }
@@ -172,14 +172,14 @@ impl Stage {
     /// What to do when a call got no further.
     fn advice(self) -> &'static str {
         match self {
-            Stage::Resolving => {
+            Stage::Dns => {
                 "Check the host of the URL, the network, and the name servers of resolv.conf or of \
                  the setting name_server"
             }
-            Stage::Connecting => "Check that the service runs, and the host and port of the URL",
-            Stage::Securing => "Nothing was sent",
-            Stage::Asking => "The call may have been carried out: look before it is repeated",
-            Stage::Delivering => "Look after what delivers, and ask for a code again",
+            Stage::Connect => "Check that the service runs, and the host and port of the URL",
+            Stage::Tls => "Nothing was sent",
+            Stage::Response => "The call may have been carried out: look before it is repeated",
+            Stage::Delivery => "Look after what delivers, and ask for a code again",
         }
     }
 }
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn only_what_cannot_have_happened_is_safe_to_repeat() {
         let unavailable = |stage| Error::Unavailable { stage, message: String::new() };
-        assert!(unavailable(Stage::Connecting).retry_safe());
-        assert!(!unavailable(Stage::Asking).retry_safe());
+        assert!(unavailable(Stage::Connect).retry_safe());
+        assert!(!unavailable(Stage::Response).retry_safe());
         assert!(!Error::invalid_response("").retry_safe());
     }
 }

@@ -103,7 +103,7 @@ fn a_kept_connection_that_breaks_off_repeats_nothing() {
     let service = open(&stub);
     assert!(verify(&service).is_ok());
     let error = verify(&service).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     assert!(!error.retry_safe());
     sleep(Duration::from_millis(50));
     assert_eq!((stub.connections(), stub.asked().len()), (1, 2));

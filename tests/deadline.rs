@@ -40,13 +40,13 @@ fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
 }
 
 fn is_late(error: &Error) {
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     assert!(error.to_string().contains("the time for the call is over"), "{error}");
     assert!(!error.retry_safe());
 }
 
 fn closed(error: &Error) {
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     assert!(error.to_string().contains("it closed the connection"), "{error}");
     assert!(!error.retry_safe());
 }
@@ -155,7 +155,7 @@ fn connections_that_are_reset() {
     // A reset at once may come while the connection is still being made.
     let error = ends(reset);
     match error {
-        Error::Unavailable { stage: Stage::Connecting, .. } => assert!(error.retry_safe()),
+        Error::Unavailable { stage: Stage::Connect, .. } => assert!(error.retry_safe()),
         _ => closed(&error),
     }
 }
@@ -177,7 +177,7 @@ fn connections_that_are_reset_or_silent_while_they_are_secured() {
         let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY).pin(PIN);
         let service = settings.timeout(DEADLINE).open().unwrap();
         let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
-        assert!(matches!(error, Error::Unavailable { stage: Stage::Securing, .. }), "{error}");
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error}");
         assert!(error.retry_safe() && error.to_string().contains(told), "{error}");
     }
 }
@@ -202,7 +202,7 @@ fn connections_that_never_come_about() {
     assert!(full, "{} connections were taken", waiting.len());
     let service = open(&format!("http://{address}"));
     let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.retry_safe(), "{error}");
     assert!(error.to_string().contains("the time for the call is over"), "{error}");
 }

@@ -95,7 +95,7 @@ fn a_503_says_wait_only_where_the_service_says_it() {
         let error = read(body.clone(), None);
         assert!(!error.retry_safe(), "{error}");
         assert!(
-            matches!(error, Error::Unavailable { stage: seconder::Stage::Asking, .. }),
+            matches!(error, Error::Unavailable { stage: seconder::Stage::Response, .. }),
             "{error}"
         );
         assert!(
@@ -171,11 +171,11 @@ fn every_message_says_what_to_do() {
         (Error::Internal { message: "no".into() }, "report it"),
         (Error::InvalidCallback { message: "no".into() }, "Answer it with status 401"),
         (read::<RequestSms>(404, &json!({"message": "No.", "error_code": "60026"})), "again"),
-        (unavailable(Stage::Resolving), "Check the host"),
-        (unavailable(Stage::Connecting), "Check that the service runs"),
-        (unavailable(Stage::Securing), "Nothing was sent"),
-        (unavailable(Stage::Asking), "look before it is repeated"),
-        (unavailable(Stage::Delivering), "ask for a code again"),
+        (unavailable(Stage::Dns), "Check the host"),
+        (unavailable(Stage::Connect), "Check that the service runs"),
+        (unavailable(Stage::Tls), "Nothing was sent"),
+        (unavailable(Stage::Response), "look before it is repeated"),
+        (unavailable(Stage::Delivery), "ask for a code again"),
         ("x".parse::<seconder::model::Token>().err().unwrap(), "must be 6 to 12 digits"),
         ("x".parse::<seconder::model::UserId>().err().unwrap(), "must be a positive whole number"),
     ] {

@@ -136,17 +136,17 @@ fn a_real_name_server_is_asked() {
 
     // More addresses than a datagram holds; nobody listens there.
     let error = verify(&open(names[2])).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.to_string().contains("nobody listens"), "{error}");
     assert!(real.asked(names[2]) >= 2, "over UDP and over TCP");
 
     let error = verify(&open("nobody.example.test")).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
     assert!(error.retry_safe() && error.to_string().contains("the name is not known"), "{error}");
 
     // It asks nobody about the rest of the world, and says so.
     let error = verify(&open("elsewhere.example.com")).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
     let told = format!("no name server could tell where it is (asked: {})", real.address());
     assert!(error.retry_safe() && error.to_string().contains(&told), "{error}");
 }
@@ -173,7 +173,7 @@ fn a_silent_name_server_ends_at_the_deadline() {
     let settings = settings("service.example.test", 443, &identity(&[]), &server);
     let service = settings.timeout(DEADLINE).open().unwrap();
     let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
     assert!(error.retry_safe() && error.to_string().contains(&server), "{error}");
 }
 

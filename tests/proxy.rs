@@ -103,7 +103,7 @@ fn refused(answer: &'static [u8]) -> Error {
     for secret in [PASSWORD, "aGlkZGVu", KEY, TOKEN] {
         assert!(!text.contains(secret), "{text}");
     }
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.retry_safe() && text.contains(&format!("the proxy {}", between.addr)), "{text}");
     assert_eq!(between.asked().len(), tries);
     error

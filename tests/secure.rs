@@ -38,7 +38,7 @@ fn is_right(settings: Settings) {
 
 fn is_refused(settings: Settings, with: &str) {
     let error = verify(settings).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Securing, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error}");
     assert!(error.retry_safe() && error.to_string().contains(with), "{error}");
 }
 
@@ -244,16 +244,16 @@ fn ends(stub: &Stub, pin: String) -> Error {
 fn is_late(error: &Error, at: Stage) {
     assert!(matches!(error, Error::Unavailable { stage, .. } if *stage == at), "{error}");
     assert!(error.to_string().contains("the time for the call is over"), "{error}");
-    assert_eq!(error.retry_safe(), at == Stage::Securing);
+    assert_eq!(error.retry_safe(), at == Stage::Tls);
 }
 
 #[test]
 fn silence_before_and_after_tls() {
     let identity = Identity::self_signed(params());
     let stub = Stub::start(|mut peer| peer.hush());
-    is_late(&ends(&stub, identity.pin()), Stage::Securing);
+    is_late(&ends(&stub, identity.pin()), Stage::Tls);
     let stub = tls::start(identity.config(), |mut peer| peer.hush());
-    is_late(&ends(&stub, identity.pin()), Stage::Asking);
+    is_late(&ends(&stub, identity.pin()), Stage::Response);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn drips_in_the_handshake() {
         }
         let _ = service.shutdown(std::net::Shutdown::Both);
     });
-    is_late(&ends(&stub, identity.pin()), Stage::Securing);
+    is_late(&ends(&stub, identity.pin()), Stage::Tls);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn drips_in_the_answer() {
             peer.send(head.as_bytes());
             peer.drip(drip.as_bytes(), Duration::from_millis(20));
         });
-        is_late(&ends(&stub, identity.pin()), Stage::Asking);
+        is_late(&ends(&stub, identity.pin()), Stage::Response);
     }
 }
 
@@ -304,6 +304,6 @@ fn an_answer_that_is_cut_off_is_none() {
             let _ = peer.stream.sock.shutdown(std::net::Shutdown::Both);
         });
         let error = verify(settings(&stub).pin(identity.pin())).unwrap_err();
-        assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     }
 }

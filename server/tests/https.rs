@@ -105,5 +105,5 @@ fn a_server_that_stopped_is_gone() {
     world.server.stop();
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     let error = service.app_details().unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
 }

@@ -42,7 +42,7 @@ fn details(url: &str, ca_file: Option<&Path>) -> Result<()> {
 
 fn is_refused(result: Result<()>, with: &str) {
     let error = result.unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Securing, .. }), "{error:?}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error:?}");
     assert!(error.retry_safe() && error.to_string().contains(with), "{error}");
 }
 
@@ -102,7 +102,7 @@ fn what_does_not_speak_tls_is_told_within_the_deadline() {
 fn a_name_that_nobody_has_is_told() {
     let world = World::start();
     let error = details("https://2fa.invalid", Some(&world.ca_file())).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Resolving, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
     assert!(error.to_string().contains("2fa.invalid"), "{error}");
 }
 

@@ -78,7 +78,7 @@ pub(super) fn read(reply: Reply) -> Error {
         (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
             Error::RateLimited { message, retry_after: reply.retry_after }
         }
-        (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Asking, message },
+        (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Response, message },
         (200 | 400.., _) => Error::Rejected(Box::new(Rejection {
             status: reply.status,
             code,

@@ -41,15 +41,15 @@ pub const SECONDER_STOPPED: i32 = 19;
 /// An error that tells of no stage: no call broke off on its way.
 pub const SECONDER_STAGE_NONE: i32 = 0;
 /// The host name was being looked up.
-pub const SECONDER_STAGE_RESOLVING: i32 = 1;
+pub const SECONDER_STAGE_DNS: i32 = 1;
 /// The connection was being made.
-pub const SECONDER_STAGE_CONNECTING: i32 = 2;
+pub const SECONDER_STAGE_CONNECT: i32 = 2;
 /// The service's certificate was being checked.
-pub const SECONDER_STAGE_SECURING: i32 = 3;
+pub const SECONDER_STAGE_TLS: i32 = 3;
 /// The request may have been sent, whole or in part.
-pub const SECONDER_STAGE_ASKING: i32 = 4;
+pub const SECONDER_STAGE_RESPONSE: i32 = 4;
 /// A code was being handed to what delivers it.
-pub const SECONDER_STAGE_DELIVERING: i32 = 5;
+pub const SECONDER_STAGE_DELIVERY: i32 = 5;
 
 /// An approval request's status that this library does not know, which lets nobody in.
 pub const SECONDER_APPROVAL_UNKNOWN: i32 = 0;
@@ -115,11 +115,11 @@ pub(super) fn of_error(error: &Error) -> seconder_status {
 
 pub(super) fn of_stage(stage: Stage) -> i32 {
     match stage {
-        Stage::Resolving => SECONDER_STAGE_RESOLVING,
-        Stage::Connecting => SECONDER_STAGE_CONNECTING,
-        Stage::Securing => SECONDER_STAGE_SECURING,
-        Stage::Asking => SECONDER_STAGE_ASKING,
-        Stage::Delivering => SECONDER_STAGE_DELIVERING,
+        Stage::Dns => SECONDER_STAGE_DNS,
+        Stage::Connect => SECONDER_STAGE_CONNECT,
+        Stage::Tls => SECONDER_STAGE_TLS,
+        Stage::Response => SECONDER_STAGE_RESPONSE,
+        Stage::Delivery => SECONDER_STAGE_DELIVERY,
     }
 }
 

@@ -105,7 +105,7 @@ impl Engine {
             true => "the delivery failed, in words that hold the code".to_owned(),
             false => message,
         })
-        .map_err(|message| Error::Unavailable { stage: Stage::Delivering, message })?;
+        .map_err(|message| Error::Unavailable { stage: Stage::Delivery, message })?;
         Ok(expires_at)
     }
 

@@ -117,12 +117,12 @@ impl Way {
             proxy: self.proxy.clone(),
             tcp: TcpConnector::default(),
         };
-        let secure = Staged((Stage::Securing, None), Secure::new(self.tls.as_deref()));
+        let secure = Staged((Stage::Tls, None), Secure::new(self.tls.as_deref()));
         match &self.proxy {
             None => Agent::with_parts(self.config.clone(), dial.chain(secure).chain(Sender), Later),
             Some(proxy) => {
                 let at = Arc::from(format!("the proxy {}", proxy.address));
-                let tunnel = Staged((Stage::Connecting, Some(at)), Tunnel(Arc::clone(proxy)));
+                let tunnel = Staged((Stage::Connect, Some(at)), Tunnel(Arc::clone(proxy)));
                 let through = dial.chain(tunnel).chain(secure).chain(Sender);
                 Agent::with_parts(self.config.clone(), through, Later)
             }

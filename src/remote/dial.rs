@@ -34,7 +34,7 @@ impl Connector<()> for Dial {
     ) -> Result<Option<Self::Out>, Error> {
         let at = self.proxy.as_ref().map(|proxy| Arc::from(format!("the proxy {}", proxy.address)));
         let early = |stage, error| Early::wrap(stage, at.clone(), error);
-        let addrs = self.find(details).map_err(|error| early(Stage::Resolving, error))?;
+        let addrs = self.find(details).map_err(|error| early(Stage::Dns, error))?;
         let details = ConnectionDetails {
             addrs,
             now: (details.current_time)(),
@@ -44,7 +44,7 @@ impl Connector<()> for Dial {
             register_shutdown: Arc::clone(&details.register_shutdown),
             ..*details
         };
-        self.tcp.connect(&details, None).map_err(|error| early(Stage::Connecting, error))
+        self.tcp.connect(&details, None).map_err(|error| early(Stage::Connect, error))
     }
 }
 

@@ -14,9 +14,9 @@ pub(super) fn error(error: ureq::Error, host: &str) -> Error {
     match error {
         ureq::Error::Other(inner) => match inner.downcast::<Early>() {
             Ok(early) => at(early.stage, &early.error, early.at.as_deref().unwrap_or(host)),
-            Err(_) => at(Stage::Asking, &ureq::Error::ConnectionFailed, host),
+            Err(_) => at(Stage::Response, &ureq::Error::ConnectionFailed, host),
         },
-        other => at(Stage::Asking, &other, host),
+        other => at(Stage::Response, &other, host),
     }
 }
 

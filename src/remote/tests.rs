@@ -141,7 +141,7 @@ fn what_comes_in_drips_ends_at_the_deadline() {
         let started = Instant::now();
         let error = verify(&service).unwrap_err();
         assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
-        assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
         assert!(error.timed_out() && error.to_string().contains("the time for the call is over"));
     }
 }
@@ -160,7 +160,7 @@ fn what_is_not_the_interface_is_no_answer() {
     );
     let broken = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}").into_bytes();
     let error = error(move || Canned { pieces: vec![broken.clone()], pause: Duration::ZERO });
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_stands_before_a_service_is_understood() {
     // A 503 without a wait may come after the request went on to the service.
     for status in [500, 502, 503, 504] {
         let error = error(move || reply(status, "", "<html>down</html>"));
-        assert!(matches!(error, Error::Unavailable { stage: Stage::Asking, .. }), "{error}");
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
         assert!(!error.retry_safe(), "{error}");
     }
 }
@@ -189,7 +189,7 @@ fn a_connection_that_cannot_be_made_is_safe_to_repeat() {
     let url = format!("http://{}", socket.local_addr().unwrap().as_socket().unwrap());
     let service = Settings::new(&url).allow_loopback_http(true).api_key(KEY).open().unwrap();
     let error = verify(&service).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connecting, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.retry_safe() && error.to_string().contains("nobody listens there"), "{error}");
 }
 

@@ -64,7 +64,7 @@ impl Wait {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
             // Whom this client does not trust now, it will not trust in a while.
-            Err(Error::Unavailable { stage: Stage::Securing, .. }) => return Asked::Ended(found),
+            Err(Error::Unavailable { stage: Stage::Tls, .. }) => return Asked::Ended(found),
             Err(Error::Unavailable { .. }) => Duration::ZERO,
             _ => return Asked::Ended(found),
         };
@@ -282,7 +282,7 @@ mod tests {
     fn a_service_that_is_busy_is_asked_again_and_one_that_says_no_is_not() {
         let wait = |seconds| Some(Duration::from_secs(seconds));
         let busy = |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s) };
-        let gone = Error::Unavailable { stage: Stage::Asking, message: "gone".into() };
+        let gone = Error::Unavailable { stage: Stage::Response, message: "gone".into() };
         let found = Ok(approval(Approved, Some(7)));
         let (answer, pauses) = waited(60, vec![Err(busy(3)), Err(gone.clone()), found]);
         assert!(answer.is_ok() && pauses == [3000, 750], "{pauses:?}");

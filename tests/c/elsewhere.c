@@ -19,7 +19,7 @@ static void waits(const char *url)
     service = open_or_die(url, "key", &options);
     EXPECT(SECONDER_OK, seconder_service_with(service, 200, 0, &quick, &error));
     CHECK(seconder_verify(quick, "123456", 7, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
-    CHECK(seconder_error_stage(error) == SECONDER_STAGE_ASKING && !seconder_error_retry_safe(error));
+    CHECK(seconder_error_stage(error) == SECONDER_STAGE_RESPONSE && !seconder_error_retry_safe(error));
     CHECK(seconder_error_timed_out(error));
     seconder_error_free(error);
     seconder_service_free(quick);

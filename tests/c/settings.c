@@ -247,12 +247,12 @@ static void nobody_there(void)
     options.timeout_ms = 2000;
     options.name_servers = nobody;
     options.name_servers_count = 1;
-    CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_RESOLVING);
+    CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_DNS);
     options.proxy = "http://127.0.0.1:1";
-    CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_CONNECTING);
+    CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_CONNECT);
     options = zero;
     options.allow_loopback_http = true;
-    CHECK(stage("http://127.0.0.1:1", &options) == SECONDER_STAGE_CONNECTING);
+    CHECK(stage("http://127.0.0.1:1", &options) == SECONDER_STAGE_CONNECT);
 }
 
 static void second_handles(void)

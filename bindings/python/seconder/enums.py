@@ -140,13 +140,13 @@ class Algorithm(Word):
 class Stage(Word):
     """How far a call came before it failed."""
 
-    RESOLVING = "resolving"
+    DNS = "dns"
     """The host name was being looked up."""
-    CONNECTING = "connecting"
+    CONNECT = "connect"
     """The connection was being made."""
-    SECURING = "securing"
+    TLS = "tls"
     """The service's certificate was being checked."""
-    ASKING = "asking"
+    RESPONSE = "response"
     """The request may have been sent, whole or in part."""
-    DELIVERING = "delivering"
+    DELIVERY = "delivery"
     """A code was being handed to what delivers it."""

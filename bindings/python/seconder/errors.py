@@ -102,7 +102,7 @@ class Unavailable(SecondFactorError, ConnectionError):
     """How far the call came."""
 
     def __init__(
-        self, message: str = "", *, stage: Stage | str = Stage.ASKING, retry_safe: bool = False
+        self, message: str = "", *, stage: Stage | str = Stage.RESPONSE, retry_safe: bool = False
     ) -> None:
         super().__init__(message, retry_safe=retry_safe)
         self.stage = Stage(stage)

@@ -51,16 +51,16 @@ pub(crate) fn detached<T: Send>(
 
 /// The stages of a call, by the names that Python has for them.
 pub(crate) const STAGES: [(Stage, &str); 5] = [
-    (Stage::Resolving, "resolving"),
-    (Stage::Connecting, "connecting"),
-    (Stage::Securing, "securing"),
-    (Stage::Asking, "asking"),
-    (Stage::Delivering, "delivering"),
+    (Stage::Dns, "dns"),
+    (Stage::Connect, "connect"),
+    (Stage::Tls, "tls"),
+    (Stage::Response, "response"),
+    (Stage::Delivery, "delivery"),
 ];
 
 /// A stage that has no name here may have sent something.
 fn name_of(stage: Stage) -> &'static str {
-    STAGES.iter().find(|(known, _)| *known == stage).map_or("asking", |(_, name)| name)
+    STAGES.iter().find(|(known, _)| *known == stage).map_or("response", |(_, name)| name)
 }
 
 impl Failure {

@@ -156,7 +156,7 @@ def test_nobody_answers() -> None:
             with pytest.raises(seconder.Unavailable) as caught:
                 service.verify("1234567", 7)
     assert isinstance(caught.value, ConnectionError) and caught.value.retry_safe
-    assert caught.value.stage is seconder.Stage.CONNECTING
+    assert caught.value.stage is seconder.Stage.CONNECT
     assert not isinstance(caught.value, TimeoutError)
 
 
@@ -217,8 +217,8 @@ def test_errors_can_be_sent_between_processes() -> None:
         seconder.InvalidArgument("email is invalid", parameter="email"),
         seconder.Rejected("no", code="60026", http_status=404, fields={"a": "b"}),
         seconder.RateLimited("wait", retry_safe=True, retry_after=1.5),
-        seconder.Unavailable("no answer", stage="connecting", retry_safe=True),
-        seconder.Timeout("no answer", stage=seconder.Stage.ASKING),
+        seconder.Unavailable("no answer", stage="connect", retry_safe=True),
+        seconder.Timeout("no answer", stage=seconder.Stage.RESPONSE),
     ]
     for error in errors:
         again = pickle.loads(pickle.dumps(error))

@@ -121,5 +121,5 @@ def test_a_deadline_ends_a_call(elsewhere: Elsewhere) -> None:
                 service.verify("1234567", 7)
             with pytest.raises(TimeoutError):
                 service.with_timeout(0.1).verify("1234567", 7)
-            assert isinstance(caught.value, ConnectionError) and caught.value.stage == "asking"
+            assert isinstance(caught.value, ConnectionError) and caught.value.stage == "response"
     assert time.monotonic() - began < 5 and not caught.value.retry_safe

@@ -100,7 +100,7 @@ def test_a_file_a_pin_or_nobody_is_trusted(secure: Secure) -> None:
     for settings in ({}, {"pins": (pin(secure.client[0]),)}, {"ca_file": secure.client[0]}):
         with pytest.raises(seconder.Unavailable) as caught:
             asked(secure.url(), **settings)
-        assert caught.value.stage is seconder.Stage.SECURING and caught.value.retry_safe
+        assert caught.value.stage is seconder.Stage.TLS and caught.value.retry_safe
     assert len(secure.shown) == 2
 
 

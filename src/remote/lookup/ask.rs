@@ -1,4 +1,4 @@
-//! Asking name servers: over UDP, and over TCP for what is too long.
+//! Queries name servers: over UDP, and over TCP for what is too long.
 
 use super::Failure;
 use super::conf::Conf;
@@ -16,7 +16,7 @@ const DATAGRAM: usize = 4096;
 const LONGEST: usize = 16 * 1024;
 
 /// What has come so far to the questions for a name.
-struct Asking<'a> {
+struct Queries<'a> {
     name: &'a str,
     open: Vec<Kind>,
     found: Vec<IpAddr>,
@@ -26,7 +26,7 @@ struct Asking<'a> {
 /// failure when none of them can tell. The time that is left is shared out among those still to be
 /// asked, with one share for what comes after.
 pub(super) fn ask(conf: &Conf, name: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
-    let mut asking = Asking { name, open: vec![Kind::V4, Kind::V6], found: Vec::new() };
+    let mut asking = Queries { name, open: vec![Kind::V4, Kind::V6], found: Vec::new() };
     for _ in 0..conf.attempts {
         for (at, server) in conf.servers.iter().enumerate() {
             let shares = u32::try_from(conf.servers.len() - at).unwrap_or(u32::MAX);
@@ -44,7 +44,7 @@ pub(super) fn ask(conf: &Conf, name: &str, deadline: Deadline) -> Result<Vec<IpA
     }
 }
 
-impl Asking<'_> {
+impl Queries<'_> {
     fn is_enough(&self) -> bool {
         self.open.is_empty() || self.has_v4()
     }
