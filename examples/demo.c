@@ -3,7 +3,7 @@
  *     cc examples/demo.c -Iinclude -Ltarget/release -lseconder -lpthread -o demo
  *
  * Everything happens in this process, on a database in a fresh folder. With the URL and the API key
- * of a service elsewhere, the same calls go there. */
+ * of a remote service, the same calls go there. */
 #define _XOPEN_SOURCE 700
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -2,7 +2,7 @@
  *
  *     c++ -std=c++17 examples/login.cpp $(pkg-config --cflags --libs seconder) -o login
  *     ./login                                  # the service inside this program
- *     ./login https://2fa.example.com KEY ID   # a service elsewhere, and a user's id there
+ *     ./login https://2fa.example.com KEY ID   # a remote service, and a user's id there
  *
  * Without an SMS gateway, messages are files in the folder seconder.spool. An application shows no
  * password on the screen, and has no key among its arguments. */

@@ -28,14 +28,14 @@
  *             data may be NULL too, and runs exactly once, whether the call that took it succeeds or
  *             not. Where the size of the options is wrong, nothing of them is read, and it does not
  *             run.
- * Parts       A build of the library may lack the engine or the client of a service elsewhere. It
+ * Parts       A build of the library may lack the engine or the client of a remote service. It
  *             has every function all the same; one that needs what is not there is SECONDER_INVALID_ARGUMENT.
  * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles may
  *             be read by many threads at once. Each is freed by one, when no other uses it; that a
  *             handle was freed before is not noticed. No function starts a thread, installs a signal
  *             handler or reads an environment variable. A thread must not be cancelled, by
  *             pthread_cancel(), while it is in one: that ends the process.
- * Forks       A service elsewhere may be used in the child too, on connections of the child's own. An
+ * Forks       A remote service may be used in the child too, on connections of the child's own. An
  *             engine on a database may not, and the child can open none while the parent has one
  *             open: open services after the fork, in the parent too.
  * Unloading   The shared library stays in memory after dlclose(). A module that links the static one
@@ -223,12 +223,12 @@ extern "C" {
 #define SECONDER_NOT_TOLD 0
 
 /**
- * A service elsewhere answers in JSON.
+ * A remote service answers in JSON.
  */
 #define SECONDER_FORMAT_JSON 1
 
 /**
- * A service elsewhere answers in XML.
+ * A remote service answers in XML.
  */
 #define SECONDER_FORMAT_XML 2
 
@@ -347,7 +347,7 @@ typedef struct seconder_phone_information seconder_phone_information;
 typedef struct seconder_phone_verification_started seconder_phone_verification_started;
 
 /**
- * What answers the calls: an engine in this process, or a client of a service elsewhere.
+ * What answers the calls: an engine in this process, or a client of a remote service.
  */
 typedef struct seconder_service seconder_service;
 
@@ -458,37 +458,37 @@ typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback
 
 /**
  * How a service is opened. Nothing of it is read from the environment, and every text is copied. A
- * service elsewhere does without the options of an engine, and an engine without those of a service
- * elsewhere.
+ * remote service does without the options of an engine, and an engine without those of a remote service
+ * .
  */
 typedef struct seconder_open_options {
     /**
-     * Service elsewhere: how long a call may take from its first step to its last, in milliseconds,
+     * Service remote: how long a call may take from its first step to its last, in milliseconds,
      * at most 3600000. Default: 10000.
      */
     uint32_t timeout_ms;
     /**
-     * Service elsewhere: which calls are repeated when it says "wait" and the wait ends in time,
+     * Service remote: which calls are repeated when it says "wait" and the wait ends in time,
      * one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
      */
     int32_t repeats;
     /**
-     * Service elsewhere: the format it is asked for, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
+     * Service remote: the format it is asked for, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
      * Default: JSON.
      */
     int32_t format;
     /**
-     * Service elsewhere: the generation of the interface it is spoken to in (interface 9),
+     * Service remote: the generation of the interface it is spoken to in (interface 9),
      * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
      */
     int32_t generation;
     /**
-     * Service elsewhere: a file of certificates in PEM to trust in place of the system's: of
+     * Service remote: a file of certificates in PEM to trust in place of the system's: of
      * authorities, or the service's own.
      */
     const char *ca_file;
     /**
-     * Service elsewhere: the keys by which it is known, one of which must be shown: each is
+     * Service remote: the keys by which it is known, one of which must be shown: each is
      * "sha256/" and the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` they
      * are all that is trusted; with it, both must hold.
      */
@@ -498,7 +498,7 @@ typedef struct seconder_open_options {
      */
     size_t pins_count;
     /**
-     * Service elsewhere: a file in PEM with the certificate that this client shows, followed by
+     * Service remote: a file in PEM with the certificate that this client shows, followed by
      * those of the authorities that lead to one which the service trusts. Goes with `client_key`.
      */
     const char *client_certificate;
@@ -507,12 +507,12 @@ typedef struct seconder_open_options {
      */
     const char *client_key;
     /**
-     * Service elsewhere: a proxy to go through, as "http://host:port" or
+     * Service remote: a proxy to go through, as "http://host:port" or
      * "http://user:password@host:port". Default: none.
      */
     const char *proxy;
     /**
-     * Service elsewhere: name servers to ask, in this order, in place of those of /etc/resolv.conf:
+     * Service remote: name servers to ask, in this order, in place of those of /etc/resolv.conf:
      * IP addresses with a port or without, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
      */
     const char *const *name_servers;
@@ -555,7 +555,7 @@ typedef struct seconder_open_options {
      */
     uint32_t authenticator_period;
     /**
-     * Service elsewhere: allows `http://` to this machine itself. For tests: the API key then
+     * Service remote: allows `http://` to this machine itself. For tests: the API key then
      * travels in the clear.
      */
     bool allow_loopback_http;
@@ -808,7 +808,7 @@ typedef struct seconder_create_approval_options {
  * Says whether a wait goes on. 0 lets it go on; any other number ends it.
  *
  * It is asked about every 100 ms, on the thread that waits, but not while a question is on its way
- * to a service elsewhere. It must return: no longjmp() and no C++ exception may leave it.
+ * to a remote service. It must return: no longjmp() and no C++ exception may leave it.
  */
 typedef int32_t (*seconder_stop)(void *stop_userdata);
 
@@ -1209,12 +1209,12 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
 /**
  * Opens a service.
  *
- * `url` says who answers: `https://...` for a service elsewhere, `sqlite:/path/file.db` for an
+ * `url` says who answers: `https://...` for a remote service, `sqlite:/path/file.db` for an
  * engine in this process, `sandbox:` for an engine that forgets and accepts every token, for the
  * tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
  * `sandbox:?accept=right` checks codes as `sqlite:` does).
  *
- * `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
+ * `api_key` is the application's API key. A remote service needs it; for an engine it may be
  * NULL, which makes one for the first application of a new database.
  *
  * `out` is freed with seconder_service_free(). SECONDER_INVALID_ARGUMENT for a URL or an option that cannot
@@ -1255,7 +1255,7 @@ void seconder_service_free(struct seconder_service *service);
 
 /**
  * The application's API key, for an engine in this process: callbacks are signed with it. The text
- * belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a service elsewhere answers.
+ * belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a remote service answers.
  */
 const char *seconder_api_key(const struct seconder_service *service,
                              struct seconder_error **error);
@@ -1880,7 +1880,7 @@ void seconder_statistics_free(struct seconder_statistics *statistics);
  *
  * `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
  * seconder_device_free(). SECONDER_REJECTED when there is no such user; SECONDER_INVALID_ARGUMENT when a
- * service elsewhere answers, or an argument cannot be right.
+ * remote service answers, or an argument cannot be right.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_device(const struct seconder_service *service,
@@ -1895,7 +1895,7 @@ seconder_status seconder_register_device(const struct seconder_service *service,
  *
  * `device_secret` is that of seconder_device_secret(). `out` is freed with
  * seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT when the device does not prove itself or a
- * service elsewhere answers.
+ * remote service answers.
  */
 SECONDER_MUST_USE
 seconder_status seconder_open_approvals(const struct seconder_service *service,
@@ -1911,7 +1911,7 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
  * `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
  * `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
  * SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
- * when the device does not prove itself or a service elsewhere answers.
+ * when the device does not prove itself or a remote service answers.
  */
 SECONDER_MUST_USE
 seconder_status seconder_answer_approval(const struct seconder_service *service,

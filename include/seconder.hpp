@@ -88,21 +88,21 @@ enum class Stage : std::int32_t {
     delivery = SECONDER_STAGE_DELIVERY,
 };
 
-/// The format that a service elsewhere is asked for.
+/// The format that a remote service is asked for.
 enum class Format : std::int32_t {
     standard = SECONDER_DEFAULT,
     json = SECONDER_FORMAT_JSON,
     xml = SECONDER_FORMAT_XML,
 };
 
-/// The generation of the interface that a service elsewhere is spoken to in.
+/// The generation of the interface that a remote service is spoken to in.
 enum class Generation : std::int32_t {
     standard = SECONDER_DEFAULT,
     current = SECONDER_GENERATION_CURRENT,
     older = SECONDER_GENERATION_OLDER,
 };
 
-/// Which calls are repeated when a service elsewhere says "wait".
+/// Which calls are repeated when a remote service says "wait".
 enum class Repeats : std::int32_t {
     standard = SECONDER_DEFAULT,
     none = SECONDER_REPEATS_NONE,

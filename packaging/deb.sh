@@ -111,7 +111,7 @@ Recommends: ca-certificates
 Description: second factor of a login (shared library)
  Seconder adds the second factor to a login: codes by SMS and voice call,
  codes of authenticator apps, and approval on the user's phone. One set of
- calls is answered by a service elsewhere or by one inside the program.
+ calls is answered by a remote service or by one inside the program.
 CONTROL
 build libseconder-dev <<CONTROL
 Section: libdevel

@@ -1,4 +1,4 @@
-//! The client of a service elsewhere.
+//! The client of a remote service.
 
 mod address;
 #[cfg(feature = "engine")]
@@ -50,7 +50,7 @@ use zeroize::Zeroizing;
 /// each time, so that a service that always asks for less is not asked for ever.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The client of a service elsewhere.
+/// The client of a remote service.
 ///
 /// A call runs on the caller's thread and has one deadline, from looking up the name to the last
 /// byte of the reply, waits and repeats included. What is repeated, [`Repeats`] says. No redirect
@@ -287,7 +287,7 @@ fn checked(key: Option<&Secret>) -> Result<Secret> {
     let key = key.map(Secret::expose).filter(|key| !key.is_empty()).ok_or_else(|| {
         Error::invalid_argument(
             "api_key",
-            "is missing: a service elsewhere asks for the application's key",
+            "is missing: a remote service asks for the application's key",
         )
     })?;
     match key.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -1,7 +1,7 @@
 //! `open(url)`: who answers the calls.
 
 #[cfg(feature = "remote")]
-mod elsewhere;
+mod remote_settings;
 mod waiting;
 
 #[cfg(feature = "capi")]
@@ -24,7 +24,7 @@ use std::fmt;
 #[cfg(feature = "engine")]
 use std::sync::Arc;
 
-const SCHEMES: &str = "must begin with https: (a service elsewhere), sqlite: (a database file) or \
+const SCHEMES: &str = "must begin with https: (a remote service), sqlite: (a database file) or \
                        sandbox: (for tests), as far as this build of the library has them";
 
 /// Opens a service with the defaults of [`Settings`].
@@ -35,7 +35,7 @@ pub fn open(url: &str) -> Result<Service> {
     Settings::new(url).open()
 }
 
-/// What answers the calls: an engine in this process, or a client of a service elsewhere.
+/// What answers the calls: an engine in this process, or a client of a remote service.
 ///
 /// It can be shared between threads, and cloned: clones are the same service.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults for a URL: `https://…` for a service elsewhere, `sqlite:/path/file.db` for an
+    /// The defaults for a URL: `https://…` for a remote service, `sqlite:/path/file.db` for an
     /// engine in this process, `sandbox:` for one that forgets and accepts every token, for the
     /// tests of applications (`sandbox:?accept=0000000` accepts that one alone, and
     /// `sandbox:?accept=right` checks codes as `sqlite:` does).
@@ -75,7 +75,7 @@ impl Settings {
         }
     }
 
-    /// The application's API key. A service elsewhere needs it; an engine makes one for the first
+    /// The application's API key. A remote service needs it; an engine makes one for the first
     /// application of a new database when none is given.
     pub fn api_key(mut self, key: impl Into<String>) -> Settings {
         let key = Some(Secret::new(key));
@@ -86,7 +86,7 @@ impl Settings {
         self
     }
 
-    /// The names that a service elsewhere uses where the interface document says `svc`, or that an
+    /// The names that a remote service uses where the interface document says `svc`, or that an
     /// engine and a server in front of it use. Default: the document's.
     pub fn names(mut self, names: Names) -> Settings {
         #[cfg(feature = "engine")]
@@ -200,13 +200,13 @@ impl Service {
     /// The engine, for what only an engine does.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when a service elsewhere answers.
+    /// [`Error::InvalidArgument`] when a remote service answers.
     #[cfg(feature = "engine")]
     pub fn require_engine(&self) -> Result<&Engine> {
         self.engine().ok_or_else(|| {
             Error::invalid_argument(
                 "url",
-                "names a service elsewhere: this needs a sqlite: or sandbox: URL",
+                "names a remote service: this needs a sqlite: or sandbox: URL",
             )
         })
     }
@@ -383,7 +383,7 @@ where
 #[cfg(feature = "engine")]
 impl Service {
     /// Answers a call as [`Answer::answer`] does, and gives beside the reply the fields of the body
-    /// that a service elsewhere sent, for whoever wants more of it than the interface knows. They
+    /// that a remote service sent, for whoever wants more of it than the interface knows. They
     /// decide nothing.
     ///
     /// # Errors
@@ -422,7 +422,7 @@ fn posting(mut settings: EngineSettings) -> EngineSettings {
     settings
 }
 
-/// Without the client of a service elsewhere, only the host can post callbacks.
+/// Without the client of a remote service, only the host can post callbacks.
 #[cfg(all(feature = "engine", not(feature = "remote")))]
 fn posting(settings: EngineSettings) -> EngineSettings {
     settings
@@ -434,7 +434,7 @@ impl fmt::Debug for Service {
             #[cfg(feature = "engine")]
             Answerer::Engine(_) => "Service(engine in this process)",
             #[cfg(feature = "remote")]
-            Answerer::Remote(_) => "Service(service elsewhere)",
+            Answerer::Remote(_) => "Service(remote service)",
         })
     }
 }

@@ -8,11 +8,11 @@ use seconder::{Answer, Error, Result, Service, Settings};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 
-/// An engine, and a service elsewhere where nobody listens.
+/// An engine, and a remote service where nobody listens.
 fn services() -> [Service; 2] {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let elsewhere = Settings::new(&format!("http://127.0.0.1:{port}")).allow_loopback_http(true);
-    [seconder::open("sandbox:").unwrap(), elsewhere.api_key("key").open().unwrap()]
+    let remote = Settings::new(&format!("http://127.0.0.1:{port}")).allow_loopback_http(true);
+    [seconder::open("sandbox:").unwrap(), remote.api_key("key").open().unwrap()]
 }
 
 /// The argument that both services refuse.

@@ -3,10 +3,10 @@
 #![cfg(feature = "capi")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "capi/elsewhere.rs"]
-mod elsewhere;
 #[path = "capi/examples.rs"]
 mod examples;
+#[path = "capi/remote_service.rs"]
+mod remote_service;
 mod stub;
 #[path = "capi/tools.rs"]
 mod tools;

@@ -57,7 +57,10 @@ fn every_function_is_on_one_page_with_its_prototype() {
             .collect();
         for (name, prototype) in prototypes(&page) {
             assert!(named.contains(&name.as_str()), "{path}: NAME lacks {name}");
-            assert!(shown.insert(name.clone(), prototype).is_none(), "{path}: {name} is elsewhere");
+            assert!(
+                shown.insert(name.clone(), prototype).is_none(),
+                "{path}: {name} has another prototype in another page"
+            );
         }
     }
     for function in Header::read().functions {

@@ -44,7 +44,7 @@ fn loading_and_unloading_with_a_database_leaves_nothing() {
 }
 
 #[test]
-fn loading_and_unloading_with_a_service_elsewhere_leaves_nothing() {
+fn loading_and_unloading_with_a_remote_service_leaves_nothing() {
     loads(&Service::http(), "1");
 }
 
@@ -64,7 +64,7 @@ fn verifications_on_a_database_leave_nothing() {
 }
 
 #[test]
-fn verifications_by_a_service_elsewhere_leave_nothing() {
+fn verifications_by_a_remote_service_leave_nothing() {
     verifies(&Service::http(), "100000");
 }
 

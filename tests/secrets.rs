@@ -206,9 +206,9 @@ fn no_panic_of_a_program_tells_secrets() {
 
 #[test]
 fn another_origin_gets_nothing() {
-    let elsewhere = Stub::answering(response(200, "", RIGHT));
+    let remote = Stub::answering(response(200, "", RIGHT));
     for status in [301, 302, 303, 307, 308] {
-        for to in [elsewhere.url(), format!("//{}", elsewhere.addr), "/elsewhere".to_owned()] {
+        for to in [remote.url(), format!("//{}", remote.addr), "/somewhere".to_owned()] {
             let stub = Stub::answering(response(status, &format!("Location: {to}/x\r\n"), ""));
             let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
             let told = verify(&settings.open().unwrap());
@@ -216,5 +216,5 @@ fn another_origin_gets_nothing() {
             assert_eq!(stub.asked().len(), 1);
         }
     }
-    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(remote.connections(), 0);
 }

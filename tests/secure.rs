@@ -62,14 +62,14 @@ fn a_pin_does_not_excuse_the_rest_of_a_certificate() {
         let stub = tls::start(identity.config(), answer);
         is_refused(settings(&stub).pin(identity.pin()), with);
     };
-    let (mut expired, mut early, mut elsewhere) = (params(), params(), params());
+    let (mut expired, mut early, mut remote) = (params(), params(), params());
     (expired.not_before, expired.not_after) =
         (date_time_ymd(1999, 1, 1), date_time_ymd(2001, 1, 1));
     refused(expired, "has expired");
     early.not_before = date_time_ymd(4000, 1, 1);
     refused(early, "not valid yet");
-    elsewhere.subject_alt_names.clear();
-    refused(elsewhere, "for another host");
+    remote.subject_alt_names.clear();
+    refused(remote, "for another host");
     refused(CertificateParams::new(["2fa.example.com".to_owned()]).unwrap(), "for another host");
 }
 

@@ -67,7 +67,7 @@ fn a_wrong_key_is_the_operators_matter() {
 #[test]
 fn a_wrong_base_url_is_told() {
     let world = World::start();
-    let url = format!("{}/elsewhere", world.server.url());
+    let url = format!("{}/somewhere", world.server.url());
     let service = Settings::new(&url).api_key(KEY).ca_file(world.ca_file()).open().unwrap();
     let error = service.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
     assert!(matches!(&error, Error::Rejected(no) if no.status == 404), "{error}");

@@ -65,8 +65,8 @@ fn what_is_wrong_with_a_certificate_is_told() {
     let mut early = params();
     early.not_before = date_time_ymd(4000, 1, 1);
     is_refused(ask(early), "not valid yet");
-    let elsewhere = CertificateParams::new(["2fa.example.com".to_owned()]).unwrap();
-    is_refused(ask(elsewhere), "for another host");
+    let remote = CertificateParams::new(["2fa.example.com".to_owned()]).unwrap();
+    is_refused(ask(remote), "for another host");
     let mut authority = params();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     is_refused(ask(authority), "seconder serve --self-signed");

@@ -113,7 +113,7 @@ fn nothing_can_be_changed_or_left_out() {
         refused(&|r| r.method = "");
         let other = if vector["method"] == "GET" { "POST" } else { "GET" };
         refused(&|r| r.method = other);
-        refused(&|r| r.url = "https://elsewhere.example/");
+        refused(&|r| r.url = "https://other.example/");
         refused(&|r| (r.body, r.query) = (br#"{"status":"approved"}"#, "status=approved"));
         refused(&|r| r.signature = &r.signature[..43]);
     }

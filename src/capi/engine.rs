@@ -44,7 +44,7 @@ unsafe impl Sync for seconder_approval_requests {}
 ///
 /// `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
 /// seconder_device_free(). SECONDER_REJECTED when there is no such user; SECONDER_INVALID_ARGUMENT when a
-/// service elsewhere answers, or an argument cannot be right.
+/// remote service answers, or an argument cannot be right.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_register_device(
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn seconder_register_device(
 ///
 /// `device_secret` is that of seconder_device_secret(). `out` is freed with
 /// seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT when the device does not prove itself or a
-/// service elsewhere answers.
+/// remote service answers.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_open_approvals(
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn seconder_open_approvals(
 /// `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
 /// `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
 /// SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
-/// when the device does not prove itself or a service elsewhere answers.
+/// when the device does not prove itself or a remote service answers.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_answer_approval(

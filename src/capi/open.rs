@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// What answers the calls: an engine in this process, or a client of a service elsewhere.
+/// What answers the calls: an engine in this process, or a client of a remote service.
 pub struct seconder_service {
     pub(super) service: Service,
     #[cfg_attr(not(feature = "engine"), allow(dead_code, reason = "an engine's key is told"))]
@@ -27,41 +27,41 @@ impl seconder_service {
 }
 
 /// How a service is opened. Nothing of it is read from the environment, and every text is copied. A
-/// service elsewhere does without the options of an engine, and an engine without those of a service
-/// elsewhere.
+/// remote service does without the options of an engine, and an engine without those of a remote service
+/// .
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_open_options {
-    /// Service elsewhere: how long a call may take from its first step to its last, in milliseconds,
+    /// Service remote: how long a call may take from its first step to its last, in milliseconds,
     /// at most 3600000. Default: 10000.
     pub timeout_ms: u32,
-    /// Service elsewhere: which calls are repeated when it says "wait" and the wait ends in time,
+    /// Service remote: which calls are repeated when it says "wait" and the wait ends in time,
     /// one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
     pub repeats: i32,
-    /// Service elsewhere: the format it is asked for, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
+    /// Service remote: the format it is asked for, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
     /// Default: JSON.
     pub format: i32,
-    /// Service elsewhere: the generation of the interface it is spoken to in (interface 9),
+    /// Service remote: the generation of the interface it is spoken to in (interface 9),
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
     pub generation: i32,
-    /// Service elsewhere: a file of certificates in PEM to trust in place of the system's: of
+    /// Service remote: a file of certificates in PEM to trust in place of the system's: of
     /// authorities, or the service's own.
     pub ca_file: *const c_char,
-    /// Service elsewhere: the keys by which it is known, one of which must be shown: each is
+    /// Service remote: the keys by which it is known, one of which must be shown: each is
     /// "sha256/" and the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` they
     /// are all that is trusted; with it, both must hold.
     pub pins: *const *const c_char,
     /// How many keys there are at `pins`.
     pub pins_count: usize,
-    /// Service elsewhere: a file in PEM with the certificate that this client shows, followed by
+    /// Service remote: a file in PEM with the certificate that this client shows, followed by
     /// those of the authorities that lead to one which the service trusts. Goes with `client_key`.
     pub client_certificate: *const c_char,
     /// A file in PEM with the private key of `client_certificate`, not locked with a password.
     pub client_key: *const c_char,
-    /// Service elsewhere: a proxy to go through, as "http://host:port" or
+    /// Service remote: a proxy to go through, as "http://host:port" or
     /// "http://user:password@host:port". Default: none.
     pub proxy: *const c_char,
-    /// Service elsewhere: name servers to ask, in this order, in place of those of /etc/resolv.conf:
+    /// Service remote: name servers to ask, in this order, in place of those of /etc/resolv.conf:
     /// IP addresses with a port or without, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
     pub name_servers: *const *const c_char,
     /// How many servers there are at `name_servers`.
@@ -86,7 +86,7 @@ pub struct seconder_open_options {
     /// Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: 30, which every app
     /// knows.
     pub authenticator_period: u32,
-    /// Service elsewhere: allows `http://` to this machine itself. For tests: the API key then
+    /// Service remote: allows `http://` to this machine itself. For tests: the API key then
     /// travels in the clear.
     pub allow_loopback_http: Flag,
     /// Engine: what carries SMS and voice calls. Default: a folder of text files beside the database,
@@ -111,12 +111,12 @@ unsafe impl Plain for seconder_open_options {}
 
 /// Opens a service.
 ///
-/// `url` says who answers: `https://...` for a service elsewhere, `sqlite:/path/file.db` for an
+/// `url` says who answers: `https://...` for a remote service, `sqlite:/path/file.db` for an
 /// engine in this process, `sandbox:` for an engine that forgets and accepts every token, for the
 /// tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
 /// `sandbox:?accept=right` checks codes as `sqlite:` does).
 ///
-/// `api_key` is the application's API key. A service elsewhere needs it; for an engine it may be
+/// `api_key` is the application's API key. A remote service needs it; for an engine it may be
 /// NULL, which makes one for the first application of a new database.
 ///
 /// `out` is freed with seconder_service_free(). SECONDER_INVALID_ARGUMENT for a URL or an option that cannot
@@ -181,7 +181,7 @@ pub extern "C" fn seconder_service_free(service: Option<Box<seconder_service>>) 
 }
 
 /// The application's API key, for an engine in this process: callbacks are signed with it. The text
-/// belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a service elsewhere answers.
+/// belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a remote service answers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn seconder_api_key(
     service: Option<&seconder_service>,

@@ -46,7 +46,7 @@ pub(super) unsafe fn open(
             settings = settings.api_key(key);
         }
         settings = settings.names(names::read(options.names, options.names_size)?);
-        settings = trust(elsewhere(settings, options)?, options)?;
+        settings = trust(remote_settings(settings, options)?, options)?;
         settings = of_engine(settings, options, deliver, post)?;
         let repeats = chosen("repeats", options.repeats, &REPEATS)?;
         Ok(repeating(&settings.open().map_err(by_option)?, repeats))
@@ -99,12 +99,15 @@ fn repeating(service: &Service, _: Option<()>) -> Service {
     service.clone()
 }
 
-/// How a service elsewhere is spoken to.
+/// How a remote service is spoken to.
 ///
 /// # Safety
 /// Every pointer is NULL or what the header says.
 #[cfg(feature = "remote")]
-unsafe fn elsewhere(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
+unsafe fn remote_settings(
+    mut settings: Settings,
+    options: &seconder_open_options,
+) -> Outcome<Settings> {
     const FORMATS: [(i32, Format); 2] =
         [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
     const GENERATIONS: [(i32, Generation); 2] = [
@@ -164,13 +167,13 @@ fn alone(name: &'static str, reason: &'static str) -> Box<super::error::seconder
     Error::invalid_argument(name, reason).into()
 }
 
-/// Without the client of a service elsewhere, its options have nobody to read them.
+/// Without the client of a remote service, its options have nobody to read them.
 #[cfg(not(feature = "remote"))]
-unsafe fn elsewhere(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
+unsafe fn remote_settings(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
     Ok(settings)
 }
 
-/// As for [`elsewhere`].
+/// As for [`remote_settings`].
 #[cfg(not(feature = "remote"))]
 unsafe fn trust(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
     Ok(settings)

@@ -71,9 +71,9 @@ pub const SECONDER_NO: i32 = 2;
 /// An answer that the service did not give.
 pub const SECONDER_NOT_TOLD: i32 = 0;
 
-/// A service elsewhere answers in JSON.
+/// A remote service answers in JSON.
 pub const SECONDER_FORMAT_JSON: i32 = 1;
-/// A service elsewhere answers in XML.
+/// A remote service answers in XML.
 pub const SECONDER_FORMAT_XML: i32 = 2;
 
 /// The present generation of the interface: the API key is in a header (interface 9).

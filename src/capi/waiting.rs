@@ -17,7 +17,7 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Says whether a wait goes on. 0 lets it go on; any other number ends it.
 ///
 /// It is asked about every 100 ms, on the thread that waits, but not while a question is on its way
-/// to a service elsewhere. It must return: no longjmp() and no C++ exception may leave it.
+/// to a remote service. It must return: no longjmp() and no C++ exception may leave it.
 pub type seconder_stop = Option<unsafe extern "C" fn(stop_userdata: *mut c_void) -> i32>;
 
 /// Options of seconder_wait_for_approval().

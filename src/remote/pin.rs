@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_pins_as_they_are_written_elsewhere() {
+    fn takes_pins_as_they_are_written_by_openssl() {
         let pin = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
         assert_eq!(pin.parse::<Pin>().unwrap().to_string(), pin);
         for bad in ["", "sha256/", "sha1/2jmj7l5rSw0yVb/vlWAYkK/YBwk=", &pin[7..], &pin[..50]] {

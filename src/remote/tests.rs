@@ -99,20 +99,20 @@ fn free_objects_arrive_as_they_are() {
 
 #[test]
 fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
-    let elsewhere = Loopback::start(|_| ok(RIGHT));
+    let remote = Loopback::start(|_| ok(RIGHT));
     for status in [301, 302, 303, 307, 308] {
-        let to = elsewhere.url("/protected/json/verify/7654321/1?api_key=hidden-key");
+        let to = remote.url("/protected/json/verify/7654321/1?api_key=hidden-key");
         let location = format!("Location: {to}\r\n");
         is_invalid_response(
             error(move || reply(status, &location, "")),
             "redirects to 127.0.0.1 (status 30",
         );
     }
-    let back = elsewhere.url("/");
+    let back = remote.url("/");
     let server = Loopback::start(move |_| reply(307, &format!("Location: {back}\r\n"), "moved"));
     let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
     is_invalid_response(open(&server).answer(&push).unwrap_err(), "redirects");
-    assert!(elsewhere.is_untouched());
+    assert!(remote.is_untouched());
 }
 
 #[test]

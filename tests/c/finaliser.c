@@ -78,7 +78,7 @@ int main(void)
     is_not_read(sizeof given + 1);
     is_not_read(SIZE_MAX - 7);
 
-    /* A service elsewhere delivers by itself; a function that is not there delivers nothing. */
+    /* A remote service delivers by itself; a function that is not there delivers nothing. */
     given = options();
     service = open_or_die("https://2fa.example.com", "key", &given);
     CHECK(freed == 1);

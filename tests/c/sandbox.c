@@ -24,7 +24,7 @@ int main(void)
     service = open_or_die("https://127.0.0.1:1", "key", NULL);
     CHECK(seconder_api_key(service, &error) == NULL);
     CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);
-    CHECK(strstr(seconder_error_message(error), "elsewhere") != NULL);
+    CHECK(strstr(seconder_error_message(error), "remote service") != NULL);
     seconder_error_free(error);
     verification = GARBAGE(seconder_verification);
     CHECK(seconder_verify(service, "123456", 1, NULL, 0, &verification, &error) == SECONDER_UNAVAILABLE);

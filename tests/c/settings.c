@@ -13,7 +13,7 @@ static void refuses(const char *url, const char *option, const seconder_open_opt
     CHECK(service == NULL);
 }
 
-static void wrong_ones_elsewhere(void)
+static void wrong_ones_of_a_remote_service(void)
 {
     static const char *const texts[] = {"sha256/x", "example.com", NULL};
     static const char url[] = "https://2fa.example.com";
@@ -272,7 +272,7 @@ int main(int count, char **arguments)
 {
     CHECK(count == 2);
     folder = arguments[1];
-    wrong_ones_elsewhere();
+    wrong_ones_of_a_remote_service();
     wrong_ones_of_engines();
     right_ones_of_engines();
     nobody_there();

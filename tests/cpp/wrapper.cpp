@@ -6,7 +6,7 @@
 
 using namespace seconder;
 
-Service opened_elsewhere();
+Service opened_remotely();
 
 template <class T> constexpr bool is_owner()
 {
@@ -27,7 +27,7 @@ static_assert(!std::is_constructible_v<bool, Approval>, "an approval is no answe
 
 static void owners_move()
 {
-    Service first = opened_elsewhere();
+    Service first = opened_remotely();
     Service second = std::move(first);
     CHECK(first.get() == nullptr && second.get() != nullptr);
     CHECK(THROWN(first.app_details()) == Status::invalid_argument);
@@ -41,7 +41,7 @@ static void owners_move()
 
 static void errors_say_why()
 {
-    const Service service = opened_elsewhere();
+    const Service service = opened_remotely();
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
 
     Result<Verification> wrong = service.try_verify("1234567", id, VerifyOptions{true, {}});
@@ -73,7 +73,7 @@ static void errors_say_why()
 
 static void texts_are_whole_or_refused()
 {
-    const Service service = opened_elsewhere();
+    const Service service = opened_remotely();
     const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1");
     const VerifyOptions force{true, {}};
 
@@ -104,7 +104,7 @@ static void texts_are_whole_or_refused()
 
 static void every_reply_is_read()
 {
-    const Service service = opened_elsewhere();
+    const Service service = opened_remotely();
     const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1",
                                                  CreateUserOptions{false});
     const CodeRequested code = service.request_sms(user.id());

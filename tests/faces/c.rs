@@ -183,7 +183,7 @@ fn every_field_of_an_error_can_be_reached() {
 fn every_setting_is_an_option() {
     let by_value = |takes: Takes| takes == Takes::ItselfWhole;
     let mut settings = methods("src/service.rs", "Settings", by_value);
-    settings.extend(methods("src/service/elsewhere.rs", "Settings", by_value));
+    settings.extend(methods("src/service/remote_settings.rs", "Settings", by_value));
     let others = [
         otherwise("api_key", &[], "an argument of seconder_open()"),
         otherwise("open", &[], "seconder_open() itself"),
@@ -209,7 +209,7 @@ fn every_setting_is_an_option() {
 fn every_call_of_the_engine_and_the_service_is_there() {
     let service = [
         methods("src/service.rs", "Service", |_| true),
-        methods("src/service/elsewhere.rs", "Service", |_| true),
+        methods("src/service/remote_settings.rs", "Service", |_| true),
         methods("src/service/waiting.rs", "Service", |_| true),
     ];
     const WITH: &[&str] = &["seconder_service_with"];

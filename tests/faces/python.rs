@@ -100,7 +100,7 @@ fn what_is_no_reply_has_its_fields() {
 #[test]
 fn every_setting_can_be_given() {
     let mut rust = methods("src/service.rs", "Settings");
-    rust.extend(methods("src/service/elsewhere.rs", "Settings"));
+    rust.extend(methods("src/service/remote_settings.rs", "Settings"));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
     let others: [Otherwise; 7] = [
         ("new", &[], "open() itself"),
@@ -139,7 +139,7 @@ fn every_setting_can_be_given() {
 #[test]
 fn every_call_of_the_service_and_the_engine_is_there() {
     let mut rust = BTreeSet::new();
-    for file in ["src/service.rs", "src/service/elsewhere.rs", "src/service/waiting.rs"] {
+    for file in ["src/service.rs", "src/service/remote_settings.rs", "src/service/waiting.rs"] {
         rust.extend(methods(file, "Service"));
     }
     for file in ["src/engine.rs", "src/engine/approvals.rs", "src/engine/devices.rs"] {

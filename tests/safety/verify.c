@@ -35,7 +35,7 @@ static seconder_status ask(const struct work *work, const char *token, uint64_t 
 }
 
 /* The stub answers by the token's last digit. */
-static void ask_elsewhere(const struct work *work, int round)
+static void ask_remote(const struct work *work, int round)
 {
     static const char *const tokens[] = {"0000000", "0000001", "0000000", "0000002", "0000003"};
     static const seconder_status wanted[] = {SECONDER_OK, SECONDER_TOKEN_WRONG, SECONDER_OK,
@@ -120,7 +120,7 @@ static void all(const struct work *work, int rounds)
 /* How the URL's service is asked. */
 static void prepare(struct work *work, const char *url)
 {
-    work->verify = strncmp(url, "http", 4) == 0 ? ask_elsewhere : ask_sandbox;
+    work->verify = strncmp(url, "http", 4) == 0 ? ask_remote : ask_sandbox;
     if (strncmp(url, "sqlite:", 7) == 0) {
         unconfirmed = enrol(work->service);
         guessed = enrol(work->service);
@@ -151,7 +151,7 @@ int main(int count, char **arguments)
     /* SQLite keeps up to 2 MB of a growing database at hand. */
     same_memory(&before, &after, (work.verify == ask_database ? 512 : 64) * 1024, 1024);
     /* How many connections are kept depends on how many threads called at once. */
-    if (work.verify == ask_elsewhere)
+    if (work.verify == ask_remote)
         memcpy(after.descriptors, before.descriptors, sizeof after.descriptors);
     same_but_for_memory(&before, &after);
 

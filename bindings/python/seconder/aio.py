@@ -86,7 +86,7 @@ class AsyncService:
 
     A task that is cancelled goes on at once, also by Ctrl-C. A call that no thread has begun is not
     made then; one that is under way comes to its end unseen, and may have done what it was to do.
-    The interpreter waits for it when it exits: for a service elsewhere no longer than its
+    The interpreter waits for it when it exits: for a remote service no longer than its
     ``timeout``.
 
     Example:

@@ -45,17 +45,17 @@ def open(
     call. A setting that the URL has no use for is not looked at.
 
     Args:
-        url: Who answers: ``https://…`` is a service elsewhere; ``sqlite:/path/file.db`` an engine
+        url: Who answers: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine
             in this process; ``sandbox:`` one that forgets and accepts every token, for the tests
             of applications (``sandbox:?accept=0000000`` accepts that one alone, and
             ``sandbox:?accept=right`` checks codes as ``sqlite:`` does).
-        api_key: The application's API key. A service elsewhere needs it; an engine makes one for
+        api_key: The application's API key. A remote service needs it; an engine makes one for
             the first application of a new database when none is given.
-        timeout: How long a call to a service elsewhere may take from its first step to its last,
+        timeout: How long a call to a remote service may take from its first step to its last,
             in seconds: more than 0 and at most 3600.
-        repeats: Which calls to a service elsewhere are repeated when it says "wait".
+        repeats: Which calls to a remote service are repeated when it says "wait".
         ca_file: A file of certificates in PEM to trust in place of the system's.
-        pins: Keys by which a service elsewhere is known, as ``sha256/`` and the SHA-256 of the key
+        pins: Keys by which a remote service is known, as ``sha256/`` and the SHA-256 of the key
             in Base64; one of them must be shown. Without ``ca_file`` they are all that is trusted.
         client_certificate: Files in PEM: the certificate that this client shows to the service,
             with those that lead to its authority, and its private key without a password.
@@ -66,7 +66,7 @@ def open(
             of ``/etc/resolv.conf``.
         allow_loopback_http: Allows ``http://`` to this machine itself. For tests: the key then
             travels in the clear.
-        format: The format that a service elsewhere is asked for.
+        format: The format that a remote service is asked for.
         generation: The generation of the interface that it is spoken to in (section 9).
         names: What the service calls what the interface document calls ``svc``, where it is
             something else.

@@ -26,9 +26,9 @@ class Service(Calls):
 
     Ctrl-C ends :meth:`wait_for_approval` at once between two questions. A call that is under way
     is not broken off, because nobody could tell then what it did: Ctrl-C takes effect when it has
-    ended, for a service elsewhere within the ``timeout``.
+    ended, for a remote service within the ``timeout``.
 
-    After a fork, a client of a service elsewhere goes on in both processes. An engine goes on in
+    After a fork, a client of a remote service goes on in both processes. An engine goes on in
     the parent alone; open one in each worker.
 
     Example:
@@ -182,7 +182,7 @@ class Service(Calls):
             The key. It is a secret.
 
         Raises:
-            InvalidArgument: A service elsewhere answers.
+            InvalidArgument: A remote service answers.
 
         Example:
             >>> with seconder.open("sandbox:", api_key="a-key-of-our-own") as own:

@@ -45,13 +45,13 @@ fn unknown(name: &str) -> Failure {
 pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<(Settings, Repeats)> {
     let given = Given(given.copy()?);
     let settings = of_an_engine(Settings::new(url), &given)?;
-    let settings = of_a_service_elsewhere(settings, &given)?;
+    let settings = of_a_remote_service(settings, &given)?;
     let repeated: String = given.take("repeats", "be text")?;
     given.end()?;
     Ok((settings, repeats(&repeated).map_err(|failure| failure.raise(given.0.py()))?))
 }
 
-fn of_a_service_elsewhere(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
+fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
     let py = given.0.py();
     let timeout = seconds(given.take("timeout", "be a number of seconds")?);
     settings = settings.timeout(timeout.map_err(|failure| failure.raise(py))?);

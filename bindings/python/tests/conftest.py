@@ -1,4 +1,4 @@
-"""What the tests have in common: a service on a fresh database, and one elsewhere."""
+"""What the tests have in common: a service on a fresh database, and one remote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
 
 
 @dataclass
-class Elsewhere:
+class RemoteService:
     """A service behind HTTP that answers every request alike."""
 
     url: str
@@ -59,7 +59,7 @@ class Elsewhere:
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[Elsewhere]:
+def remote() -> Iterator[RemoteService]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
@@ -80,7 +80,7 @@ def elsewhere() -> Iterator[Elsewhere]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        answers = Elsewhere(f"http://127.0.0.1:{server.server_port}")
+        answers = RemoteService(f"http://127.0.0.1:{server.server_port}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield answers
         server.shutdown()

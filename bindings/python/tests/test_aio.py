@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Elsewhere, Phone
+from conftest import RemoteService, Phone
 
 
 def test_a_login(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_every_method_passes_on_what_it_was_given() -> None:
 
 
 def test_the_loop_goes_on_while_calls_wait_and_no_more_than_so_many_do(
-    elsewhere: Elsewhere,
+    remote: RemoteService,
 ) -> None:
     under_way: list[int] = []
     three, go = threading.Semaphore(0), threading.Event()
@@ -77,11 +77,11 @@ def test_the_loop_goes_on_while_calls_wait_and_no_more_than_so_many_do(
         three.release()
         assert go.wait(timeout=30)
 
-    elsewhere.before = before
-    elsewhere.body = {"app": {"name": "Example"}, "success": True}
+    remote.before = before
+    remote.body = {"app": {"name": "Example"}, "success": True}
 
     async def ask() -> None:
-        async with seconder.AsyncService(elsewhere.open(timeout=60), threads=3) as service:
+        async with seconder.AsyncService(remote.open(timeout=60), threads=3) as service:
             asking = [asyncio.ensure_future(service.app_details()) for _ in range(5)]
             for _ in range(3):
                 while not three.acquire(blocking=False):
@@ -141,7 +141,7 @@ def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
 
 
 def test_it_asks_as_seldom_as_the_plain_wait(
-    elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+    remote: RemoteService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
 
@@ -152,8 +152,8 @@ def test_it_asks_as_seldom_as_the_plain_wait(
     monkeypatch.setattr(time, "sleep", pauses.append)
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(pauses))
     pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}
-    elsewhere.body = {"approval_request": pending, "success": True}
-    with elsewhere.open() as service:
+    remote.body = {"approval_request": pending, "success": True}
+    with remote.open() as service:
         plain = service.wait_for_approval("a-1", 7, timeout=20)
         expected = pauses.copy()
         pauses.clear()
@@ -243,9 +243,9 @@ def test_what_cannot_be_right(phone: Phone, tmp_path: Path) -> None:
         pickle.dumps(seconder.AsyncService(phone.service))
 
 
-def test_a_forked_child_has_threads_of_its_own(elsewhere: Elsewhere) -> None:
-    elsewhere.body = {"app": {"name": "Example"}, "success": True}
-    service = seconder.AsyncService(elsewhere.open())
+def test_a_forked_child_has_threads_of_its_own(remote: RemoteService) -> None:
+    remote.body = {"app": {"name": "Example"}, "success": True}
+    service = seconder.AsyncService(remote.open())
     assert asyncio.run(service.app_details()).name == "Example"
     child = os.fork()
     if child == 0:

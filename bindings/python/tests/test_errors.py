@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Elsewhere
+from conftest import RemoteService
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ from conftest import Elsewhere
         None,
     ],
 )
-def test_what_is_no_token_goes_nowhere(elsewhere: Elsewhere, token: Any) -> None:
-    with elsewhere.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
+def test_what_is_no_token_goes_nowhere(remote: RemoteService, token: Any) -> None:
+    with remote.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
         service.verify(token, 7)
     assert caught.value.parameter == "token" and isinstance(caught.value, ValueError)
-    assert not elsewhere.seen
+    assert not remote.seen
 
 
 @pytest.mark.parametrize(
@@ -75,19 +75,19 @@ def test_what_is_no_token_goes_nowhere(elsewhere: Elsewhere, token: Any) -> None
     ],
 )
 def test_a_wrong_argument_is_named(
-    elsewhere: Elsewhere, parameter: str, call: Callable[[seconder.Service], object]
+    remote: RemoteService, parameter: str, call: Callable[[seconder.Service], object]
 ) -> None:
-    with elsewhere.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
+    with remote.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
         call(service)
     assert caught.value.parameter == parameter
     assert str(caught.value).startswith(parameter) and not caught.value.retry_safe
-    assert not elsewhere.seen
+    assert not remote.seen
 
 
-def test_what_holds_itself_is_refused(elsewhere: Elsewhere) -> None:
+def test_what_holds_itself_is_refused(remote: RemoteService) -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
-    with elsewhere.open() as service, pytest.raises(seconder.InvalidArgument):
+    with remote.open() as service, pytest.raises(seconder.InvalidArgument):
         service.register_activity(7, "banned", data=endless)
 
 
@@ -109,40 +109,40 @@ def test_a_setting_that_cannot_be_right(parameter: str, settings: dict[str, Any]
     assert caught.value.parameter == parameter
 
 
-def test_a_wrong_key_is_the_operators_matter(elsewhere: Elsewhere) -> None:
-    elsewhere.status, elsewhere.body = 401, {"message": "Invalid API key.", "error_code": "60001"}
-    with elsewhere.open() as service, pytest.raises(seconder.Unauthorized) as caught:
+def test_a_wrong_key_is_the_operators_matter(remote: RemoteService) -> None:
+    remote.status, remote.body = 401, {"message": "Invalid API key.", "error_code": "60001"}
+    with remote.open() as service, pytest.raises(seconder.Unauthorized) as caught:
         service.verify("1234567", 7)
     assert caught.value.http_status == 401
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value} {service!r}"
 
 
-def test_a_wrong_token_elsewhere(elsewhere: Elsewhere) -> None:
-    elsewhere.status, elsewhere.body = 401, {"token": "is invalid", "error_code": "60020"}
-    with elsewhere.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
+def test_a_wrong_token_remotely(remote: RemoteService) -> None:
+    remote.status, remote.body = 401, {"token": "is invalid", "error_code": "60020"}
+    with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
         service.verify("1234567", 7)
     assert not caught.value.reused
-    elsewhere.body = {"message": "Token was used already.", "error_code": "60019"}
-    with elsewhere.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
+    remote.body = {"message": "Token was used already.", "error_code": "60019"}
+    with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
         service.verify("1234567", 7)
     assert caught.value.reused and "1234567" not in f"{caught.value!r}"
 
 
-def test_a_refusal_tells_everything(elsewhere: Elsewhere) -> None:
+def test_a_refusal_tells_everything(remote: RemoteService) -> None:
     errors = {"message": "User was not valid", "email": "is invalid"}
-    elsewhere.status = 400
-    elsewhere.body = {"message": "User was not valid", "errors": errors, "error_code": "60027"}
-    with elsewhere.open() as service, pytest.raises(seconder.Rejected) as caught:
+    remote.status = 400
+    remote.body = {"message": "User was not valid", "errors": errors, "error_code": "60027"}
+    with remote.open() as service, pytest.raises(seconder.Rejected) as caught:
         service.create_user("ada@example.com", "555-010-0123", 1)
     error = caught.value
     assert (error.http_status, error.code, error.retry_safe) == (400, "60027", False)
     assert error.fields == errors and error.message == str(error)
 
 
-def test_a_limit_tells_how_long_to_wait(elsewhere: Elsewhere) -> None:
-    elsewhere.status, elsewhere.body = 503, {"message": "Slow down.", "error_code": "60003"}
-    elsewhere.headers = {"Retry-After": "30"}
-    with elsewhere.open(timeout=1) as service, pytest.raises(seconder.RateLimited) as caught:
+def test_a_limit_tells_how_long_to_wait(remote: RemoteService) -> None:
+    remote.status, remote.body = 503, {"message": "Slow down.", "error_code": "60003"}
+    remote.headers = {"Retry-After": "30"}
+    with remote.open(timeout=1) as service, pytest.raises(seconder.RateLimited) as caught:
         service.verify("1234567", 7)
     assert caught.value.retry_after == 30.0 and caught.value.retry_safe
 
@@ -173,9 +173,9 @@ def test_nobody_answers() -> None:
         [{"token": "is valid", "success": "true"}],
     ],
 )
-def test_an_answer_that_makes_no_sense_lets_nobody_in(elsewhere: Elsewhere, body: Any) -> None:
-    elsewhere.body = body
-    with elsewhere.open() as service, pytest.raises(seconder.SecondFactorError) as caught:
+def test_an_answer_that_makes_no_sense_lets_nobody_in(remote: RemoteService, body: Any) -> None:
+    remote.body = body
+    with remote.open() as service, pytest.raises(seconder.SecondFactorError) as caught:
         service.verify("1234567", 7)
     assert isinstance(caught.value, seconder.InvalidResponse)
 
@@ -197,13 +197,13 @@ def test_a_key_that_the_database_does_not_know(tmp_path: Path) -> None:
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value}"
 
 
-def test_a_call_that_does_not_exist_is_our_mistake(elsewhere: Elsewhere) -> None:
-    with elsewhere.open() as service, pytest.raises(seconder.InternalError):
+def test_a_call_that_does_not_exist_is_our_mistake(remote: RemoteService) -> None:
+    with remote.open() as service, pytest.raises(seconder.InternalError):
         service._call("dance")
 
 
-def test_a_service_elsewhere_registers_no_devices(elsewhere: Elsewhere) -> None:
-    with elsewhere.open() as service:
+def test_a_remote_service_registers_no_devices(remote: RemoteService) -> None:
+    with remote.open() as service:
         with pytest.raises(seconder.InvalidArgument) as caught:
             service.register_device(7, "ios")
         assert caught.value.parameter == "url"

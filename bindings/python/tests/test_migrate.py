@@ -318,22 +318,22 @@ def test_every_call_that_a_row_leads_to_is_there() -> None:
             assert hasattr(seconder, name), name
 
 
-def test_what_the_old_client_let_pass(elsewhere: Any) -> None:
+def test_what_the_old_client_let_pass(remote: Any) -> None:
     """Of each pair, the old client lets somebody in, or asks what it should not, and the new one
     refuses."""
-    client = AuthyApiClient("key", elsewhere.url)
-    elsewhere.body = {"success": "false", "errors": {"token": "is valid"}}
-    elsewhere.body = json.dumps(elsewhere.body, separators=(",", ":"))
+    client = AuthyApiClient("key", remote.url)
+    remote.body = {"success": "false", "errors": {"token": "is valid"}}
+    remote.body = json.dumps(remote.body, separators=(",", ":"))
     assert client.tokens.verify(1, "1234567").ok()
     assert client.tokens.verify.__func__.__defaults__ == ({"force": "true"},)
-    with elsewhere.open() as service:
+    with remote.open() as service:
         with pytest.raises(seconder.InvalidResponse):
             service.verify("1234567", 1)
-        elsewhere.body = {"approval_request": {"status": "denied", "uuid": "3f05"}, "success": True}
+        remote.body = {"approval_request": {"status": "denied", "uuid": "3f05"}, "success": True}
         assert client.one_touch.get_approval_status("3f05").status() is True
         assert not service.check_approval("3f05")
         client.one_touch.get_approval_status("../../../protected/json/app/details")
-        assert elsewhere.seen[-1][1] == "/protected/json/app/details"
+        assert remote.seen[-1][1] == "/protected/json/app/details"
         with pytest.raises(seconder.InvalidArgument):
             service.check_approval("../../../protected/json/app/details")
         for typed in ["١٢٣٤٥٦", "²³⁴⁵⁶⁷"]:
@@ -345,7 +345,7 @@ def test_what_the_old_client_let_pass(elsewhere: Any) -> None:
             service.verify(1234567, 1)
 
 
-def test_the_old_client_takes_its_key_along(elsewhere: Any) -> None:
+def test_the_old_client_takes_its_key_along(remote: Any) -> None:
     seen: list[str | None] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -360,9 +360,9 @@ def test_the_old_client_takes_its_key_along(elsewhere: Any) -> None:
 
     with HTTPServer(("127.0.0.1", 0), Handler) as stranger:
         threading.Thread(target=stranger.handle_request, daemon=True).start()
-        elsewhere.status, elsewhere.body = 302, {}
-        elsewhere.headers["Location"] = f"http://localhost:{stranger.server_port}/"
-        AuthyApiClient("the key", elsewhere.url).apps.fetch()
+        remote.status, remote.body = 302, {}
+        remote.headers["Location"] = f"http://localhost:{stranger.server_port}/"
+        AuthyApiClient("the key", remote.url).apps.fetch()
     assert seen == ["the key"], "localhost is another host than 127.0.0.1"
-    with elsewhere.open() as service, pytest.raises(seconder.SecondFactorError):
+    with remote.open() as service, pytest.raises(seconder.SecondFactorError):
         service.app_details()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Elsewhere, Phone
+from conftest import RemoteService, Phone
 
 SERVER = """
     import socket, sys, threading
@@ -94,7 +94,7 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
 
 
 def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
-    """Within 200 ms; a machine that is busy elsewhere gets five tries."""
+    """Within 200 ms; a machine that is busy with other work gets five tries."""
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     here, sent = threading.get_ident(), [0.0]
 
@@ -117,15 +117,15 @@ def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
     assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING
 
 
-def test_ctrl_c_while_the_service_is_asked_ends_the_wait_after_that(elsewhere: Elsewhere) -> None:
+def test_ctrl_c_while_the_service_is_asked_ends_the_wait_after_that(remote: RemoteService) -> None:
     here = threading.get_ident()
     pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}
-    elsewhere.body = {"approval_request": pending, "success": True}
-    elsewhere.before = lambda: signal.pthread_kill(here, signal.SIGINT)
+    remote.body = {"approval_request": pending, "success": True}
+    remote.before = lambda: signal.pthread_kill(here, signal.SIGINT)
     began = time.monotonic()
-    with elsewhere.open() as service, pytest.raises(KeyboardInterrupt):
+    with remote.open() as service, pytest.raises(KeyboardInterrupt):
         service.wait_for_approval("a-1", 7, timeout=60)
-    assert time.monotonic() - began < 10 and len(elsewhere.seen) == 1
+    assert time.monotonic() - began < 10 and len(remote.seen) == 1
 
 
 PREFORK = """

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Elsewhere
+from conftest import RemoteService
 from seconder import results
 
 APPROVED = seconder.ApprovalStatus.APPROVED
@@ -96,15 +96,15 @@ def test_only_an_approval_is_true() -> None:
     assert str(APPROVED) == f"{APPROVED}" == "approved"
 
 
-def test_a_status_that_nobody_knows_lets_nobody_in(elsewhere: Elsewhere) -> None:
-    elsewhere.body = {"approval_request": {"status": "APPROVED!"}, "success": True}
-    with elsewhere.open() as service:
+def test_a_status_that_nobody_knows_lets_nobody_in(remote: RemoteService) -> None:
+    remote.body = {"approval_request": {"status": "APPROVED!"}, "success": True}
+    with remote.open() as service:
         found = service.check_approval("3f05a350")
     assert found.status is seconder.ApprovalStatus.UNKNOWN and not found
 
 
-def test_every_field_of_a_reply_is_read_and_kept(elsewhere: Elsewhere) -> None:
-    elsewhere.body = {
+def test_every_field_of_a_reply_is_read_and_kept(remote: RemoteService) -> None:
+    remote.body = {
         "token": "is valid",
         "success": "true",
         "message": "Token is valid.",
@@ -118,7 +118,7 @@ def test_every_field_of_a_reply_is_read_and_kept(elsewhere: Elsewhere) -> None:
             "something_new": 1,
         },
     }
-    with elsewhere.open() as service:
+    with remote.open() as service:
         found = service.verify("1234567", 7)
     registered = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
     assert found == seconder.Verification(
@@ -147,24 +147,24 @@ def test_every_field_of_a_reply_is_read_and_kept(elsewhere: Elsewhere) -> None:
     ],
 )
 def test_what_the_interface_does_not_know_is_kept(
-    elsewhere: Elsewhere, name: str, body: Any, extra: dict[str, Any]
+    remote: RemoteService, name: str, body: Any, extra: dict[str, Any]
 ) -> None:
-    elsewhere.body = body
-    with elsewhere.open() as service:
+    remote.body = body
+    with remote.open() as service:
         given: dict[str, list[Any]] = {"request_sms": [7], "request_call": [7]}
         given["check_approval"] = ["3f05a350"]
         assert getattr(service, name)(*given.get(name, [])).extra == extra
 
 
-def test_the_months_have_their_own(elsewhere: Elsewhere) -> None:
+def test_the_months_have_their_own(remote: RemoteService) -> None:
     month = {"month": "May", "year": 2026, "fax_count": 1}
-    elsewhere.body = {"stats": [month, {**month, "year": 2027}], "success": True}
-    with elsewhere.open() as service:
+    remote.body = {"stats": [month, {**month, "year": 2027}], "success": True}
+    with remote.open() as service:
         found = service.app_stats()
     assert [each.extra for each in found.stats] == [{"fax_count": 1}] * 2 and not found.extra
 
 
-def test_times_are_aware_and_what_is_none_is_kept(elsewhere: Elsewhere, phone: Any) -> None:
+def test_times_are_aware_and_what_is_none_is_kept(remote: RemoteService, phone: Any) -> None:
     asked = phone.service.create_approval(phone.user_id, "Log in?", seconds_to_expire=60)
     created = phone.service.check_approval(asked.uuid).created_at
     assert abs((datetime.now(timezone.utc) - created).total_seconds()) < 60
@@ -173,8 +173,8 @@ def test_times_are_aware_and_what_is_none_is_kept(elsewhere: Elsewhere, phone: A
         "updated_at": "2026-05-01T12:30:00Z",
         "processed_at": "yesterday",
     }
-    elsewhere.body = {"approval_request": {"status": "denied", **times}, "success": True}
-    with elsewhere.open() as service:
+    remote.body = {"approval_request": {"status": "denied", **times}, "success": True}
+    with remote.open() as service:
         found = service.check_approval("3f05a350")
     assert found.created_at == found.updated_at == SOON and found.processed_at is None
     assert (

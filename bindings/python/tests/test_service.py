@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import seconder
-from conftest import Elsewhere, Phone
+from conftest import RemoteService, Phone
 
 
 def test_it_cannot_be_pickled_or_copied(phone: Phone) -> None:
@@ -46,13 +46,13 @@ def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
         assert service.user_status(user.id).svc_id == user.id
 
 
-def test_other_threads_run_while_a_call_waits(elsewhere: Elsewhere) -> None:
+def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
     """The service that answers is a thread of this process: the call must let it run."""
-    elsewhere.body = {"token": "is valid", "success": "true", "message": "Token is valid."}
-    with elsewhere.open() as service:
+    remote.body = {"token": "is valid", "success": "true", "message": "Token is valid."}
+    with remote.open() as service:
         found = service.verify("1234567", 7)
     assert found == seconder.Verification(message="Token is valid.")
-    assert [seen[:2] for seen in elsewhere.seen] == [("GET", "/protected/json/verify/1234567/7")]
+    assert [seen[:2] for seen in remote.seen] == [("GET", "/protected/json/verify/1234567/7")]
 
 
 def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
@@ -112,10 +112,10 @@ def test_one_sms_opens_one_door_however_many_race(phone: Phone) -> None:
     assert results.count("in") == 1
 
 
-def test_a_deadline_ends_a_call(elsewhere: Elsewhere) -> None:
+def test_a_deadline_ends_a_call(remote: RemoteService) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        elsewhere.url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with elsewhere.open(timeout=0.5) as service:
+        remote.url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with remote.open(timeout=0.5) as service:
             began = time.monotonic()
             with pytest.raises(seconder.Timeout) as caught:
                 service.verify("1234567", 7)

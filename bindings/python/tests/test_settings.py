@@ -1,4 +1,4 @@
-"""Every setting of a service elsewhere, and of an engine, does what it says."""
+"""Every setting of a remote service, and of an engine, does what it says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Elsewhere, Phone
+from conftest import RemoteService, Phone
 
 VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
 
@@ -64,32 +64,32 @@ def test_a_setting_that_there_is_not() -> None:
     assert len(settings) > 15
 
 
-def test_the_format_is_the_paths(elsewhere: Elsewhere) -> None:
-    elsewhere.body = "<hash><token>is valid</token><success>true</success><new>1</new></hash>"
-    with elsewhere.open(format=seconder.Format.XML) as service:
+def test_the_format_is_the_paths(remote: RemoteService) -> None:
+    remote.body = "<hash><token>is valid</token><success>true</success><new>1</new></hash>"
+    with remote.open(format=seconder.Format.XML) as service:
         assert service.verify("1234567", 7).extra == {"new": "1"}
-    assert elsewhere.seen[0][1] == "/protected/xml/verify/1234567/7"
+    assert remote.seen[0][1] == "/protected/xml/verify/1234567/7"
 
 
-def test_the_older_generation_has_the_key_in_the_query(elsewhere: Elsewhere) -> None:
-    elsewhere.body = {"token": "is valid"}
-    with elsewhere.open() as service, pytest.raises(seconder.InvalidResponse):
+def test_the_older_generation_has_the_key_in_the_query(remote: RemoteService) -> None:
+    remote.body = {"token": "is valid"}
+    with remote.open() as service, pytest.raises(seconder.InvalidResponse):
         service.verify("1234567", 7)
-    with elsewhere.open(generation="older") as service:
+    with remote.open(generation="older") as service:
         assert service.verify("1234567", 7)
-    assert elsewhere.seen[1][1].endswith("7?api_key=a-key-that-nobody-sees")
+    assert remote.seen[1][1].endswith("7?api_key=a-key-that-nobody-sees")
 
 
-def test_a_service_of_other_names(elsewhere: Elsewhere) -> None:
+def test_a_service_of_other_names(remote: RemoteService) -> None:
     names = seconder.Names("acme", push_path="onetouch", header_prefix="X-Corp-")
     assert (names.api_key_header, names.nonce_header) == (
         "X-Corp-API-Key",
         "X-Corp-Signature-Nonce",
     )
-    elsewhere.body = {"approval_request": {"status": "approved", "acme_id": 7}, "success": True}
-    with elsewhere.open(names=names) as service:
+    remote.body = {"approval_request": {"status": "approved", "acme_id": 7}, "success": True}
+    with remote.open(names=names) as service:
         found = service.check_approval("3f05a350")
-    assert found.approved_by(7) and elsewhere.seen[0][1].startswith("/onetouch/json/")
+    assert found.approved_by(7) and remote.seen[0][1].startswith("/onetouch/json/")
     assert names == seconder.Names("acme", "onetouch", "X-Corp-") != seconder.Names()
     for parameter, name in [("names", "A-b"), ("push_path", "protected"), ("id_field", "")]:
         key = "word" if parameter == "names" else parameter
@@ -98,22 +98,22 @@ def test_a_service_of_other_names(elsewhere: Elsewhere) -> None:
         assert caught.value.parameter == parameter
 
 
-def test_what_is_repeated(elsewhere: Elsewhere) -> None:
-    elsewhere.status, elsewhere.body = 503, {"message": "Slow down.", "success": False}
-    elsewhere.headers = {"Retry-After": "0"}
+def test_what_is_repeated(remote: RemoteService) -> None:
+    remote.status, remote.body = 503, {"message": "Slow down.", "success": False}
+    remote.headers = {"Retry-After": "0"}
 
     def asked(service: seconder.Service) -> int:
-        elsewhere.seen.clear()
+        remote.seen.clear()
         for call in (service.app_details, lambda: service.delete_user(7)):
             with pytest.raises(seconder.RateLimited):
                 call()
-        return len(elsewhere.seen)
+        return len(remote.seen)
 
-    with elsewhere.open(timeout=0.5) as service:
+    with remote.open(timeout=0.5) as service:
         questions, none = asked(service), asked(service.with_repeats("none"))
         everything = asked(service.with_repeats(seconder.Repeats.ALL))
     assert none == 2 < questions < everything
-    with elsewhere.open(timeout=0.5, repeats="none") as service:
+    with remote.open(timeout=0.5, repeats="none") as service:
         assert asked(service) == 2
         with pytest.raises(seconder.InvalidArgument):
             service.with_repeats("some")  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def ada(sandbox: Sandbox) -> int:
 
 
 @pytest.fixture
-def elsewhere(sandbox: Sandbox) -> Iterator[seconder.Service]:
+def remote(sandbox: Sandbox) -> Iterator[seconder.Service]:
     with seconder.open(
         sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, timeout=5
     ) as service:
@@ -228,7 +228,7 @@ def test_faults_in_this_process(
 
 
 @pytest.mark.parametrize(("fault", "error", "attributes"), FAULTS)
-def test_the_same_faults_elsewhere(
+def test_the_same_faults_remotely(
     sandbox: Sandbox,
     ada: int,
     fault: Fault,
@@ -258,13 +258,13 @@ def messages_of(
     return str(raised.value)
 
 
-def test_a_gateway_that_fails(sandbox: Sandbox, ada: int, elsewhere: seconder.Service) -> None:
+def test_a_gateway_that_fails(sandbox: Sandbox, ada: int, remote: seconder.Service) -> None:
     with sandbox.failing("undelivered"):
         with pytest.raises(seconder.Unavailable, match="the gateway did not take the message"):
             sandbox.service.request_sms(ada)
         assert sandbox.service.user_status(ada), "only messages fail"
         with pytest.raises(seconder.SecondFactorError):
-            elsewhere.request_sms(ada)
+            remote.request_sms(ada)
     assert not sandbox.messages
     assert sandbox.service.request_sms(ada).message, "what was not delivered can be asked for again"
 
@@ -300,28 +300,28 @@ def test_a_wait_that_meets_a_fault_goes_on(sandbox: Sandbox, ada: int) -> None:
 
 
 def test_every_call_crosses_the_connection(
-    sandbox: Sandbox, elsewhere: seconder.Service, ada: int
+    sandbox: Sandbox, remote: seconder.Service, ada: int
 ) -> None:
-    assert elsewhere.create_user("ada@example.org", "555-010-0123", 1).id == ada
-    assert elsewhere.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
-    assert elsewhere.verify(sandbox.code(ada), ada, force=True)
-    elsewhere.enrol_authenticator(ada)
-    assert elsewhere.verify(sandbox.authenticator_code(ada), ada)
-    uuid = elsewhere.create_approval(ada, "Log in?", details={"city": "Zürich"}).uuid
+    assert remote.create_user("ada@example.org", "555-010-0123", 1).id == ada
+    assert remote.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
+    assert remote.verify(sandbox.code(ada), ada, force=True)
+    remote.enrol_authenticator(ada)
+    assert remote.verify(sandbox.authenticator_code(ada), ada)
+    uuid = remote.create_approval(ada, "Log in?", details={"city": "Zürich"}).uuid
     assert believed(sandbox, sandbox.approve(ada)).approved_by(ada)
-    assert elsewhere.wait_for_approval(uuid, ada, timeout=5).approved_by(ada)
-    elsewhere.start_phone_verification("sms", "555-010-0177", 1)
-    assert elsewhere.check_phone_verification(
+    assert remote.wait_for_approval(uuid, ada, timeout=5).approved_by(ada)
+    remote.start_phone_verification("sms", "555-010-0177", 1)
+    assert remote.check_phone_verification(
         "555-010-0177", 1, sandbox.code("555-010-0177")
     )
-    assert elsewhere.user_status(ada) == sandbox.service.user_status(ada)
-    assert elsewhere.delete_user(ada)
+    assert remote.user_status(ada) == sandbox.service.user_status(ada)
+    assert remote.delete_user(ada)
     with pytest.raises(seconder.Rejected) as gone:
-        elsewhere.user_status(ada)
+        remote.user_status(ada)
     assert gone.value.http_status == 404
 
 
-def test_a_wrong_key_is_refused_elsewhere(sandbox: Sandbox) -> None:
+def test_a_wrong_key_is_refused_remotely(sandbox: Sandbox) -> None:
     with (
         seconder.open(sandbox.url, api_key="another", allow_loopback_http=True) as service,
         pytest.raises(seconder.Unauthorized),

@@ -22,12 +22,12 @@ def test_other_names(format: Literal["json", "xml"]) -> None:
     settings: dict[str, Any] = {"allow_loopback_http": True, "names": names, "format": format}
     with (
         Sandbox(names=names) as sandbox,
-        seconder.open(sandbox.url, api_key=sandbox.api_key, **settings) as elsewhere,
+        seconder.open(sandbox.url, api_key=sandbox.api_key, **settings) as remote,
     ):
-        user = elsewhere.create_user("ada@example.com", "555-010-0123", 1).id
-        elsewhere.enrol_authenticator(user)
-        assert elsewhere.verify(sandbox.authenticator_code(user), user, force=True)
-        elsewhere.create_approval(user, "Log in?")
+        user = remote.create_user("ada@example.com", "555-010-0123", 1).id
+        remote.enrol_authenticator(user)
+        assert remote.verify(sandbox.authenticator_code(user), user, force=True)
+        remote.create_approval(user, "Log in?")
         made = sandbox.approve(user)
         for callback in [made, sandbox.signed(made.body)]:
             assert b'"acme_id"' in callback.body

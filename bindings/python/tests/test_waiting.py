@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Elsewhere, Phone
+from conftest import RemoteService, Phone
 
 UUID = "3f05a350-4b2c-0136"
 
@@ -55,21 +55,21 @@ def test_is_pending_still_when_nobody_answers(phone: Phone, pauses: list[float])
     assert sum(pauses) == pytest.approx(10) and pauses[:2] == [0.5, 0.75]
 
 
-def test_what_is_not_surely_the_users_is_refused(elsewhere: Elsewhere, pauses: list[float]) -> None:
-    with elsewhere.open() as service:
+def test_what_is_not_surely_the_users_is_refused(remote: RemoteService, pauses: list[float]) -> None:
+    with remote.open() as service:
         for body, kind in [
             (told(status="approved", svc_id=8), seconder.InvalidArgument),
             (told(status="approved"), seconder.InvalidResponse),
             (told(status="approved", svc_id=7, uuid="other"), seconder.InvalidResponse),
         ]:
-            elsewhere.body = body
+            remote.body = body
             with pytest.raises(kind):
                 service.wait_for_approval(UUID, 7, timeout=30)
-        elsewhere.status, elsewhere.body = 401, {"error_code": "60001", "success": False}
+        remote.status, remote.body = 401, {"error_code": "60001", "success": False}
         with pytest.raises(seconder.Unauthorized):
             service.wait_for_approval(UUID, 7, timeout=30)
         assert not pauses
-        elsewhere.status, elsewhere.body = 503, {"success": False}
+        remote.status, remote.body = 503, {"success": False}
         with pytest.raises(seconder.RateLimited):
             service.wait_for_approval(UUID, 7, timeout=30)
         assert sum(pauses) == pytest.approx(30)

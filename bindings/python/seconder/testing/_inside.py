@@ -12,7 +12,7 @@ from seconder import _seconder
 from seconder.enums import Repeats
 from seconder.names import Names, _given
 from seconder.opening import _carrier
-from seconder.opening import open as open_elsewhere
+from seconder.opening import open as open_remote
 from seconder.results import DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
@@ -67,7 +67,7 @@ class Inside:
         self.engine.close()
 
     def call(self, native: _seconder.Service, name: str, params: dict[str, Any]) -> Any:
-        """A call in this process. One that is to fail takes the way of a client elsewhere."""
+        """A call in this process. One that is to fail takes the way of a remote client."""
         client = self._client(native, "check_approval" if name == "wait_for_approval" else name)
         if client is not None:
             with client:
@@ -89,11 +89,11 @@ class Inside:
             return client._ask_approval(wait)
 
     def _client(self, native: _seconder.Service, name: str) -> Service | None:
-        """The client elsewhere for a call that is to fail."""
+        """The remote client for a call that is to fail."""
         fault = self.faults.find(name)
         if fault is None or native.closed or name not in _seconder.CALLS:
             return None
-        return open_elsewhere(
+        return open_remote(
             self.url,
             api_key=self.api_key,
             names=self.names,
@@ -102,7 +102,7 @@ class Inside:
         )
 
     def _answer(self, asked: Asked) -> Answer | None:
-        """A call from a client elsewhere."""
+        """A call from a remote client."""
         name, params = self._call_of(asked)
         fault = self.faults.take(name)
         key = asked.api_key

@@ -105,7 +105,7 @@ class Sandbox:
 
     @property
     def url(self) -> str:
-        """The sandbox as a service elsewhere, for an application that opens a URL of its settings,
+        """The sandbox as a remote service, for an application that opens a URL of its settings,
         with ``allow_loopback_http=True`` and the :attr:`api_key`. The calls then cross a real
         connection.
 

@@ -1,4 +1,4 @@
-"""The sandbox as a service elsewhere: plain HTTP on this machine alone."""
+"""The sandbox as a remote service: plain HTTP on this machine alone."""
 
 from __future__ import annotations
 

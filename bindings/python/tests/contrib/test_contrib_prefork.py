@@ -209,7 +209,7 @@ def codes(service: seconder.Service, count: int) -> list[str]:
     return queries
 
 
-def test_a_service_elsewhere_may_be_opened_before_the_fork(served: Served, tmp_path: Path) -> None:
+def test_a_remote_service_may_be_opened_before_the_fork(served: Served, tmp_path: Path) -> None:
     """The master has a connection that is kept alive when it forks. Two processes that wrote into it
     would spoil its encryption, so each worker has one of its own."""
     with served.open() as service:

@@ -355,7 +355,7 @@ def test_the_second_step_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch)
     assert not visitor.is_in()
 
 
-def test_forms_of_elsewhere_are_refused(site: Site) -> None:
+def test_forms_of_other_sites_are_rejected(site: Site) -> None:
     visitor = site.logged_in()
     paths = ["/login", "/second/sms", "/second/code", "/second/push", "/second/push/finish"]
     paths += ["/authenticator", "/authenticator/confirm", "/device", "/logout", "/demo/phone"]

@@ -1,4 +1,4 @@
-//! What a service elsewhere is asked by a C program with its settings.
+//! What a remote service is asked by a C program with its settings.
 
 use super::stub::{RIGHT, Stub, response};
 use super::tools::{Folder, command, compile, run};
@@ -9,9 +9,9 @@ const XML: &str = "<hash><status><svc-id type=\"integer\">7</svc-id></status>\
 
 fn ends_well(what: &str, stub: &Stub) {
     let folder = Folder::new();
-    let program = compile("tests/c/elsewhere.c", &folder);
+    let program = compile("tests/c/remote_service.c", &folder);
     let outcome = run(command(program).arg(what).arg(stub.url()));
-    assert!(outcome.good, "tests/c/elsewhere.c: {}", outcome.text);
+    assert!(outcome.good, "tests/c/remote_service.c: {}", outcome.text);
 }
 
 #[test]

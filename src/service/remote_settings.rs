@@ -1,4 +1,4 @@
-//! Settings for a service elsewhere.
+//! Settings for a remote service.
 
 use super::{Answerer, Service, Settings};
 use crate::model::Secret;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 impl Settings {
-    /// How long a call of a service elsewhere may take from its first step to its last: the name
+    /// How long a call of a remote service may take from its first step to its last: the name
     /// look-up, the connection, TLS, the request, the reply, and all waits between repeats. More
     /// than 0 and at most an hour; default 10 s. [`Service::with_timeout`]
     /// sets it for single calls.
@@ -85,13 +85,13 @@ impl Settings {
         self
     }
 
-    /// The format that a service elsewhere is asked for. Default JSON.
+    /// The format that a remote service is asked for. Default JSON.
     pub fn format(mut self, format: Format) -> Settings {
         self.remote.format = format;
         self
     }
 
-    /// The generation of the interface that a service elsewhere is spoken to in (interface 9).
+    /// The generation of the interface that a remote service is spoken to in (interface 9).
     /// Default the current one. Replies of either are understood, but for one: a verification
     /// without `success` counts as right in the older generation alone, because the current one
     /// always has it.
