@@ -227,7 +227,7 @@ static void approval(seconder_service *service, uint64_t user_id, struct listene
     /* The callback is posted while the answer is given, so something must be listening. */
     expect_that(pthread_create(&thread, NULL, take_callback, listener) == 0, "A thread listens");
     expect(SECONDER_OK,
-           seconder_answer_approval(service, uuid, seconder_device_id(device),
+           seconder_respond_to_approval(service, uuid, seconder_device_id(device),
                                     seconder_device_secret(device), "approve", NULL, &error),
            "The user approves on the device");
     pthread_join(thread, NULL);

@@ -56,8 +56,8 @@ def log_in_by_approval(
     phone = service.register_device(user_id, "android")
     asked = service.create_approval(user_id, "Log in to Example?", details={"city": "Oslo"})
     print("Ada's phone asks her: Log in to Example?")
-    service.answer_approval(
-        asked.uuid, device_id=phone.device_id, device_secret=phone.secret, answer="approve"
+    service.respond_to_approval(
+        asked.uuid, device_id=phone.device_id, device_secret=phone.secret, response="approve"
     )
     event = events.get(timeout=10)
     must(event.uuid == asked.uuid and event.approved_by(user_id), "tell Ada's answer")

@@ -2,10 +2,10 @@
 //! temporary folder, needs no network, and ends with an error if anything goes otherwise.
 
 use seconder::calls::{ApprovalStatus, Verdict, Verify};
-use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
-use seconder::{Answer, Error, Service, Settings, callback};
+use seconder::{Error, Handle, Service, Settings, callback};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -46,8 +46,8 @@ fn code_by_sms(service: &Service, user: UserId, spool: &Path) -> Outcome {
         service.verify(&code, user)
     })?;
     let forced = Verify { force: true, ..Verify::new(code.clone(), user) };
-    expect("with force, it is right", Verdict::Right, || Ok(service.answer(&forced)?.verdict))?;
-    let again = service.answer(&forced)?;
+    expect("with force, it is right", Verdict::Right, || Ok(service.handle(&forced)?.verdict))?;
+    let again = service.handle(&forced)?;
     ensure("the same code a second time is refused as used", again.reused)?;
     ensure("and lets nobody in", again.verdict == Verdict::Wrong)
 }
@@ -68,15 +68,15 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
     let pending = service.check_approval(&uuid)?.status;
     ensure("the approval request is pending", pending == ApprovalStatus::Pending)?;
 
-    let answer = AnswerApproval {
+    let response = RespondToApproval {
         uuid: uuid.clone(),
         device_id: device.device_id,
         device_secret: device.secret,
-        answer: UserAnswer::Approve,
+        response: ApprovalResponse::Approve,
     };
     let (answered, posted) = std::thread::scope(|scope| {
         let posted = scope.spawn(|| receive(listener));
-        (engine.answer_approval(&answer), posted.join())
+        (engine.respond_to_approval(&response), posted.join())
     });
     say("The user approved it on the device.");
     let posted = posted.map_err(|_| "the listener failed")??;

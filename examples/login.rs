@@ -1,7 +1,7 @@
 //! The second factor of a login, as the README shows it. Run it in a folder that it may write to.
 #![allow(clippy::print_stdout, reason = "a program talks to its user")]
 
-use seconder::{Answer, Verdict, Verify};
+use seconder::{Handle, Verdict, Verify};
 use std::io::BufRead;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Ada never used a code before. Without `force`, hers would not be looked at.
     let check = Verify { force: true, ..Verify::new(typed.parse()?, user.id) };
-    match service.answer(&check)?.verdict {
+    match service.handle(&check)?.verdict {
         Verdict::Right => println!("Welcome, Ada."),
         Verdict::Wrong | Verdict::NotChecked => println!("Nobody comes in."),
     }

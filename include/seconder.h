@@ -1637,7 +1637,7 @@ int32_t seconder_approval_notified(const struct seconder_approval *approval);
 
 /**
  * Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or
- * seconder_answer_approval(). NULL is fine.
+ * seconder_respond_to_approval(). NULL is fine.
  */
 void seconder_approval_free(struct seconder_approval *approval);
 
@@ -1908,19 +1908,19 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
  * Answers an approval request from a device, with an engine in this process, and posts the callback
  * before it returns (interface 6).
  *
- * `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
+ * `response` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
  * `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
  * SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
  * when the device does not prove itself or a remote service answers.
  */
 SECONDER_MUST_USE
-seconder_status seconder_answer_approval(const struct seconder_service *service,
-                                         const char *uuid,
-                                         uint64_t device_id,
-                                         const char *device_secret,
-                                         const char *answer,
-                                         struct seconder_approval **out,
-                                         struct seconder_error **error);
+seconder_status seconder_respond_to_approval(const struct seconder_service *service,
+                                             const char *uuid,
+                                             uint64_t device_id,
+                                             const char *device_secret,
+                                             const char *response,
+                                             struct seconder_approval **out,
+                                             struct seconder_error **error);
 
 /**
  * The device's id.

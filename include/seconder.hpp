@@ -1337,12 +1337,12 @@ public:
     }
 
     /// Answers from a device, with an engine in this process: "approve", "deny" or "report".
-    Result<Approval> try_answer_approval(const Text &uuid, std::uint64_t device_id,
-                                         const Text &device_secret, const Text &answer) const
+    Result<Approval> try_respond_to_approval(const Text &uuid, std::uint64_t device_id,
+                                         const Text &device_secret, const Text &response) const
     {
         return detail::ask<Approval>([&](auto out, auto error) {
-            return seconder_answer_approval(get(), uuid.c_str(), device_id,
-                                            device_secret.c_str(), answer.c_str(), out, error);
+            return seconder_respond_to_approval(get(), uuid.c_str(), device_id,
+                                            device_secret.c_str(), response.c_str(), out, error);
         });
     }
 
@@ -1437,10 +1437,10 @@ public:
     {
         return try_open_approvals(device_id, device_secret).value();
     }
-    Approval answer_approval(const Text &uuid, std::uint64_t device_id, const Text &device_secret,
-                             const Text &answer) const
+    Approval respond_to_approval(const Text &uuid, std::uint64_t device_id, const Text &device_secret,
+                             const Text &response) const
     {
-        return try_answer_approval(uuid, device_id, device_secret, answer).value();
+        return try_respond_to_approval(uuid, device_id, device_secret, response).value();
     }
 #endif
 };

@@ -92,12 +92,12 @@ pub trait Call: Serialize + DeserializeOwned {
 }
 
 /// Whatever can answer a call: a client by asking a service, an engine by itself.
-pub trait Answer<C: Call> {
+pub trait Handle<C: Call> {
     /// Answers the call.
     ///
     /// # Errors
     /// As [`Error`] says; an error lets nobody in.
-    fn answer(&self, call: &C) -> Result<C::Reply>;
+    fn handle(&self, call: &C) -> Result<C::Reply>;
 }
 
 /// The reply of calls that only do something.
@@ -122,18 +122,18 @@ pub fn request<C: Call>(call: &C, format: Format, generation: Generation) -> Req
 
 /// A request as a service answers it, with the format that it asked for; nothing when no call has
 /// its path and method.
-pub fn dispatch(service: &impl AnswerEvery, request: &Request) -> Option<(Format, Reply)> {
+pub fn dispatch(service: &impl HandleAll, request: &Request) -> Option<(Format, Reply)> {
     service.dispatch(request)
 }
 
 /// When the path and the parameters name one field, the path wins.
-fn answer<C: Call>(service: &impl Answer<C>, request: &Request) -> Option<(Format, Reply)> {
+fn handle<C: Call>(service: &impl Handle<C>, request: &Request) -> Option<(Format, Reply)> {
     let InPath { format, generation, fields } = C::ROUTE.matches(request.method, &request.path)?;
     let mut params = request.params.clone();
     params.extend(fields);
     let call = loose::read(params).map_err(Error::from);
     let checked = call.and_then(|call: C| call.check().map(|()| call));
-    let reply = match checked.and_then(|call| service.answer(&call)) {
+    let reply = match checked.and_then(|call| service.handle(&call)) {
         Ok(answer) => {
             let mut reply = C::write(&answer);
             if [request.generation, generation].contains(&Generation::Older) {
@@ -183,14 +183,14 @@ macro_rules! calls {
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
         /// Whatever can answer every call of the interface.
-        pub trait AnswerEvery: $(Answer<$call> +)* {
+        pub trait HandleAll: $(Handle<$call> +)* {
             #[doc(hidden)]
             fn dispatch(&self, request: &Request) -> Option<(Format, Reply)>;
         }
 
-        impl<S: $(Answer<$call> +)*> AnswerEvery for S {
+        impl<S: $(Handle<$call> +)*> HandleAll for S {
             fn dispatch(&self, request: &Request) -> Option<(Format, Reply)> {
-                None$(.or_else(|| answer::<$call>(self, request)))*
+                None$(.or_else(|| handle::<$call>(self, request)))*
             }
         }
     };

@@ -16,7 +16,7 @@ mod store;
 mod users;
 mod verify;
 
-pub use approvals::{AnswerApproval, ApprovalRequest, UserAnswer};
+pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Post, SignedCallback};
 pub use devices::{DeviceRegistered, DeviceType};

@@ -18,7 +18,7 @@ pub mod wire;
 #[cfg(all(feature = "capi", not(any(feature = "engine", feature = "remote"))))]
 compile_error!("the feature capi needs one of engine and remote, which answer the calls");
 
-pub use calls::{Answer, Call, Verdict, Verify};
+pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{Asked, Pace, Service, Settings, Wait, open};

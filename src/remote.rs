@@ -25,7 +25,7 @@ pub(crate) use callback::Callbacks;
 pub use lookup::addresses_in;
 pub use reply::retry_after;
 
-use crate::calls::{self, Answer, Call};
+use crate::calls::{self, Call, Handle};
 use crate::model::Secret;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
@@ -171,8 +171,8 @@ impl Remote {
     }
 }
 
-impl<C: Call> Answer<C> for Remote {
-    fn answer(&self, call: &C) -> Result<C::Reply> {
+impl<C: Call> Handle<C> for Remote {
+    fn handle(&self, call: &C) -> Result<C::Reply> {
         self.ask(call, C::read)
     }
 }

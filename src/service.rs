@@ -39,10 +39,10 @@ pub fn open(url: &str) -> Result<Service> {
 ///
 /// It can be shared between threads, and cloned: clones are the same service.
 #[derive(Clone)]
-pub struct Service(Answerer);
+pub struct Service(Backend);
 
 #[derive(Clone)]
-enum Answerer {
+enum Backend {
     #[cfg(feature = "engine")]
     Engine(Engine),
     #[cfg(feature = "remote")]
@@ -171,14 +171,14 @@ impl Settings {
         let url = self.url.as_str();
         let answerer = match url.split_once(':') {
             #[cfg(feature = "remote")]
-            Some(("https" | "http", _)) => Answerer::Remote(Remote::open(url, self.remote)?),
+            Some(("https" | "http", _)) => Backend::Remote(Remote::open(url, self.remote)?),
             #[cfg(feature = "engine")]
             Some(("sqlite", path)) => {
-                Answerer::Engine(Engine::open_sqlite(path, posting(self.engine))?)
+                Backend::Engine(Engine::open_sqlite(path, posting(self.engine))?)
             }
             #[cfg(feature = "engine")]
             Some(("sandbox", rest)) => {
-                Answerer::Engine(Engine::open_sandbox(rest, posting(self.engine))?)
+                Backend::Engine(Engine::open_sandbox(rest, posting(self.engine))?)
             }
             _ => return Err(Error::invalid_argument("url", SCHEMES)),
         };
@@ -191,9 +191,9 @@ impl Service {
     #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
         match &self.0 {
-            Answerer::Engine(engine) => Some(engine),
+            Backend::Engine(engine) => Some(engine),
             #[cfg(feature = "remote")]
-            Answerer::Remote(_) => None,
+            Backend::Remote(_) => None,
         }
     }
 
@@ -222,7 +222,7 @@ impl Service {
         country_code: &str,
     ) -> Result<UserCreated> {
         let cellphone = named("cellphone", cellphone.parse())?;
-        self.answer(&CreateUser::new(email.parse()?, cellphone, country_code.parse()?))
+        self.handle(&CreateUser::new(email.parse()?, cellphone, country_code.parse()?))
     }
 
     /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
@@ -230,7 +230,7 @@ impl Service {
     /// # Errors
     /// [`Error::RateLimited`] when the user was sent one just now; else as [`Error`] says.
     pub fn request_sms(&self, svc_id: UserId) -> Result<CodeRequested> {
-        self.answer(&RequestSms::new(svc_id))
+        self.handle(&RequestSms::new(svc_id))
     }
 
     /// Speaks a code in a voice call (interface 4.3). See [`RequestCall`] for the options.
@@ -238,7 +238,7 @@ impl Service {
     /// # Errors
     /// As for [`Service::request_sms`].
     pub fn request_call(&self, svc_id: UserId) -> Result<CodeRequested> {
-        self.answer(&RequestCall::new(svc_id))
+        self.handle(&RequestCall::new(svc_id))
     }
 
     /// Checks a code (interface 4.4). See [`Verify`] for the options.
@@ -246,7 +246,7 @@ impl Service {
     /// # Errors
     /// [`Error::RateLimited`] after wrong codes, until the user may try again; else as [`Error`] says.
     pub fn verify(&self, token: &Token, svc_id: UserId) -> Result<Verdict> {
-        self.answer(&Verify::new(token.clone(), svc_id)).map(|found| found.verdict)
+        self.handle(&Verify::new(token.clone(), svc_id)).map(|found| found.verdict)
     }
 
     /// Removes a user (interface 4.5). See [`DeleteUser`] for the options.
@@ -254,7 +254,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn delete_user(&self, user_id: UserId) -> Result<Done> {
-        self.answer(&DeleteUser::new(user_id))
+        self.handle(&DeleteUser::new(user_id))
     }
 
     /// Tells what a user did (interface 4.6). See [`RegisterActivity`] for the options.
@@ -262,7 +262,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn register_activity(&self, user_id: UserId, activity: ActivityType) -> Result<Done> {
-        self.answer(&RegisterActivity::new(user_id, activity))
+        self.handle(&RegisterActivity::new(user_id, activity))
     }
 
     /// What the service knows of the application (interface 4.7).
@@ -270,7 +270,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn app_details(&self) -> Result<Application> {
-        self.answer(&AppDetails::default())
+        self.handle(&AppDetails::default())
     }
 
     /// What the service knows of a user (interface 4.8).
@@ -278,7 +278,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn user_status(&self, user_id: UserId) -> Result<UserStatusReply> {
-        self.answer(&UserStatus::new(user_id))
+        self.handle(&UserStatus::new(user_id))
     }
 
     /// What the application used, month by month (interface 4.9).
@@ -286,7 +286,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn app_stats(&self) -> Result<Statistics> {
-        self.answer(&AppStats::default())
+        self.handle(&AppStats::default())
     }
 
     /// Sends a code to a number that belongs to no user yet (interface 4.10). See
@@ -301,7 +301,7 @@ impl Service {
         country_code: &str,
     ) -> Result<PhoneVerificationStarted> {
         let (number, country) = phone(phone_number, country_code)?;
-        self.answer(&StartPhoneVerification::new(via, number, country))
+        self.handle(&StartPhoneVerification::new(via, number, country))
     }
 
     /// Checks the code that was sent to a number. `Ok` says that it was right.
@@ -315,7 +315,7 @@ impl Service {
         code: &VerificationCode,
     ) -> Result<Done> {
         let (number, country) = phone(phone_number, country_code)?;
-        self.answer(&CheckPhoneVerification::new(number, country, code.clone()))
+        self.handle(&CheckPhoneVerification::new(number, country, code.clone()))
     }
 
     /// What kind of number a number is (interface 4.11).
@@ -324,7 +324,7 @@ impl Service {
     /// As [`Error`] says.
     pub fn phone_info(&self, phone_number: &str, country_code: &str) -> Result<PhoneInformation> {
         let (number, country) = phone(phone_number, country_code)?;
-        self.answer(&PhoneInfo::new(number, country))
+        self.handle(&PhoneInfo::new(number, country))
     }
 
     /// Asks a user to approve something (interface 4.12). See [`CreateApproval`] for the options.
@@ -333,7 +333,7 @@ impl Service {
     /// As [`Error`] says.
     pub fn create_approval(&self, user_id: UserId, message: &str) -> Result<ApprovalCreated> {
         let message: Line = named("message", message.parse())?;
-        self.answer(&CreateApproval::new(user_id, message))
+        self.handle(&CreateApproval::new(user_id, message))
     }
 
     /// How a user answered (interface 4.13).
@@ -341,7 +341,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn check_approval(&self, uuid: &ApprovalId) -> Result<Approval> {
-        self.answer(&CheckApproval::new(uuid.clone()))
+        self.handle(&CheckApproval::new(uuid.clone()))
     }
 
     /// Gives a user's authenticator app a new secret. See [`EnrolAuthenticator`] for the options.
@@ -349,7 +349,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn enrol_authenticator(&self, user_id: UserId) -> Result<AuthenticatorEnrolled> {
-        self.answer(&EnrolAuthenticator::new(user_id))
+        self.handle(&EnrolAuthenticator::new(user_id))
     }
 }
 
@@ -366,36 +366,36 @@ fn named<T>(parameter: &'static str, value: Result<T>) -> Result<T> {
 }
 
 #[cfg(feature = "engine")]
-impl<C: Call> Answer<C> for Service
+impl<C: Call> Handle<C> for Service
 where
-    Engine: Answer<C>,
+    Engine: Handle<C>,
 {
-    fn answer(&self, call: &C) -> Result<C::Reply> {
+    fn handle(&self, call: &C) -> Result<C::Reply> {
         call.check()?;
         match &self.0 {
-            Answerer::Engine(engine) => engine.answer(call),
+            Backend::Engine(engine) => engine.handle(call),
             #[cfg(feature = "remote")]
-            Answerer::Remote(remote) => remote.answer(call),
+            Backend::Remote(remote) => remote.handle(call),
         }
     }
 }
 
 #[cfg(feature = "engine")]
 impl Service {
-    /// Answers a call as [`Answer::answer`] does, and gives beside the reply the fields of the body
+    /// Answers a call as [`Handle::handle`] does, and gives beside the reply the fields of the body
     /// that a remote service sent, for whoever wants more of it than the interface knows. They
     /// decide nothing.
     ///
     /// # Errors
-    /// As [`Answer::answer`].
-    pub fn answer_with_body<C: Call>(&self, call: &C) -> Result<(C::Reply, Map<String, Value>)>
+    /// As [`Handle::handle`].
+    pub fn handle_with_body<C: Call>(&self, call: &C) -> Result<(C::Reply, Map<String, Value>)>
     where
-        Engine: Answer<C>,
+        Engine: Handle<C>,
     {
         match &self.0 {
-            Answerer::Engine(_) => Ok((self.answer(call)?, Map::new())),
+            Backend::Engine(_) => Ok((self.handle(call)?, Map::new())),
             #[cfg(feature = "remote")]
-            Answerer::Remote(remote) => {
+            Backend::Remote(remote) => {
                 call.check()?;
                 remote.ask(call, |reply| {
                     let body = reply.body.as_object().cloned().unwrap_or_default();
@@ -407,11 +407,11 @@ impl Service {
 }
 
 #[cfg(not(feature = "engine"))]
-impl<C: Call> Answer<C> for Service {
-    fn answer(&self, call: &C) -> Result<C::Reply> {
+impl<C: Call> Handle<C> for Service {
+    fn handle(&self, call: &C) -> Result<C::Reply> {
         call.check()?;
-        let Answerer::Remote(remote) = &self.0;
-        remote.answer(call)
+        let Backend::Remote(remote) = &self.0;
+        remote.handle(call)
     }
 }
 
@@ -432,9 +432,9 @@ impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
             #[cfg(feature = "engine")]
-            Answerer::Engine(_) => "Service(engine in this process)",
+            Backend::Engine(_) => "Service(engine in this process)",
             #[cfg(feature = "remote")]
-            Answerer::Remote(_) => "Service(remote service)",
+            Backend::Remote(_) => "Service(remote service)",
         })
     }
 }

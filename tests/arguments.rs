@@ -4,7 +4,7 @@
 
 use seconder::calls::*;
 use seconder::model::Line;
-use seconder::{Answer, Error, Result, Service, Settings};
+use seconder::{Error, Handle, Result, Service, Settings};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 
@@ -18,14 +18,14 @@ fn services() -> [Service; 2] {
 /// The argument that both services refuse.
 fn refused<C: Call>(call: &C) -> String
 where
-    Service: Answer<C>,
+    Service: Handle<C>,
     C::Reply: Debug,
 {
     let parameter = |answer: Result<C::Reply>| match answer {
         Err(Error::InvalidArgument { parameter, .. }) => parameter.into_owned(),
         other => panic!("{other:?}"),
     };
-    let [one, other] = services().map(|service| parameter(service.answer(call)));
+    let [one, other] = services().map(|service| parameter(service.handle(call)));
     assert_eq!(one, other);
     one
 }

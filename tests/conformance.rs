@@ -7,7 +7,7 @@
 mod conformance;
 
 use conformance::{World, cases};
-use seconder::calls::{self, Answer, Call};
+use seconder::calls::{self, Call, Handle};
 use seconder::wire::{Format, Generation, Names, Reply};
 use seconder::{Result, Service};
 
@@ -41,8 +41,8 @@ struct ByBytes {
     answers: Generation,
 }
 
-impl<C: Call> Answer<C> for ByBytes {
-    fn answer(&self, call: &C) -> Result<C::Reply> {
+impl<C: Call> Handle<C> for ByBytes {
+    fn handle(&self, call: &C) -> Result<C::Reply> {
         let mut request = calls::request(call, self.format, self.generation);
         request.generation = self.answers;
         let (format, reply) = calls::dispatch(&self.service, &request).unwrap();

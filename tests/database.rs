@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ada, forced, open, url};
-use seconder::{Answer, Error, Service, Settings, Verdict};
+use seconder::{Error, Handle, Service, Settings, Verdict};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
@@ -224,7 +224,7 @@ fn secrets_are_for_their_owner_alone() {
     let text = std::fs::read_to_string(message).unwrap();
     let code = text.lines().find_map(|line| line.strip_prefix("Code: ")).unwrap();
     assert!(text.starts_with("To: +15550100123\nVia: sms\n"), "{text}");
-    let verdict = service.answer(&forced(code.parse().unwrap(), user)).unwrap().verdict;
+    let verdict = service.handle(&forced(code.parse().unwrap(), user)).unwrap().verdict;
     assert_eq!(verdict, Verdict::Right);
     let shown = format!("{service:?} {:?}", service.engine());
     assert!(!shown.contains(service.engine().unwrap().api_key().expose()), "{shown}");

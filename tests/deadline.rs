@@ -6,7 +6,7 @@ mod stub;
 
 use seconder::calls::RequestSms;
 use seconder::remote::Repeats;
-use seconder::{Answer, Error, Result, Service, Settings, Stage, Verdict};
+use seconder::{Error, Handle, Result, Service, Settings, Stage, Verdict};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -330,7 +330,7 @@ fn what_changes_something_is_not_repeated_unless_asked() {
             });
         }
     });
-    let sms = |s: &Service| s.answer(&RequestSms::new(user)).err();
+    let sms = |s: &Service| s.handle(&RequestSms::new(user)).err();
     assert_eq!(count(Some(Repeats::All), &sms), 4);
     assert_eq!(count(Some(Repeats::None), &|s| s.app_details().err()), 1);
 }

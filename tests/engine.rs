@@ -6,10 +6,10 @@
 mod fresh;
 
 use fresh::{Hand, ada, forced, open, open_at, url};
-use seconder::engine::{AnswerApproval, DeviceType, Message, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
-use seconder::{Answer, Error, Service, Settings, Verdict, Verify, callback, calls};
+use seconder::{Error, Handle, Service, Settings, Verdict, Verify, callback, calls};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ fn race(service: &Service, second: &Service, call: &Verify) {
                 let start = &start;
                 scope.spawn(move || {
                     start.wait();
-                    service.answer(call).unwrap()
+                    service.handle(call).unwrap()
                 })
             })
             .collect();
@@ -75,7 +75,7 @@ fn guesses_in_parallel_are_worth_one_guess() {
                 let (service, start) = (&service, &start);
                 scope.spawn(move || {
                     start.wait();
-                    service.answer(&forced(token, user))
+                    service.handle(&forced(token, user))
                 })
             })
             .collect();
@@ -96,24 +96,24 @@ fn what_is_known_survives_a_restart() {
     let code: Token = sent.lock().unwrap()[0].code.parse().unwrap();
     let wrong: Token =
         if code.as_str() == "0000000" { "0000001" } else { "0000000" }.parse().unwrap();
-    assert_eq!(service.answer(&forced(wrong, user)).unwrap().verdict, Verdict::Wrong);
+    assert_eq!(service.handle(&forced(wrong, user)).unwrap().verdict, Verdict::Wrong);
     drop(service);
 
     let (service, _) = open_at(&path, &clock);
     assert_eq!(*service.engine().unwrap().api_key(), key);
-    let early = service.answer(&forced(code.clone(), user));
+    let early = service.handle(&forced(code.clone(), user));
     assert!(
         matches!(early, Err(Error::RateLimited { .. })),
         "the wrong try is remembered: {early:?}"
     );
     clock.set(1_000_001);
-    assert_eq!(service.answer(&forced(code.clone(), user)).unwrap().verdict, Verdict::Right);
+    assert_eq!(service.handle(&forced(code.clone(), user)).unwrap().verdict, Verdict::Right);
     drop(service);
 
     let (service, _) = open_at(&path, &clock);
     let status = service.user_status(user).unwrap();
     assert!(status.confirmed, "{status:?}");
-    let again = service.answer(&Verify::new(code, user)).unwrap();
+    let again = service.handle(&Verify::new(code, user)).unwrap();
     assert!(again.verdict == Verdict::Wrong && again.reused, "{again:?}");
     let stats = service.app_stats().unwrap().stats;
     let last = stats.last().unwrap();
@@ -169,7 +169,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
         for line in lines {
             let (user, code) = line.trim().split_once(' ').unwrap();
             let call = forced(code.parse().unwrap(), user.parse().unwrap());
-            let found = service.answer(&call).unwrap();
+            let found = service.handle(&call).unwrap();
             assert_eq!(found.verdict, Verdict::Right, "area {area}, user {user}");
         }
     }
@@ -220,14 +220,14 @@ fn a_clock_that_was_wrong_locks_nobody_out() {
     service.request_sms(user).unwrap();
     let ahead = code();
     let wrong = if ahead == "0000000" { "0000001" } else { "0000000" };
-    let found = service.answer(&forced(wrong.parse().unwrap(), user)).unwrap();
+    let found = service.handle(&forced(wrong.parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Wrong);
     clock.set(60_000);
-    let found = service.answer(&forced(ahead.parse().unwrap(), user)).unwrap();
+    let found = service.handle(&forced(ahead.parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Wrong, "a code from the future is none");
     clock.set(60_060);
     service.request_sms(user).unwrap();
-    let found = service.answer(&forced(code().parse().unwrap(), user)).unwrap();
+    let found = service.handle(&forced(code().parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Right);
 }
 
@@ -247,18 +247,18 @@ fn an_answer_is_posted_and_signed() {
         hidden_details: [("ip".to_owned(), "10.1.2.3".into())].into_iter().collect(),
         ..calls::CreateApproval::new(user, "Log in?".parse().unwrap())
     };
-    let uuid = service.answer(&call).unwrap().uuid;
+    let uuid = service.handle(&call).unwrap().uuid;
     let shown = engine.open_approvals(device.device_id, &device.secret).unwrap();
     assert_eq!((shown.len(), &shown[0].uuid), (1, &uuid));
 
     let received = std::thread::scope(|scope| {
         let received = scope.spawn(|| receive(&listener));
-        let answer = UserAnswer::Approve;
-        let answered = engine.answer_approval(&AnswerApproval {
+        let response = ApprovalResponse::Approve;
+        let answered = engine.respond_to_approval(&RespondToApproval {
             uuid: uuid.clone(),
             device_id: device.device_id,
             device_secret: device.secret.clone(),
-            answer,
+            response,
         });
         assert_eq!(answered.unwrap().status, calls::ApprovalStatus::Approved);
         received.join().unwrap()
@@ -303,11 +303,11 @@ fn an_answer_can_be_waited_for() {
         let waiting =
             scope.spawn(|| service.wait_for_approval(&uuid, user, Duration::from_secs(60)));
         let _approval = engine
-            .answer_approval(&AnswerApproval {
+            .respond_to_approval(&RespondToApproval {
                 uuid: uuid.clone(),
                 device_id: device.device_id,
                 device_secret: device.secret.clone(),
-                answer: UserAnswer::Approve,
+                response: ApprovalResponse::Approve,
             })
             .unwrap();
         waiting.join().unwrap().unwrap()
@@ -357,7 +357,7 @@ fn codes_have_the_length_that_was_chosen() {
     service.request_sms(user).unwrap();
     let code = sent.lock().unwrap().pop().unwrap();
     assert_eq!(code.len(), 8);
-    let found = service.answer(&forced(code.parse().unwrap(), user)).unwrap();
+    let found = service.handle(&forced(code.parse().unwrap(), user)).unwrap();
     assert_eq!(found.verdict, Verdict::Right);
     let uri = service.enrol_authenticator(user).unwrap().uri;
     assert!(uri.expose().ends_with("&digits=7&period=10"));
@@ -401,10 +401,10 @@ fn a_sandbox_that_accepts_right_codes_checks_them_as_a_file_does() {
     let right: Token = sent.lock().unwrap()[0].code.parse().unwrap();
     assert_eq!(service.verify(&right, user).unwrap(), Verdict::NotChecked);
     let check = forced(right, user);
-    assert_eq!(service.answer(&check).unwrap().verdict, Verdict::Right);
-    assert!(service.answer(&check).unwrap().reused);
+    assert_eq!(service.handle(&check).unwrap().verdict, Verdict::Right);
+    assert!(service.handle(&check).unwrap().reused);
     let wrong = forced("000000".parse().unwrap(), user);
-    assert_eq!(service.answer(&wrong).unwrap().verdict, Verdict::Wrong);
+    assert_eq!(service.handle(&wrong).unwrap().verdict, Verdict::Wrong);
 }
 
 #[test]

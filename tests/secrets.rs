@@ -9,7 +9,7 @@ mod tls;
 
 use seconder::calls::CreateUser;
 use seconder::wire::{Generation, Reply};
-use seconder::{Answer, Service, Settings};
+use seconder::{Handle, Service, Settings};
 use std::cell::Cell;
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -98,7 +98,7 @@ fn nothing_that_is_sent_is_logged_or_told() {
         let service = settings.clone().open().unwrap();
         let email = "ada@example.com".parse().unwrap();
         let user = CreateUser::new(email, PHONE.parse().unwrap(), "1".parse().unwrap());
-        told += &format!("{:?}", service.answer(&user).map(|created| created.id));
+        told += &format!("{:?}", service.handle(&user).map(|created| created.id));
         let proxy = format!("http://user:{PASSWORD}@{}", proxy.addr);
         told += &verify(&settings.proxy(proxy).open().unwrap());
         assert!(stub.asked().iter().all(|asked| asked.contains(KEY)), "{:?}", stub.asked());
@@ -190,7 +190,7 @@ fn no_panic_of_a_program_tells_secrets() {
         let key = seconder::model::Secret::new(KEY);
         let token: seconder::model::Token = TOKEN.parse().unwrap();
         let call = seconder::Verify::new(token.clone(), 1.try_into().unwrap());
-        let refused = service.answer(&call);
+        let refused = service.handle(&call);
         for ends in [
             &(|| drop(refused.clone().expect("let in"))) as &dyn Fn(),
             &|| panic!("{service:?}"),

@@ -11,7 +11,7 @@ mod header;
 mod tools;
 
 use header::{Header, name_of, read, root};
-use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -269,15 +269,15 @@ fn the_example_lets_in_whom_the_code_or_the_phone_seconds() {
     let password = login(&program, |_| vec![line("guess")]);
     assert!(!password.0 && password.1.ends_with("Nobody comes in.\n"), "{}", password.1);
 
-    let approved = login(&program, |folder| by_phone(folder, UserAnswer::Approve));
+    let approved = login(&program, |folder| by_phone(folder, ApprovalResponse::Approve));
     assert!(approved.0 && approved.1.ends_with("Welcome, Ada.\n"), "{}", approved.1);
-    let denied = login(&program, |folder| by_phone(folder, UserAnswer::Deny));
+    let denied = login(&program, |folder| by_phone(folder, ApprovalResponse::Deny));
     assert!(!denied.0 && denied.1.ends_with("Nobody comes in.\n"), "{}", denied.1);
     assert!(denied.1.contains("It was denied on the phone."), "{}", denied.1);
 }
 
 /// The lines of a user who answers on a phone, which is a second process on the same database.
-fn by_phone(folder: &Path, answer: UserAnswer) -> Vec<Line> {
+fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Line> {
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let phone = move || {
         let service = within("no database came", || seconder::open(&url).ok());
@@ -293,7 +293,12 @@ fn by_phone(folder: &Path, answer: UserAnswer) -> Vec<Line> {
             let device_secret = device.secret;
             let device_id = device.device_id;
             let _answered = engine
-                .answer_approval(&AnswerApproval { uuid, device_id, device_secret, answer })
+                .respond_to_approval(&RespondToApproval {
+                    uuid,
+                    device_id,
+                    device_secret,
+                    response,
+                })
                 .unwrap();
         });
         "phone".to_owned()

@@ -170,11 +170,11 @@ class DemoPhone:
                 device_id=device.device_id, device_secret=device.secret
             )
             if uuid in [request.uuid for request in asked]:
-                self._service.answer_approval(
+                self._service.respond_to_approval(
                     uuid,
                     device_id=device.device_id,
                     device_secret=device.secret,
-                    answer="approve" if yes else "deny",
+                    response="approve" if yes else "deny",
                 )
 
     def _devices(self) -> list[seconder.DeviceRegistered]:

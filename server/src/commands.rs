@@ -1,7 +1,7 @@
 //! What the program's commands do.
 
 use crate::{Database, Serve, tell};
-use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{Error, Result, Service, Settings};
@@ -64,11 +64,11 @@ pub(crate) fn register_device(database: &Database, user: UserId, kind: DeviceTyp
     say(&format!("device_id {}\nsecret {}", device.device_id, device.secret.expose()))
 }
 
-pub(crate) fn answer_approval(
+pub(crate) fn respond_to_approval(
     database: &Database,
     device: (DeviceId, Option<&Path>),
     uuid: ApprovalId,
-    answer: UserAnswer,
+    response: ApprovalResponse,
 ) -> Result<()> {
     let (device_id, file) = device;
     let service = database.existing()?;
@@ -76,8 +76,8 @@ pub(crate) fn answer_approval(
         Some(file) => secret_file("device-secret-file", file)?,
         None => secret("standard input", std::io::stdin().lock())?,
     };
-    let answer = AnswerApproval { uuid, device_id, device_secret, answer };
-    let approval = service.require_engine()?.answer_approval(&answer)?;
+    let response = RespondToApproval { uuid, device_id, device_secret, response };
+    let approval = service.require_engine()?.respond_to_approval(&response)?;
     say(approval.status.name())
 }
 

@@ -5,7 +5,7 @@ mod commands;
 mod manual;
 
 use clap::{Args, Parser, Subcommand};
-use seconder::engine::{DeviceType, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, DeviceId, UserId};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -115,7 +115,7 @@ enum Device {
 enum Approval {
     /// Answers an approval request as a device would. The device's secret is read from standard
     /// input, so that no list of processes shows it.
-    Answer {
+    Respond {
         #[command(flatten)]
         database: Database,
         /// The device's id.
@@ -126,7 +126,7 @@ enum Approval {
         uuid: ApprovalId,
         /// approve, deny or report (not me).
         #[arg(long)]
-        answer: UserAnswer,
+        response: ApprovalResponse,
         /// Reads the device's secret from a file instead.
         #[arg(long, value_name = "FILE")]
         device_secret_file: Option<PathBuf>,
@@ -140,15 +140,15 @@ fn main() -> ExitCode {
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)
         }
-        Command::Approval(Approval::Answer {
+        Command::Approval(Approval::Respond {
             database,
             device,
             uuid,
-            answer,
+            response,
             device_secret_file,
         }) => {
             let file = device_secret_file.as_deref();
-            commands::answer_approval(&database, (device, file), uuid, answer)
+            commands::respond_to_approval(&database, (device, file), uuid, response)
         }
     };
     match done {

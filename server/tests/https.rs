@@ -4,8 +4,8 @@ mod common;
 
 use common::{KEY, World};
 use seconder::calls::{ApprovalStatus, CreateApproval, CreateUser, Verify};
-use seconder::engine::{AnswerApproval, DeviceType, UserAnswer};
-use seconder::{Answer, Error, Settings, Stage, Verdict};
+use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::{Error, Handle, Settings, Stage, Verdict};
 use serde_json::json;
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ fn a_user_is_enrolled_gets_a_code_and_comes_in_once() {
     let token = world.code().parse().unwrap();
     assert_eq!(service.verify(&token, user.id).unwrap(), Verdict::NotChecked);
     let forced = Verify { force: true, ..Verify::new(token, user.id) };
-    assert_eq!(service.answer(&forced).unwrap().verdict, Verdict::Right);
-    let used = service.answer(&forced).unwrap();
+    assert_eq!(service.handle(&forced).unwrap().verdict, Verdict::Right);
+    let used = service.handle(&forced).unwrap();
     assert!(used.verdict == Verdict::Wrong && used.reused, "{used:?}");
     assert!(service.user_status(user.id).unwrap().confirmed);
     assert_eq!(service.app_stats().unwrap().stats.len(), 12);
@@ -39,17 +39,20 @@ fn a_user_approves_on_a_device() {
     let mut call = CreateApproval::new(user.id, "Pay 12 €?".parse().unwrap());
     call.details.insert("to".into(), "Bob & Söhne".into());
     call.hidden_details.insert("order".into(), json!({"id": 7, "lines": [1, 2]}));
-    let uuid = service.answer(&call).unwrap().uuid;
+    let uuid = service.handle(&call).unwrap().uuid;
     assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Pending);
     let shown = world.engine.open_approvals(device.device_id, &device.secret).unwrap();
     assert_eq!(shown[0].details["to"], "Bob & Söhne");
-    let answer = AnswerApproval {
+    let response = RespondToApproval {
         uuid: uuid.clone(),
         device_id: device.device_id,
         device_secret: device.secret,
-        answer: UserAnswer::Approve,
+        response: ApprovalResponse::Approve,
     };
-    assert_eq!(world.engine.answer_approval(&answer).unwrap().status, ApprovalStatus::Approved);
+    assert_eq!(
+        world.engine.respond_to_approval(&response).unwrap().status,
+        ApprovalStatus::Approved
+    );
     assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Approved);
 }
 
@@ -79,7 +82,7 @@ fn a_parameter_that_the_service_refuses_is_named() {
     let service = world.client();
     let email = "ada@example.com".parse().unwrap();
     let call = CreateUser::new(email, "11111".parse().unwrap(), "1".parse().unwrap());
-    let error = service.answer(&call).unwrap_err();
+    let error = service.handle(&call).unwrap_err();
     let Error::Rejected(no) = error else { panic!("{error}") };
     assert_eq!((no.status, no.code.as_deref()), (400, Some("60027")));
     assert!(no.fields.contains_key("cellphone"), "{no:?}");

@@ -133,14 +133,14 @@ fn an_operator_runs_a_service_and_answers_an_approval() {
     let uuid_text = uuid.to_string();
     let answer = [
         "approval",
-        "answer",
+        "respond",
         "--database",
         DATABASE,
         "--device",
         id,
         "--uuid",
         &uuid_text,
-        "--answer",
+        "--response",
         "approve",
         "--device-secret-file",
         "device-secret",
@@ -173,8 +173,8 @@ fn an_operator_runs_a_service_and_answers_an_approval() {
 fn a_secret_is_read_from_standard_input_and_a_wrong_one_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     printed(run(folder.path(), &["key"]));
-    let answer = "approval answer --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab";
-    let arguments: Vec<&str> = answer.split(' ').chain(["--answer", "deny"]).collect();
+    let respond = "approval respond --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab";
+    let arguments: Vec<&str> = respond.split(' ').chain(["--response", "deny"]).collect();
     assert!(complaint(folder.path(), &arguments).contains("standard input holds no secret"));
     let mut child = program(folder.path(), &arguments)
         .stdin(Stdio::piped())

@@ -4,7 +4,7 @@ use super::border::{self, Plain, Text, free, give, look, pointer};
 use super::error::seconder_error;
 use super::open::seconder_service;
 use super::status::seconder_status;
-use crate::calls::{Answer, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
+use crate::calls::{AppDetails, AppStats, Application, Handle, MonthlyStatistic, Statistics};
 use std::ffi::c_char;
 use std::ptr;
 
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn seconder_app_details(
             let service = border::need("service", service)?;
             let options = border::options(options, options_size)?;
             let user_ip = border::address("user_ip", options.user_ip)?;
-            Ok(service.service.answer(&AppDetails { user_ip })?.into())
+            Ok(service.service.handle(&AppDetails { user_ip })?.into())
         })
     }
 }
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn seconder_app_stats(
             let service = border::need("service", service)?;
             let options = border::options(options, options_size)?;
             let user_ip = border::address("user_ip", options.user_ip)?;
-            Ok(service.service.answer(&AppStats { user_ip })?.into())
+            Ok(service.service.handle(&AppStats { user_ip })?.into())
         })
     }
 }

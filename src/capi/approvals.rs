@@ -4,7 +4,7 @@ use super::border::{self, Outcome, Plain, Text, free, give, look, named, pointer
 use super::error::seconder_error;
 use super::open::seconder_service;
 use super::status::{SECONDER_FOREVER, of_approval, of_flag, of_seconds, seconder_status};
-use crate::calls::{Answer, Approval, ApprovalCreated, CheckApproval, CreateApproval, Logo};
+use crate::calls::{Approval, ApprovalCreated, CheckApproval, CreateApproval, Handle, Logo};
 use crate::model::UserId;
 use crate::{Error, Result};
 use std::ffi::c_char;
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn seconder_create_approval(
                 logos: logos(&options)?,
                 seconds_to_expire: seconds(options.seconds_to_expire)?,
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn seconder_check_approval(
         give(out, error, || {
             let service = border::need("service", service)?;
             let uuid = border::value("uuid", uuid)?;
-            Ok(service.service.answer(&CheckApproval { uuid })?.into())
+            Ok(service.service.handle(&CheckApproval { uuid })?.into())
         })
     }
 }
@@ -245,7 +245,7 @@ pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval
 }
 
 /// Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or
-/// seconder_answer_approval(). NULL is fine.
+/// seconder_respond_to_approval(). NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_free(approval: Option<Box<seconder_approval>>) {
     free(approval);

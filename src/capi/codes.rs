@@ -8,7 +8,7 @@ use super::error::seconder_error;
 use super::open::seconder_service;
 use super::status::*;
 use crate::calls::{
-    Answer, AuthenticatorEnrolled, CodeRequested, EnrolAuthenticator, RequestCall, RequestSms,
+    AuthenticatorEnrolled, CodeRequested, EnrolAuthenticator, Handle, RequestCall, RequestSms,
     Verdict, Verification, Verify,
 };
 use crate::model::UserId;
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn seconder_request_sms(
                 action_message: border::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn seconder_request_call(
                 action_message: border::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn seconder_verify(
                 force: options.force.is_set(),
                 action: border::value_if("action", options.action)?,
             };
-            decide(service.service.answer(&call)?)
+            decide(service.service.handle(&call)?)
         })
     }
 }
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn seconder_enrol_authenticator(
                 label: border::value_if("label", options.label)?,
                 qr_size: number_if(options.qr_size),
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }

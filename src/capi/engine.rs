@@ -90,18 +90,18 @@ pub unsafe extern "C" fn seconder_open_approvals(
 /// Answers an approval request from a device, with an engine in this process, and posts the callback
 /// before it returns (interface 6).
 ///
-/// `answer` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
+/// `response` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
 /// `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
 /// SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
 /// when the device does not prove itself or a remote service answers.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn seconder_answer_approval(
+pub unsafe extern "C" fn seconder_respond_to_approval(
     service: Option<&seconder_service>,
     uuid: *const c_char,
     device_id: u64,
     device_secret: *const c_char,
-    answer: *const c_char,
+    response: *const c_char,
     out: *mut *mut seconder_approval,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn seconder_answer_approval(
     unsafe {
         offer(out, error, || {
             let service = border::need("service", service)?;
-            within::answer_approval(service, uuid, device_id, device_secret, answer)
+            within::respond_to_approval(service, uuid, device_id, device_secret, response)
         })
     }
 }
@@ -119,7 +119,7 @@ mod within {
     use super::super::border::named;
     use super::super::status::SECONDER_FOREVER;
     use super::*;
-    use crate::engine::{AnswerApproval, ApprovalRequest};
+    use crate::engine::{ApprovalRequest, RespondToApproval};
     use crate::model::{DeviceId, UserId};
     use serde_json::Value;
 
@@ -175,24 +175,24 @@ mod within {
 
     /// # Safety
     /// Every pointer is NULL or a text.
-    pub(super) unsafe fn answer_approval(
+    pub(super) unsafe fn respond_to_approval(
         service: &seconder_service,
         uuid: *const c_char,
         device_id: u64,
         device_secret: *const c_char,
-        answer: *const c_char,
+        response: *const c_char,
     ) -> Outcome<seconder_approval> {
         let engine = service.service.require_engine()?;
         // SAFETY: promised by the caller.
-        let answer = unsafe {
-            AnswerApproval {
+        let response = unsafe {
+            RespondToApproval {
                 uuid: border::value("uuid", uuid)?,
                 device_id: named("device_id", DeviceId::try_from(device_id))?,
                 device_secret: border::value("device_secret", device_secret)?,
-                answer: border::value("answer", answer)?,
+                response: border::value("response", response)?,
             }
         };
-        Ok(engine.answer_approval(&answer)?.into())
+        Ok(engine.respond_to_approval(&response)?.into())
     }
 }
 
@@ -217,7 +217,7 @@ mod within {
         Err(border::no_engine())
     }
 
-    pub(super) unsafe fn answer_approval(
+    pub(super) unsafe fn respond_to_approval(
         _: &seconder_service,
         _: *const c_char,
         _: u64,

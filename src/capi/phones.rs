@@ -6,7 +6,7 @@ use super::open::seconder_service;
 use super::status::{of_flag, of_seconds, seconder_status};
 use super::users::seconder_done;
 use crate::calls::{
-    Answer, Channel, CheckPhoneVerification, PhoneInfo, PhoneInformation, PhoneVerificationStarted,
+    Channel, CheckPhoneVerification, Handle, PhoneInfo, PhoneInformation, PhoneVerificationStarted,
     StartPhoneVerification,
 };
 use crate::{Error, Result};
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn seconder_start_phone_verification(
                 locale: border::text_if("locale", options.locale)?.map(str::to_owned),
                 code_length: number_if(options.code_length),
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
                 country_code: border::value("country_code", country_code)?,
                 verification_code: border::value("verification_code", verification_code)?,
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn seconder_phone_info(
                 country_code: border::value("country_code", country_code)?,
                 user_ip: border::address("user_ip", options.user_ip)?,
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }

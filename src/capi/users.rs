@@ -5,7 +5,7 @@ use super::error::seconder_error;
 use super::open::seconder_service;
 use super::status::{SECONDER_DEFAULT, SECONDER_NO, SECONDER_YES, seconder_status};
 use crate::calls::{
-    ActivityType, Answer, CreateUser, DeleteUser, Done, RegisterActivity, UserCreated, UserStatus,
+    ActivityType, CreateUser, DeleteUser, Done, Handle, RegisterActivity, UserCreated, UserStatus,
     UserStatusReply,
 };
 use crate::model::UserId;
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn seconder_create_user(
                 send_install_link_via_sms: choice(&options)?,
                 ..CreateUser::new(email, cellphone, country_code)
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn seconder_delete_user(
             let options = border::options(options, options_size)?;
             let user_id = named("user_id", UserId::try_from(user_id))?;
             let user_ip = border::address("user_ip", options.user_ip)?;
-            Ok(service.service.answer(&DeleteUser { user_id, user_ip })?.into())
+            Ok(service.service.handle(&DeleteUser { user_id, user_ip })?.into())
         })
     }
 }
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn seconder_register_activity(
                 data: border::object("data", options.data)?,
                 user_ip: border::address("user_ip", options.user_ip)?,
             };
-            Ok(service.service.answer(&call)?.into())
+            Ok(service.service.handle(&call)?.into())
         })
     }
 }
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn seconder_user_status(
             let options = border::options(options, options_size)?;
             let user_id = named("user_id", UserId::try_from(user_id))?;
             let user_ip = border::address("user_ip", options.user_ip)?;
-            Ok(service.service.answer(&UserStatus { user_id, user_ip })?.into())
+            Ok(service.service.handle(&UserStatus { user_id, user_ip })?.into())
         })
     }
 }

@@ -6,7 +6,7 @@ use super::{Engine, EngineSettings, limits};
 use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
 use crate::model::{Line, Secret};
 use crate::otp::{Algorithm, Totp};
-use crate::{Answer, Error, Result};
+use crate::{Error, Handle, Result};
 use time::Month;
 
 const DEFAULT_NAME: &str = "Seconder";
@@ -130,8 +130,8 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
     (!host.is_empty()).then_some((host, port))
 }
 
-impl Answer<AppDetails> for Engine {
-    fn answer(&self, _call: &AppDetails) -> Result<Application> {
+impl Handle<AppDetails> for Engine {
+    fn handle(&self, _call: &AppDetails) -> Result<Application> {
         self.begin();
         Ok(Application {
             app_id: u64::try_from(self.app.app_id).ok(),
@@ -144,8 +144,8 @@ impl Answer<AppDetails> for Engine {
     }
 }
 
-impl Answer<AppStats> for Engine {
-    fn answer(&self, _call: &AppStats) -> Result<Statistics> {
+impl Handle<AppStats> for Engine {
+    fn handle(&self, _call: &AppStats) -> Result<Statistics> {
         let last = self.begin().month();
         let (counted, total_users) = self.store().statistics(self.app.app_id, last - 11)?;
         let of = |month| counted.iter().find(|counted| counted.month == month).copied();

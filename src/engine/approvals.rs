@@ -7,13 +7,13 @@ use super::store::{ApprovalRow, Asked, Decided, Decision, DeviceRow, NewApproval
 use super::{Engine, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, DeviceId, Secret};
-use crate::{Answer, Error, Result, callback};
+use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// A device's answer to an approval request.
 #[derive(Clone, Debug)]
-pub struct AnswerApproval {
+pub struct RespondToApproval {
     /// The request.
     pub uuid: ApprovalId,
     /// The device that answers.
@@ -21,12 +21,12 @@ pub struct AnswerApproval {
     /// The secret that the device was told when it was registered.
     pub device_secret: Secret,
     /// What the user said.
-    pub answer: UserAnswer,
+    pub response: ApprovalResponse,
 }
 
 /// What a user said to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserAnswer {
+pub enum ApprovalResponse {
     /// Yes.
     Approve,
     /// No.
@@ -49,24 +49,24 @@ pub struct ApprovalRequest {
     pub expires_at: Option<u64>,
 }
 
-impl UserAnswer {
+impl ApprovalResponse {
     /// The answer's name in every language.
     pub const fn name(self) -> &'static str {
         match self {
-            UserAnswer::Approve => "approve",
-            UserAnswer::Deny => "deny",
-            UserAnswer::Report => "report",
+            ApprovalResponse::Approve => "approve",
+            ApprovalResponse::Deny => "deny",
+            ApprovalResponse::Report => "report",
         }
     }
 }
 
-impl std::str::FromStr for UserAnswer {
+impl std::str::FromStr for ApprovalResponse {
     type Err = Error;
-    fn from_str(name: &str) -> Result<UserAnswer> {
+    fn from_str(name: &str) -> Result<ApprovalResponse> {
         let all = [Self::Approve, Self::Deny, Self::Report];
         all.into_iter()
             .find(|answer| answer.name() == name)
-            .ok_or_else(|| Error::invalid_argument("answer", "must be approve, deny or report"))
+            .ok_or_else(|| Error::invalid_argument("response", "must be approve, deny or report"))
     }
 }
 
@@ -97,25 +97,26 @@ impl Engine {
     /// # Errors
     /// [`Error::InvalidArgument`] when the device does not prove itself, [`Error::Rejected`] when the
     /// request is not its user's or no longer pending; else as [`Error`] says.
-    pub fn answer_approval(&self, answer: &AnswerApproval) -> Result<Approval> {
+    pub fn respond_to_approval(&self, response: &RespondToApproval) -> Result<Approval> {
         let now = self.now();
-        let device = self.device(answer.device_id, &answer.device_secret)?;
-        let row = self.approval(&answer.uuid)?;
+        let device = self.device(response.device_id, &response.device_secret)?;
+        let row = self.approval(&response.uuid)?;
         if row.svc_id != device.svc_id {
             return Err(rejections::approval_not_found());
         }
-        let approved = answer.answer == UserAnswer::Approve;
-        let mut body = self.callback_body(&row, &device, answer.answer, now);
+        let approved = response.response == ApprovalResponse::Approve;
+        let mut body = self.callback_body(&row, &device, response.response, now);
         self.shared.names.body_to_wire(&mut body);
         let body = body.to_string();
         let url = self.app.callback_url.clone();
         let decided = self.store().decide_approval(Decision {
             app: self.app.app_id,
             svc_id: device.svc_id,
-            uuid: answer.uuid.clone(),
+            uuid: response.uuid.clone(),
             device: device.device_id,
             approved,
-            quiet_until: (answer.answer == UserAnswer::Report).then(|| now.plus(limits::QUIET)),
+            quiet_until: (response.response == ApprovalResponse::Report)
+                .then(|| now.plus(limits::QUIET)),
             callback: url.clone().map(|url| (url, body.clone())),
             now,
         })?;
@@ -125,7 +126,7 @@ impl Engine {
         if let Some((job, url)) = callback.zip(url) {
             self.store().finish_callback(job, self.post(url, body, now).err())?;
         }
-        Ok(shown(self.approval(&answer.uuid)?, now))
+        Ok(shown(self.approval(&response.uuid)?, now))
     }
 
     fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
@@ -152,12 +153,12 @@ impl Engine {
         &self,
         row: &ApprovalRow,
         device: &DeviceRow,
-        answer: UserAnswer,
+        response: ApprovalResponse,
         now: Time,
     ) -> Value {
-        let status = match answer {
-            UserAnswer::Approve => ApprovalStatus::Approved,
-            UserAnswer::Deny | UserAnswer::Report => ApprovalStatus::Denied,
+        let status = match response {
+            ApprovalResponse::Approve => ApprovalStatus::Approved,
+            ApprovalResponse::Deny | ApprovalResponse::Report => ApprovalStatus::Denied,
         };
         json!({
             "svc_id": row.svc_id,
@@ -175,7 +176,7 @@ impl Engine {
                     "created_at_time": row.created_at.seconds(),
                     "device_signing_time": now.seconds(),
                     "encrypted": false,
-                    "flagged": answer == UserAnswer::Report,
+                    "flagged": response == ApprovalResponse::Report,
                 },
                 "expiration_timestamp": row.expires_at.map(Time::seconds),
                 "logos": given(&row.logos),
@@ -201,8 +202,8 @@ fn given(text: &str) -> Value {
     }
 }
 
-impl Answer<CreateApproval> for Engine {
-    fn answer(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
+impl Handle<CreateApproval> for Engine {
+    fn handle(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
@@ -231,8 +232,8 @@ impl Answer<CreateApproval> for Engine {
     }
 }
 
-impl Answer<CheckApproval> for Engine {
-    fn answer(&self, call: &CheckApproval) -> Result<Approval> {
+impl Handle<CheckApproval> for Engine {
+    fn handle(&self, call: &CheckApproval) -> Result<Approval> {
         let now = self.begin();
         Ok(shown(self.approval(&call.uuid)?, now))
     }

@@ -5,7 +5,7 @@ use super::{Engine, limits, rejections};
 use crate::calls::{AuthenticatorEnrolled, EnrolAuthenticator};
 use crate::model::Secret;
 use crate::otp::{Algorithm, Totp};
-use crate::{Answer, Error, Result};
+use crate::{Error, Handle, Result};
 use base64::Engine as _;
 use fast_qr::convert::{Builder, Shape, svg::SvgBuilder};
 use zeroize::Zeroizing;
@@ -13,8 +13,8 @@ use zeroize::Zeroizing;
 /// The width and height of a QR code, in pixels, where the call does not say.
 const QR_SIZE: u64 = 300;
 
-impl Answer<EnrolAuthenticator> for Engine {
-    fn answer(&self, call: &EnrolAuthenticator) -> Result<AuthenticatorEnrolled> {
+impl Handle<EnrolAuthenticator> for Engine {
+    fn handle(&self, call: &EnrolAuthenticator) -> Result<AuthenticatorEnrolled> {
         let now = self.begin();
         let user = self.user(call.user_id)?;
         let label = match &call.label {

@@ -8,7 +8,7 @@ use super::{Engine, Message, rejections};
 use super::{limits, verify};
 use crate::calls::*;
 use crate::model::{Action, Line, UserId};
-use crate::{Answer, Error, Result, Stage};
+use crate::{Error, Handle, Result, Stage};
 use zeroize::Zeroizing;
 
 /// A code to make and to send.
@@ -118,22 +118,22 @@ impl Engine {
     }
 }
 
-impl Answer<RequestSms> for Engine {
-    fn answer(&self, call: &RequestSms) -> Result<CodeRequested> {
+impl Handle<RequestSms> for Engine {
+    fn handle(&self, call: &RequestSms) -> Result<CodeRequested> {
         let bound = (&call.action, &call.action_message);
         self.request_code(call.svc_id, Channel::Sms, bound, call.force)
     }
 }
 
-impl Answer<RequestCall> for Engine {
-    fn answer(&self, call: &RequestCall) -> Result<CodeRequested> {
+impl Handle<RequestCall> for Engine {
+    fn handle(&self, call: &RequestCall) -> Result<CodeRequested> {
         let bound = (&call.action, &call.action_message);
         self.request_code(call.svc_id, Channel::Call, bound, call.force)
     }
 }
 
-impl Answer<StartPhoneVerification> for Engine {
-    fn answer(&self, call: &StartPhoneVerification) -> Result<PhoneVerificationStarted> {
+impl Handle<StartPhoneVerification> for Engine {
+    fn handle(&self, call: &StartPhoneVerification) -> Result<PhoneVerificationStarted> {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
@@ -174,8 +174,8 @@ impl Answer<StartPhoneVerification> for Engine {
     }
 }
 
-impl Answer<CheckPhoneVerification> for Engine {
-    fn answer(&self, call: &CheckPhoneVerification) -> Result<Done> {
+impl Handle<CheckPhoneVerification> for Engine {
+    fn handle(&self, call: &CheckPhoneVerification) -> Result<Done> {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;

@@ -3,7 +3,7 @@
 use super::{Engine, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
 use crate::model::{CountryCode, PhoneNumber};
-use crate::{Answer, Error, Result};
+use crate::{Error, Handle, Result};
 use rlibphonenumber::{NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
 
 /// A number as its country writes it, so that one phone has one number.
@@ -68,8 +68,8 @@ impl Phone {
     }
 }
 
-impl Answer<PhoneInfo> for Engine {
-    fn answer(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
+impl Handle<PhoneInfo> for Engine {
+    fn handle(&self, call: &PhoneInfo) -> Result<PhoneInformation> {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(rejections::phone_information_failed)?;

@@ -5,7 +5,7 @@ use super::store::{Activity, EnrolUser, UserRow};
 use super::{Engine, rejections};
 use crate::calls::*;
 use crate::model::UserId;
-use crate::{Answer, Result};
+use crate::{Handle, Result};
 
 impl Engine {
     /// The user, of this application.
@@ -22,8 +22,8 @@ impl UserRow {
     }
 }
 
-impl Answer<CreateUser> for Engine {
-    fn answer(&self, call: &CreateUser) -> Result<UserCreated> {
+impl Handle<CreateUser> for Engine {
+    fn handle(&self, call: &CreateUser) -> Result<UserCreated> {
         let now = self.begin();
         let phone = Phone::parse(call.user.country_code, &call.user.cellphone)
             .map_err(phones::invalid("cellphone"))?;
@@ -36,8 +36,8 @@ impl Answer<CreateUser> for Engine {
     }
 }
 
-impl Answer<UserStatus> for Engine {
-    fn answer(&self, call: &UserStatus) -> Result<UserStatusReply> {
+impl Handle<UserStatus> for Engine {
+    fn handle(&self, call: &UserStatus) -> Result<UserStatusReply> {
         self.begin();
         let user = self.user(call.user_id)?;
         let mut status = UserStatusReply::new(user.svc_id);
@@ -58,8 +58,8 @@ impl Answer<UserStatus> for Engine {
     }
 }
 
-impl Answer<DeleteUser> for Engine {
-    fn answer(&self, call: &DeleteUser) -> Result<Done> {
+impl Handle<DeleteUser> for Engine {
+    fn handle(&self, call: &DeleteUser) -> Result<Done> {
         self.begin();
         match self.store().delete_user(self.app.app_id, call.user_id)? {
             true => Ok(Done::saying("User removed from application.")),
@@ -68,8 +68,8 @@ impl Answer<DeleteUser> for Engine {
     }
 }
 
-impl Answer<RegisterActivity> for Engine {
-    fn answer(&self, call: &RegisterActivity) -> Result<Done> {
+impl Handle<RegisterActivity> for Engine {
+    fn handle(&self, call: &RegisterActivity) -> Result<Done> {
         let now = self.begin();
         let data = serde_json::to_string(&call.data).unwrap_or_default();
         let found = self.store().add_activity(Activity {

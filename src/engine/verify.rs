@@ -8,7 +8,7 @@ use super::{Engine, Sandbox, limits, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::Token;
 use crate::otp::{Algorithm, Match, Totp};
-use crate::{Answer, Result};
+use crate::{Handle, Result};
 use subtle::ConstantTimeEq;
 
 pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
@@ -26,8 +26,8 @@ enum Seen {
     Wait(Time),
 }
 
-impl Answer<Verify> for Engine {
-    fn answer(&self, call: &Verify) -> Result<Verification> {
+impl Handle<Verify> for Engine {
+    fn handle(&self, call: &Verify) -> Result<Verification> {
         let now = self.begin();
         if let Some(sandbox) = &self.shared.sandbox {
             return Ok(sandbox.verdict(&call.token));

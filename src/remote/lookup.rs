@@ -14,7 +14,7 @@ pub(super) use order::MOST;
 use super::deadline::Deadline;
 use crate::Result;
 use conf::Conf;
-use message::{Answer, Kind, Question};
+use message::{DnsReply, Kind, Question};
 use std::fmt;
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -97,8 +97,8 @@ pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     let kinds = [Kind::V6, Kind::V4].into_iter();
     let answers = kinds.filter_map(|kind| Question { id, name, kind }.read(answer));
     let found = answers.filter_map(|answer| match answer {
-        Answer::Found(found) => Some(found),
-        Answer::Truncated | Answer::Failed => None,
+        DnsReply::Found(found) => Some(found),
+        DnsReply::Truncated | DnsReply::Failed => None,
     });
     found.flatten().collect()
 }

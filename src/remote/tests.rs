@@ -4,7 +4,7 @@ use super::loopback::{Canned, Loopback, ok, reply};
 use crate::calls::{
     ActivityType, AppDetails, CreateApproval, CreateUser, RegisterActivity, RequestSms, Verify,
 };
-use crate::{Answer, Error, Service, Settings, Stage, Verdict};
+use crate::{Error, Handle, Service, Settings, Stage, Verdict};
 use std::time::{Duration, Instant};
 
 const KEY: &str = "hidden-key";
@@ -43,7 +43,7 @@ fn is_invalid_response(error: Error, with: &str) {
 fn a_get_carries_its_parameters_in_the_query_and_the_key_in_a_header() {
     let server = Loopback::start(|_| ok(RIGHT));
     let call = Verify { force: true, ..Verify::new(TOKEN.parse().unwrap(), 1.try_into().unwrap()) };
-    assert_eq!(open(&server).answer(&call).unwrap().verdict, Verdict::Right);
+    assert_eq!(open(&server).handle(&call).unwrap().verdict, Verdict::Right);
     let asked = server.asked().to_lowercase();
     assert!(asked.starts_with("get /base/protected/json/verify/7654321/1?force=true http/1.1\r\n"));
     assert!(asked.contains("\r\nx-svc-api-key: hidden-key\r\n"), "{asked}");
@@ -66,7 +66,7 @@ fn a_post_carries_a_form_and_a_push_carries_json() {
     let service = open(&server);
     let email = "ada@example.com".parse().unwrap();
     let user = CreateUser::new(email, "555-010-0123".parse().unwrap(), "1".parse().unwrap());
-    service.answer(&user).unwrap();
+    service.handle(&user).unwrap();
     let asked = server.asked();
     assert!(asked.starts_with("POST /base/protected/json/users/new HTTP/1.1\r\n"), "{asked}");
     assert!(
@@ -75,7 +75,7 @@ fn a_post_carries_a_form_and_a_push_carries_json() {
     assert!(asked.contains("\r\n\r\nuser[email]=ada%40example.com&"), "{asked}");
 
     let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
-    service.answer(&push).unwrap();
+    service.handle(&push).unwrap();
     let asked = server.asked();
     assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
     assert!(asked.ends_with("\r\n\r\n{\"message\":\"Log in?\"}"), "{asked}");
@@ -89,7 +89,7 @@ fn free_objects_arrive_as_they_are() {
     });
     let mut call = RegisterActivity::new(7.try_into().unwrap(), ActivityType::Banned);
     call.data = data.as_object().unwrap().clone();
-    open(&server).answer(&call).unwrap();
+    open(&server).handle(&call).unwrap();
     let asked = server.asked();
     assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
     let body = asked.split_once("\r\n\r\n").unwrap().1;
@@ -111,7 +111,7 @@ fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
     let back = remote.url("/");
     let server = Loopback::start(move |_| reply(307, &format!("Location: {back}\r\n"), "moved"));
     let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
-    is_invalid_response(open(&server).answer(&push).unwrap_err(), "redirects");
+    is_invalid_response(open(&server).handle(&push).unwrap_err(), "redirects");
     assert!(remote.is_untouched());
 }
 
@@ -200,7 +200,7 @@ fn a_connection_that_the_service_closed_is_made_anew() {
     let server = Loopback::start(move |_| canned());
     let service = open(&server);
     for _ in 0..3 {
-        service.answer(&RequestSms::new(1.try_into().unwrap())).unwrap();
+        service.handle(&RequestSms::new(1.try_into().unwrap())).unwrap();
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -231,6 +231,6 @@ fn the_key_does_not_show() {
     });
     let service = open(&server);
     assert!(!format!("{service:?} {:?}", settings(&server)).contains(KEY));
-    let error = service.answer(&AppDetails::default()).unwrap_err();
+    let error = service.handle(&AppDetails::default()).unwrap_err();
     assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
 }

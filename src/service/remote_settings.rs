@@ -1,6 +1,6 @@
 //! Settings for a remote service.
 
-use super::{Answerer, Service, Settings};
+use super::{Backend, Service, Settings};
 use crate::model::Secret;
 use crate::remote::{Remote, Repeats};
 use crate::wire::{Format, Generation};
@@ -127,8 +127,8 @@ impl Service {
         let mut service = self.clone();
         match &mut service.0 {
             #[cfg(feature = "engine")]
-            Answerer::Engine(_) => {}
-            Answerer::Remote(remote) => change(remote),
+            Backend::Engine(_) => {}
+            Backend::Remote(remote) => change(remote),
         }
         service
     }

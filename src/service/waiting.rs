@@ -1,7 +1,7 @@
 //! Waiting for the answer to an approval request, in the caller's thread.
 
 use super::Service;
-use crate::calls::{Answer, Approval, ApprovalStatus, CheckApproval};
+use crate::calls::{Approval, ApprovalStatus, CheckApproval, Handle};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result, Stage};
 use std::time::{Duration, Instant};
@@ -146,7 +146,7 @@ impl Service {
     /// back. What ends the wait is what [`Service::wait_for_approval`] gives.
     pub fn ask_approval(&self, wait: &mut Wait, elapsed: &mut dyn FnMut() -> Duration) -> Asked {
         let call = CheckApproval::new(wait.uuid.clone());
-        wait.question(|left| self.within(left.max(BRIEF)).answer(&call), elapsed)
+        wait.question(|left| self.within(left.max(BRIEF)).handle(&call), elapsed)
     }
 }
 

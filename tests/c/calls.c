@@ -204,19 +204,19 @@ static void approvals(seconder_service *service)
     CHECK(seconder_approval_processed_at(approval) == NULL);
     seconder_approval_free(approval);
 
-    EXPECT_INVALID("answer", seconder_answer_approval(service, uuid, seconder_device_id(device),
+    EXPECT_INVALID("response", seconder_respond_to_approval(service, uuid, seconder_device_id(device),
                                                       seconder_device_secret(device), "maybe", NULL,
                                                       &error));
-    CHECK(seconder_answer_approval(service, uuid, seconder_device_id(device), "not the secret",
+    CHECK(seconder_respond_to_approval(service, uuid, seconder_device_id(device), "not the secret",
                                    "approve", NULL, NULL) != SECONDER_OK);
     open_approvals(service, device, uuid);
-    EXPECT(SECONDER_OK, seconder_answer_approval(service, uuid, seconder_device_id(device),
+    EXPECT(SECONDER_OK, seconder_respond_to_approval(service, uuid, seconder_device_id(device),
                                                  seconder_device_secret(device), "deny", &approval, &error));
     CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_DENIED);
     CHECK(!seconder_approval_approved_by(approval, id));
     seconder_approval_free(approval);
     approval = GARBAGE(seconder_approval);
-    EXPECT(SECONDER_REJECTED, seconder_answer_approval(service, uuid, seconder_device_id(device),
+    EXPECT(SECONDER_REJECTED, seconder_respond_to_approval(service, uuid, seconder_device_id(device),
                                                       seconder_device_secret(device), "approve", &approval,
                                                       &error));
     CHECK(approval == NULL);

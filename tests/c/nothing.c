@@ -34,7 +34,7 @@ static void every_call_without_a_service(void)
                                                                 &error));
     EXPECT_INVALID("service", seconder_enrol_authenticator(NULL, 1, NULL, 0, &enrolled, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
-    EXPECT_INVALID("service", seconder_answer_approval(NULL, "a", 1, "s", "deny", NULL, &error));
+    EXPECT_INVALID("service", seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
     EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
     EXPECT_INVALID("service", seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
     EXPECT_INVALID("service", seconder_service_with(NULL, 1, 0, &service, &error));

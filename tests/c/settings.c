@@ -166,7 +166,7 @@ static void approve(seconder_service *service, uint64_t id)
     EXPECT(SECONDER_OK, seconder_register_device(service, id, "ios", &device, &error));
     EXPECT(SECONDER_OK, seconder_create_approval(service, id, "Log in?", NULL, 0, &created, &error));
     EXPECT(SECONDER_OK,
-           seconder_answer_approval(service, seconder_approval_created_uuid(created),
+           seconder_respond_to_approval(service, seconder_approval_created_uuid(created),
                                     seconder_device_id(device), seconder_device_secret(device), "approve",
                                     NULL, &error));
     seconder_approval_created_free(created);

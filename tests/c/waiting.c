@@ -24,7 +24,7 @@ static int32_t answer(void *userdata)
     struct program *program = userdata;
     if (program->asked++ == 0)
         EXPECT(SECONDER_OK,
-               seconder_answer_approval(program->service, program->uuid,
+               seconder_respond_to_approval(program->service, program->uuid,
                                         seconder_device_id(program->device),
                                         seconder_device_secret(program->device), "approve", NULL, &error));
     return 0;

@@ -1,7 +1,7 @@
 //! The examples in C, as somebody uses them: a login is typed, a phone answers, a service posts.
 
 use super::tools::{Folder, command, compile};
-use seconder::engine::{AnswerApproval, DeviceRegistered, DeviceType, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval};
 use seconder::model::{Secret, UserId};
 use seconder::otp::Totp;
 use seconder::{Service, Settings};
@@ -154,7 +154,7 @@ fn a_login_by_the_code_of_an_app() {
 
 #[test]
 fn a_login_by_a_question_on_the_phone() {
-    for (answer, in_) in [(UserAnswer::Approve, true), (UserAnswer::Deny, false)] {
+    for (answer, in_) in [(ApprovalResponse::Approve, true), (ApprovalResponse::Deny, false)] {
         let login = Login::new();
         let engine = login.service.engine().unwrap();
         let phone = engine.register_device(login.user, DeviceType::Ios).unwrap();
@@ -168,14 +168,14 @@ fn a_login_by_a_question_on_the_phone() {
 }
 
 /// Answers the one question that comes to a phone.
-fn answer_one(service: &Service, phone: &DeviceRegistered, answer: UserAnswer) {
+fn answer_one(service: &Service, phone: &DeviceRegistered, response: ApprovalResponse) {
     let engine = service.engine().unwrap();
     let asked = soon("a question", || {
         engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
     });
     let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
-    let answer = AnswerApproval { uuid: asked.uuid, device_id, device_secret, answer };
-    let _ = engine.answer_approval(&answer).unwrap();
+    let response = RespondToApproval { uuid: asked.uuid, device_id, device_secret, response };
+    let _ = engine.respond_to_approval(&response).unwrap();
 }
 
 #[test]
@@ -212,7 +212,8 @@ fn a_listener_believes_what_the_service_posts() {
     let service = settings.open().unwrap();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
     let phone = service.engine().unwrap().register_device(user, DeviceType::Android).unwrap();
-    for (answer, told) in [(UserAnswer::Approve, "approved"), (UserAnswer::Deny, "did not approve")]
+    for (answer, told) in
+        [(ApprovalResponse::Approve, "approved"), (ApprovalResponse::Deny, "did not approve")]
     {
         let asked = service.create_approval(user, "Log in?").unwrap();
         answer_one(&service, &phone, answer);

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may end in a panic")]
 
 use fresh::Hand;
-use seconder::calls::{self, AnswerEvery, ROUTES};
-use seconder::engine::{AnswerApproval, Clock, Engine, Message};
+use seconder::calls::{self, HandleAll, ROUTES};
+use seconder::engine::{Clock, Engine, Message, RespondToApproval};
 use seconder::model::{DeviceId, Secret};
 use seconder::wire::{Format, Generation, Names, Reply, form};
 use seconder::{Service, Settings};
@@ -48,7 +48,7 @@ impl World {
 
     /// Runs one file of cases: what is sent goes to `service`, which may be the engine itself or a
     /// client of it.
-    pub(crate) fn run(&mut self, service: &impl AnswerEvery, name: &str, text: &str) {
+    pub(crate) fn run(&mut self, service: &impl HandleAll, name: &str, text: &str) {
         let mut reply = None;
         for (number, line) in text.lines().enumerate() {
             let place = format!("{name}:{}: {line}", number + 1);
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    fn send(&self, service: &impl AnswerEvery, line: &str, place: &str) -> Reply {
+    fn send(&self, service: &impl HandleAll, line: &str, place: &str) -> Reply {
         let (call, params) = line.split_once(' ').unwrap_or((line, ""));
         let route = ROUTES.iter().find(|route| route.name == call).expect(place);
         let params = form::read(&self.replace(params)).expect(place);
@@ -130,9 +130,9 @@ impl World {
                 let device = self.engine.register_device(user, words[1].parse().unwrap()).unwrap();
                 (words[2], format!("{}:{}", device.device_id, device.secret.expose()))
             }
-            "answer" => {
-                let answer = self.answer(&value(0), words[1], &value(2));
-                assert_eq!(answer, words[3], "{place}");
+            "respond" => {
+                let status = self.respond(&value(0), words[1], &value(2));
+                assert_eq!(status, words[3], "{place}");
                 return;
             }
             _ => panic!("{place}: no such word"),
@@ -155,15 +155,15 @@ impl World {
         }
     }
 
-    fn answer(&self, uuid: &str, answer: &str, device: &str) -> String {
+    fn respond(&self, uuid: &str, response: &str, device: &str) -> String {
         let device = form::unescape(device).unwrap();
         let (id, secret) = device.split_once(':').unwrap();
         let device_id: DeviceId = id.parse().unwrap();
-        let answered = self.engine.answer_approval(&AnswerApproval {
+        let answered = self.engine.respond_to_approval(&RespondToApproval {
             uuid: uuid.parse().unwrap(),
             device_id,
             device_secret: Secret::new(secret),
-            answer: answer.parse().unwrap(),
+            response: response.parse().unwrap(),
         });
         match answered {
             Ok(approval) => approval.status.name().into(),

@@ -229,7 +229,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     const ApprovalRequests open = service.open_approvals(device.id(), device.secret());
     CHECK(open.all().size() == 1 && open.all()[0]->uuid == created.uuid());
     const Approval answered =
-        service.answer_approval(created.uuid(), device.id(), device.secret(), "approve");
+        service.respond_to_approval(created.uuid(), device.id(), device.secret(), "approve");
     CHECK(answered.approved_by(id) && !answered.approved_by(id + 1) && !answered.approved_by(0));
     CHECK(answered.svc_id() == id && answered.uuid() == created.uuid());
     CHECK(!answered.updated_at().empty() && !answered.processed_at().empty());

@@ -218,7 +218,7 @@ fn every_call_of_the_engine_and_the_service_is_there() {
         otherwise("require_engine", &[], "as `engine`"),
         otherwise("with_timeout", WITH, "one function for what a second handle changes"),
         otherwise("with_repeats", WITH, "as `with_timeout`"),
-        otherwise("answer_with_body", &[], "C shows what the interface knows"),
+        otherwise("handle_with_body", &[], "C shows what the interface knows"),
         otherwise("ask_approval", &["seconder_wait_for_approval"], "a function of C's ends it"),
         otherwise("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
     ];

@@ -149,7 +149,7 @@ fn every_call_of_the_service_and_the_engine_is_there() {
     let others: [Otherwise; 7] = [
         ("engine", &[], "the service is asked for what its engine does"),
         ("require_engine", &[], "as `engine`"),
-        ("answer_with_body", &[], "each result has `extra`"),
+        ("handle_with_body", &[], "each result has `extra`"),
         ("ask_approval", &[], "AsyncService.wait_for_approval asks so"),
         ("wait_for_approval_with", &[], "time passes by Python's clock"),
         ("names", &[], "for a server in front of it"),
@@ -226,7 +226,7 @@ fn every_choice_is_a_word() {
         ("src/calls/start_phone_verification.rs", "Channel"),
         ("src/calls/register_activity.rs", "ActivityType"),
         ("src/engine/devices.rs", "DeviceType"),
-        ("src/engine/approvals.rs", "UserAnswer"),
+        ("src/engine/approvals.rs", "ApprovalResponse"),
         ("src/wire.rs", "Format"),
         ("src/wire.rs", "Generation"),
         ("src/remote.rs", "Repeats"),

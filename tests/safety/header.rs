@@ -80,7 +80,7 @@ fn text(name: &str) -> &str {
         "kind" | "type" => "banned",
         "via" => "sms",
         "device_type" => "ios",
-        "answer" => "deny",
+        "response" => "deny",
         "uri" => "otpauth://totp/a?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
         "query" => "a=b",
         _ => "1",

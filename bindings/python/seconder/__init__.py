@@ -28,7 +28,7 @@ from seconder.enums import (
     PhoneType,
     Repeats,
     Stage,
-    UserAnswer,
+    ApprovalResponse,
 )
 from seconder.errors import (
     InvalidCallback,
@@ -142,7 +142,7 @@ __all__ = [
     "TokenInvalid",
     "Unauthorized",
     "Unavailable",
-    "UserAnswer",
+    "ApprovalResponse",
     "UserCreated",
     "UserStatus",
     "Verification",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import ParamSpec, Self
 
-    from seconder.enums import ActivityType, Channel, DeviceType, UserAnswer
+    from seconder.enums import ActivityType, Channel, DeviceType, ApprovalResponse
     from seconder.names import Names
     from seconder.results import (
         Application,
@@ -284,21 +284,21 @@ class AsyncService:
             self._service.open_approvals, device_id=device_id, device_secret=device_secret
         )
 
-    async def answer_approval(
+    async def respond_to_approval(
         self,
         uuid: str,
         *,
         device_id: int,
         device_secret: str,
-        answer: UserAnswer | Literal["approve", "deny", "report"],
+        response: ApprovalResponse | Literal["approve", "deny", "report"],
     ) -> Approval:
-        """As :meth:`seconder.Service.answer_approval`."""
+        """As :meth:`seconder.Service.respond_to_approval`."""
         return await self._run(
-            self._service.answer_approval,
+            self._service.respond_to_approval,
             uuid,
             device_id=device_id,
             device_secret=device_secret,
-            answer=answer,
+            response=response,
         )
 
     async def api_key(self) -> str:

@@ -85,7 +85,7 @@ class DeviceType(Word):
     """A browser."""
 
 
-class UserAnswer(Word):
+class ApprovalResponse(Word):
     """What a user says to an approval request."""
 
     APPROVE = "approve"

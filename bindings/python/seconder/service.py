@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from seconder import _seconder
-    from seconder.enums import DeviceType, UserAnswer
+    from seconder.enums import DeviceType, ApprovalResponse
 
 
 class Service(Calls):
@@ -71,11 +71,11 @@ class Service(Calls):
         Example:
             >>> device = service.register_device(user.id, "ios")
             >>> asked = service.create_approval(user.id, "Log in?")
-            >>> answer = service.answer_approval(
+            >>> answer = service.respond_to_approval(
             ...     asked.uuid,
             ...     device_id=device.device_id,
             ...     device_secret=device.secret,
-            ...     answer="approve",
+            ...     response="approve",
             ... )
             >>> service.wait_for_approval(asked.uuid, user.id, timeout=60).approved_by(user.id)
             True
@@ -133,13 +133,13 @@ class Service(Calls):
         reply = self._call("open_approvals", device_id=device_id, device_secret=device_secret)
         return tuple(ApprovalRequest._read(request) for request in reply)
 
-    def answer_approval(
+    def respond_to_approval(
         self,
         uuid: str,
         *,
         device_id: int,
         device_secret: str,
-        answer: UserAnswer | Literal["approve", "deny", "report"],
+        response: ApprovalResponse | Literal["approve", "deny", "report"],
     ) -> Approval:
         """Answers an approval request from a device, and posts the callback. Engines in this
         process alone do it.
@@ -148,7 +148,7 @@ class Service(Calls):
             uuid: The request.
             device_id: The device that answers, from :meth:`register_device`.
             device_secret: What the device was told when it was registered.
-            answer: What the user said. ``report`` says no, and that it was not them who asked: the
+            response: What the user said. ``report`` says no, and that it was not them who asked: the
                 user gets 5 minutes of quiet.
 
         Returns:
@@ -162,15 +162,15 @@ class Service(Calls):
             >>> device = service.register_device(user.id, "android")
             >>> asked = service.create_approval(user.id, "Log in?")
             >>> proof = {"device_id": device.device_id, "device_secret": device.secret}
-            >>> service.answer_approval(asked.uuid, **proof, answer="deny").status
+            >>> service.respond_to_approval(asked.uuid, **proof, response="deny").status
             <ApprovalStatus.DENIED: 'denied'>
         """
         reply = self._call(
-            "answer_approval",
+            "respond_to_approval",
             uuid=uuid,
             device_id=device_id,
             device_secret=device_secret,
-            answer=answer,
+            response=response,
         )
         return Approval._read(reply)
 

@@ -4,10 +4,10 @@ use crate::extra;
 use crate::failure::Failure;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
-use seconder::engine::{AnswerApproval, ApprovalRequest, Engine};
+use seconder::engine::{ApprovalRequest, Engine, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::loose;
-use seconder::{Answer, Call, Error, Service};
+use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -34,7 +34,7 @@ const CALLS: &[(&str, Ask)] = &[
     (EnrolAuthenticator::ROUTE.name, ask::<EnrolAuthenticator>),
     ("register_device", register_device),
     ("open_approvals", open_approvals),
-    ("answer_approval", answer_approval),
+    ("respond_to_approval", respond_to_approval),
     ("api_key", api_key),
     ("wait_for_approval", wait_for_approval),
 ];
@@ -54,10 +54,10 @@ pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Valu
 
 fn ask<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
 where
-    Engine: Answer<C>,
+    Engine: Handle<C>,
 {
     let call: C = read(params)?;
-    let (reply, body) = service.answer_with_body(&call)?;
+    let (reply, body) = service.handle_with_body(&call)?;
     let mut told = write(&reply)?;
     extra::keep::<C>(&mut told, body);
     Ok(told)
@@ -66,7 +66,7 @@ where
 /// Only a right code has a value; all else is a failure, so no caller can forget to look.
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
     let call: Verify = read(params)?;
-    let (found, body) = service.answer_with_body(&call)?;
+    let (found, body) = service.handle_with_body(&call)?;
     match found.verdict {
         Verdict::Right => {
             let mut told = write(&found)?;
@@ -115,18 +115,19 @@ fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
 }
 
 #[derive(Deserialize)]
-struct ApprovalAnswer {
+struct ResponseParams {
     uuid: ApprovalId,
     device_id: DeviceId,
     device_secret: Secret,
-    answer: String,
+    response: String,
 }
 
-fn answer_approval(service: &Service, params: Params) -> Result<Value, Failure> {
+fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failure> {
     let engine = service.require_engine()?;
-    let ApprovalAnswer { uuid, device_id, device_secret, answer } = read(params)?;
-    let answer = AnswerApproval { uuid, device_id, device_secret, answer: answer.parse()? };
-    write(&engine.answer_approval(&answer)?)
+    let ResponseParams { uuid, device_id, device_secret, response } = read(params)?;
+    let response =
+        RespondToApproval { uuid, device_id, device_secret, response: response.parse()? };
+    write(&engine.respond_to_approval(&response)?)
 }
 
 fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {

@@ -4,7 +4,7 @@ use crate::failure::STAGES;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType};
-use seconder::engine::{DeviceType, UserAnswer};
+use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::otp::Algorithm;
 use seconder::wire::Format;
 
@@ -21,7 +21,7 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
         ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
         ("PhoneType", [PhoneType::Voip, PhoneType::Landline, PhoneType::Cellphone, PhoneType::Unknown].map(PhoneType::name).into()),
         ("Stage", STAGES.map(|(_, name)| name).into()),
-        ("UserAnswer", [UserAnswer::Approve, UserAnswer::Deny, UserAnswer::Report].map(UserAnswer::name).into()),
+        ("ApprovalResponse", [ApprovalResponse::Approve, ApprovalResponse::Deny, ApprovalResponse::Report].map(ApprovalResponse::name).into()),
     ]
 }
 

@@ -116,7 +116,7 @@ def test_a_push_is_waited_for_without_a_thread(phone: Phone) -> None:
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting[0]
-        await service.answer_approval(asked.uuid, **proof, answer="approve")
+        await service.respond_to_approval(asked.uuid, **proof, response="approve")
         found = await asyncio.gather(*waiting[1:])
         with pytest.raises(seconder.InvalidArgument):
             await service.wait_for_approval(asked.uuid, phone.user_id + 1, timeout=30)

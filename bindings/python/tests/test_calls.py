@@ -152,7 +152,7 @@ def test_approvals(phone: Phone) -> None:
     assert (shown.uuid, shown.message, shown.details) == (asked.uuid, "Log in?", {"city": "Oslo"})
     assert shown.expires_at is not None
     assert 0 < (shown.expires_at - datetime.now(timezone.utc)).total_seconds() <= 60
-    answer = phone.service.answer_approval(asked.uuid, **proof, answer="approve")
+    answer = phone.service.respond_to_approval(asked.uuid, **proof, response="approve")
     assert phone.service.open_approvals(**proof) == ()
     assert answer.status is seconder.ApprovalStatus.APPROVED
     found = phone.service.check_approval(asked.uuid)
@@ -164,11 +164,11 @@ def test_a_denied_approval_lets_nobody_in(phone: Phone) -> None:
     device = phone.service.register_device(phone.user_id, "android")
     asked = phone.service.create_approval(phone.user_id, "Log in?")
     with pytest.raises(seconder.InvalidArgument, match="device_secret"):
-        phone.service.answer_approval(
-            asked.uuid, device_id=device.device_id, device_secret="another", answer="approve"
+        phone.service.respond_to_approval(
+            asked.uuid, device_id=device.device_id, device_secret="another", response="approve"
         )
-    phone.service.answer_approval(
-        asked.uuid, device_id=device.device_id, device_secret=device.secret, answer="deny"
+    phone.service.respond_to_approval(
+        asked.uuid, device_id=device.device_id, device_secret=device.secret, response="deny"
     )
     found = phone.service.check_approval(asked.uuid)
     assert found.status == "denied" and not found

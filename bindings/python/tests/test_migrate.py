@@ -58,10 +58,10 @@ class Old:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def answer(self, user: int, uuid: str, answer: str) -> None:
+    def respond(self, user: int, uuid: str, response: str) -> None:
         device = self.run("device", "register", "--user", str(user), "--type", "ios").split()
         number, secret = device[1], device[3]
-        command = ["approval", "answer", "--device", number, "--uuid", uuid, "--answer", answer]
+        command = ["approval", "respond", "--device", number, "--uuid", uuid, "--response", response]
         self.run(*command, stdin=secret)
 
 
@@ -191,8 +191,8 @@ def test_numbers_of_nobody(old: Old) -> None:
     assert old.client.phones.info("7400123456", 44)["type"] == "cellphone"
 
 
-@pytest.mark.parametrize(("answer", "status"), [("approve", "approved"), ("deny", "denied")])
-def test_push_and_its_callback(old: Old, answer: str, status: str) -> None:
+@pytest.mark.parametrize(("response", "status"), [("approve", "approved"), ("deny", "denied")])
+def test_push_and_its_callback(old: Old, response: str, status: str) -> None:
     user = old.user()
     push = old.client.one_touch
     asked = push.send_request(
@@ -206,7 +206,7 @@ def test_push_and_its_callback(old: Old, answer: str, status: str) -> None:
     assert asked.ok() and uuid
     pending = push.get_approval_status(uuid)
     assert pending["approval_request"]["status"] == "pending"
-    old.answer(user, uuid, answer)
+    old.respond(user, uuid, response)
     told = push.get_approval_status(uuid)
     assert told["approval_request"]["status"] == status
     headers, body = old.callbacks.get(timeout=10)
@@ -256,7 +256,7 @@ def test_both_libraries_on_one_server(old: Old) -> None:
         enrolled = new.enrol_authenticator(user)
         assert old.client.tokens.verify(user, seconder.totp.code(enrolled.uri)).ok()
         uuid = old.client.one_touch.send_request(user, "Log in?").get_uuid()
-        old.answer(user, uuid, "approve")
+        old.respond(user, uuid, "approve")
         assert new.check_approval(uuid).approved_by(user)
         headers, body = old.callbacks.get(timeout=10)
         names = seconder.Names("authy", push_path="onetouch")

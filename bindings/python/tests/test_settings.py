@@ -184,7 +184,7 @@ def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
         device = service.register_device(user.id, seconder.DeviceType.IOS)
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
         asked = service.create_approval(user.id, "Log in?")
-        service.answer_approval(asked.uuid, **proof, answer=seconder.UserAnswer.APPROVE)
+        service.respond_to_approval(asked.uuid, **proof, response=seconder.ApprovalResponse.APPROVE)
         (callback,) = posted
         event = seconder.callback.verify(
             api_key=service.api_key(),
@@ -210,5 +210,5 @@ def test_a_post_that_fails_does_not_undo_the_answer(tmp_path: Path) -> None:
         device = service.register_device(user.id, "android")
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
         asked = service.create_approval(user.id, "Log in?")
-        assert service.answer_approval(asked.uuid, **proof, answer="approve")
+        assert service.respond_to_approval(asked.uuid, **proof, response="approve")
         assert service.check_approval(asked.uuid).approved_by(user.id)

@@ -120,7 +120,7 @@ def test_every_thread_gets_what_it_asked_for(phone: Phone) -> None:
             asked = service.create_approval(user, f"{number}", details={"round": str(round)})
             (shown,) = service.open_approvals(**proof)
             assert (shown.uuid, shown.message) == (asked.uuid, f"{number}")
-            service.answer_approval(asked.uuid, answer="approve", **proof)
+            service.respond_to_approval(asked.uuid, response="approve", **proof)
             approval = service.wait_for_approval(asked.uuid, user, timeout=30)
             assert approval.approved_by(user) and not approval.approved_by(phone.user_id)
             with pytest.raises(seconder.InvalidArgument, match="token"):

@@ -34,8 +34,8 @@ def test_waits_until_the_user_answers(phone: Phone) -> None:
     uuid = service.create_approval(phone.user_id, "Log in?").uuid
 
     def answer() -> None:
-        service.answer_approval(
-            uuid, device_id=device.device_id, device_secret=device.secret, answer="approve"
+        service.respond_to_approval(
+            uuid, device_id=device.device_id, device_secret=device.secret, response="approve"
         )
 
     thread = threading.Timer(0.1, answer)

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::conf::Conf;
-use super::message::{Answer, Kind, Question};
+use super::message::{DnsReply, Kind, Question};
 use crate::remote::deadline::Deadline;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -85,7 +85,7 @@ impl Queries<'_> {
             self.take(
                 question.kind,
                 match answer {
-                    Answer::Truncated => over_tcp(server, &question, &bytes, until)?,
+                    DnsReply::Truncated => over_tcp(server, &question, &bytes, until)?,
                     answer => answer,
                 },
             );
@@ -93,8 +93,8 @@ impl Queries<'_> {
         Ok(())
     }
 
-    fn take(&mut self, kind: Kind, answer: Answer) {
-        if let Answer::Found(found) = answer {
+    fn take(&mut self, kind: Kind, answer: DnsReply) {
+        if let DnsReply::Found(found) = answer {
             self.found.extend(found);
             self.open.retain(|open| *open != kind);
         }
@@ -118,7 +118,7 @@ fn over_tcp(
     question: &Question<'_>,
     bytes: &[u8],
     until: Deadline,
-) -> io::Result<Answer> {
+) -> io::Result<DnsReply> {
     let mut stream = TcpStream::connect_timeout(&server, left(until)?)?;
     let length = u16::try_from(bytes.len()).map_err(io::Error::other)?;
     stream.set_write_timeout(Some(left(until)?))?;
@@ -132,7 +132,7 @@ fn over_tcp(
     let mut answer = vec![0; length];
     fill(&mut stream, &mut answer, until)?;
     match question.read(&answer) {
-        None | Some(Answer::Truncated) => Ok(Answer::Failed),
+        None | Some(DnsReply::Truncated) => Ok(DnsReply::Failed),
         Some(answer) => Ok(answer),
     }
 }

@@ -2,7 +2,7 @@
 
 use simple_dns::rdata::RData;
 use simple_dns::{
-    CLASS, Name, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, RCODE,
+    CLASS, Name, OPCODE, Packet, PacketFlag, QCLASS, QTYPE, Question as WireQuestion, RCODE,
     ResourceRecord as Record, TYPE, header_buffer,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 
 /// What a name server says to a question.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum DnsReply {
     /// These; none when there is no such name, or none of this kind.
     Found(Vec<IpAddr>),
     /// More than fits: ask again over TCP.
@@ -42,13 +42,13 @@ impl Question<'_> {
         let mut packet = Packet::new_query(self.id);
         packet.set_flags(PacketFlag::RECURSION_DESIRED);
         let name = Name::new(self.name).ok()?;
-        packet.questions.push(Asked::new(name, self.kind.wire(), CLASS::IN.into(), false));
+        packet.questions.push(WireQuestion::new(name, self.kind.wire(), CLASS::IN.into(), false));
         packet.build_bytes_vec().ok()
     }
 
     /// What the bytes say; none when they are no answer to this question. Then somebody else may
     /// have sent them, and the answer may still come.
-    pub(super) fn read(&self, bytes: &[u8]) -> Option<Answer> {
+    pub(super) fn read(&self, bytes: &[u8]) -> Option<DnsReply> {
         let packet = is_plausible(bytes).then(|| Packet::parse(bytes).ok()).flatten()?;
         let [asked] = packet.questions.as_slice() else { return None };
         let ours = packet.id() == self.id
@@ -58,11 +58,11 @@ impl Question<'_> {
             && asked.qtype == self.kind.wire()
             && asked.qclass == QCLASS::CLASS(CLASS::IN);
         ours.then(|| match packet.rcode() {
-            _ if packet.has_flags(PacketFlag::TRUNCATION) => Answer::Truncated,
-            RCODE::NoError if knows_nobody(&packet) => Answer::Failed,
-            RCODE::NoError => Answer::Found(self.follow(&packet, &asked.qname)),
-            RCODE::NameError => Answer::Found(Vec::new()),
-            _ => Answer::Failed,
+            _ if packet.has_flags(PacketFlag::TRUNCATION) => DnsReply::Truncated,
+            RCODE::NoError if knows_nobody(&packet) => DnsReply::Failed,
+            RCODE::NoError => DnsReply::Found(self.follow(&packet, &asked.qname)),
+            RCODE::NameError => DnsReply::Found(Vec::new()),
+            _ => DnsReply::Failed,
         })
     }
 

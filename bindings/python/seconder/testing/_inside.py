@@ -17,7 +17,7 @@ from seconder.results import DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
 from seconder.testing._faults import Fault, Faults
-from seconder.testing._server import Answer, Asked, Server
+from seconder.testing._server import HttpReply, HttpRequest, Server
 
 PATIENCE = 0.2
 """How long a call in this process waits for an answer that never comes, in seconds."""
@@ -101,7 +101,7 @@ class Inside:
             timeout=PATIENCE if fault.kind is Fault.TIMEOUT else 10.0,
         )
 
-    def _answer(self, asked: Asked) -> Answer | None:
+    def _answer(self, asked: HttpRequest) -> HttpReply | None:
         """A call from a remote client."""
         name, params = self._call_of(asked)
         fault = self.faults.take(name)
@@ -112,9 +112,9 @@ class Inside:
                 return None
             if fault.kind is Fault.RATE_LIMITED:
                 body = json.dumps(RATE_LIMITED_BODY).encode()
-                return Answer(503, "application/json", body, fault.retry_after)
+                return HttpReply(503, "application/json", body, fault.retry_after)
             if fault.kind is Fault.INVALID_RESPONSE:
-                return Answer(200, "text/html", PAGE)
+                return HttpReply(200, "text/html", PAGE)
             if fault.kind is Fault.UNAUTHORIZED:
                 key = f"not {key}"
         with self._making(name, params):
@@ -130,9 +130,9 @@ class Inside:
             self._note(name, params, reply)
         if fault is not None and fault.kind is Fault.LOST:
             return None
-        return Answer(status, media_type, body, wait)
+        return HttpReply(status, media_type, body, wait)
 
-    def _call_of(self, asked: Asked) -> tuple[str, dict[str, Any]]:
+    def _call_of(self, asked: HttpRequest) -> tuple[str, dict[str, Any]]:
         names = _given(self.names)
         return _seconder.call_of(names, asked.method, asked.path) or ("", {})
 

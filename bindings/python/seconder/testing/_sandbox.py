@@ -362,7 +362,7 @@ class Sandbox:
         else:
             user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["svc_id"])
         device = self._device(user_id)
-        self._own.answer_approval(
+        self._own.respond_to_approval(
             uuid, device_id=device.device_id, device_secret=device.secret, answer=answer
         )
         named = uuid.encode()

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 
-class Asked(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request as it was received."""
 
     method: str
@@ -20,7 +20,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpReply:
     """What goes back."""
 
     status: int
@@ -35,7 +35,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, answer: Callable[[Asked], Answer | None], key_header: str) -> None:
+    def __init__(self, answer: Callable[[HttpRequest], HttpReply | None], key_header: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
         self.key_header = key_header
@@ -55,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path, _, query = self.path.partition("?")
-        asked = Asked(self.command, path, query, body, self._key())
+        asked = HttpRequest(self.command, path, query, body, self._key())
         answer = self.server.answer(asked)
         if answer is None:
             self.close_connection = True

@@ -33,7 +33,7 @@ Function = Callable[[seconder.Event], object]
 
 
 @dataclass
-class Answer:
+class HttpReply:
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -50,7 +50,7 @@ class Site:
     def callback() -> Callable[..., Any]:
         raise NotImplementedError
 
-    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> Answer:
+    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> HttpReply:
         raise NotImplementedError
 
 
@@ -59,14 +59,14 @@ class FlaskSite(Site):
     def callback() -> Callable[..., Any]:
         return seconder.contrib.flask.callback
 
-    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> Answer:
+    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> HttpReply:
         app = flask.Flask("example")
         app.testing = True
         app.add_url_rule(signing.PATH, "callback", self.endpoint, methods=METHODS)
         got = app.test_client().open(
             signing.PATH, method=method, query_string=query, data=body, headers=headers
         )
-        return Answer(got.status_code, dict(got.headers), got.data)
+        return HttpReply(got.status_code, dict(got.headers), got.data)
 
 
 class DjangoSite(Site):
@@ -76,14 +76,14 @@ class DjangoSite(Site):
 
         return seconder.contrib.django.callback
 
-    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> Answer:
+    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> HttpReply:
         sent = dict(headers)
         kind = sent.pop("Content-Type", "application/octet-stream")
         with override_settings(ROOT_URLCONF=(path(signing.PATH[1:], self.endpoint),)):
             got = Client(enforce_csrf_checks=True).generic(
                 method, f"{signing.PATH}?{query}", body, content_type=kind, headers=sent
             )
-        return Answer(got.status_code, got.headers, got.content)
+        return HttpReply(got.status_code, got.headers, got.content)
 
 
 class StarletteSite(Site):
@@ -95,11 +95,11 @@ class StarletteSite(Site):
         route = Route(signing.PATH, self.endpoint, methods=METHODS)
         return starlette.applications.Starlette(routes=[route])
 
-    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> Answer:
+    def send(self, method: str, query: str, body: bytes, headers: dict[str, str]) -> HttpReply:
         with TestClient(self.app()) as client:
             url = f"{signing.PATH}?{query}"
             got = client.request(method, url, content=body, headers=headers)
-        return Answer(got.status_code, got.headers, got.content)
+        return HttpReply(got.status_code, got.headers, got.content)
 
 
 class FastapiSite(StarletteSite):
@@ -135,7 +135,7 @@ def site(kind: type[Site], received: Received) -> Site:
     return kind(received)
 
 
-def post(site: Site, told: dict[str, Any] | None = None, **headers: str) -> Answer:
+def post(site: Site, told: dict[str, Any] | None = None, **headers: str) -> HttpReply:
     given = signing.parameters() if told is None else told
     head = headers or signing.headers(given)
     return site.send("POST", "", signing.body(given), head)
