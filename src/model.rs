@@ -11,7 +11,7 @@ mod text;
 
 pub use identity::{ApprovalId, DeviceId, UserId};
 pub use phone::{CountryCode, PhoneNumber};
-pub use text::{Action, Email, Line, Secret, Token, VerificationCode};
+pub use text::{Action, Email, DisplayText, Secret, Token, VerificationCode};
 
 /// Reads a value out of its text; what is wrong with it is told without the parameter's name,
 /// which the reader of the whole call knows better.

@@ -12,7 +12,7 @@ use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
 use crate::model::{
-    ApprovalId, CountryCode, Line, PhoneNumber, Secret, Token, UserId, VerificationCode,
+    ApprovalId, CountryCode, DisplayText, PhoneNumber, Secret, Token, UserId, VerificationCode,
 };
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
@@ -332,7 +332,7 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn create_approval(&self, user_id: UserId, message: &str) -> Result<ApprovalCreated> {
-        let message: Line = named("message", message.parse())?;
+        let message: DisplayText = named("message", message.parse())?;
         self.handle(&CreateApproval::new(user_id, message))
     }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use seconder::calls::*;
-use seconder::model::Line;
+use seconder::model::DisplayText;
 use seconder::{Error, Handle, Result, Service, Settings};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
@@ -81,5 +81,5 @@ fn the_name_is_the_arguments() {
         assert_eq!(parameter(service.create_approval(1.try_into().unwrap(), "").err()), "message");
     }
     // A label and an action's message are texts as well, and neither is a `message`.
-    assert_eq!(parameter("".parse::<Line>().err()), "text");
+    assert_eq!(parameter("".parse::<DisplayText>().err()), "text");
 }

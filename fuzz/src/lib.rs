@@ -5,7 +5,7 @@
 
 use seconder::callback::{self, Received};
 use seconder::model::{
-    Action, ApprovalId, CountryCode, Email, Line, PhoneNumber, Secret, Token, UserId,
+    Action, ApprovalId, CountryCode, DisplayText, Email, PhoneNumber, Secret, Token, UserId,
     VerificationCode,
 };
 use seconder::otp::Totp;
@@ -113,7 +113,7 @@ pub fn values(data: &[u8]) {
         PhoneNumber::from_str(text).ok().map(|number| number.as_str().to_owned()),
         Email::from_str(text).ok().map(|email| email.as_str().to_owned()),
         Action::from_str(text).ok().map(|action| action.as_str().to_owned()),
-        Line::from_str(text).ok().map(|line| line.as_str().to_owned()),
+        DisplayText::from_str(text).ok().map(|line| line.as_str().to_owned()),
     ]
     .into_iter()
     .flatten()

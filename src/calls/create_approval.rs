@@ -1,7 +1,7 @@
 //! `POST /push/{format}/users/{user_id}/approval_requests`
 
 use super::{Call, Route, is_small};
-use crate::model::{ApprovalId, Line, UserId};
+use crate::model::{ApprovalId, DisplayText, UserId};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub struct CreateApproval {
     /// The user who is asked.
     pub user_id: UserId,
     /// What the user is asked.
-    pub message: Line,
+    pub message: DisplayText,
     /// What else the user is shown.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
@@ -42,7 +42,7 @@ pub struct Logo {
 
 impl CreateApproval {
     /// The call with its defaults.
-    pub fn new(user_id: UserId, message: Line) -> CreateApproval {
+    pub fn new(user_id: UserId, message: DisplayText) -> CreateApproval {
         CreateApproval {
             user_id,
             message,

@@ -1,7 +1,7 @@
 //! `POST /protected/{format}/users/{user_id}/secret`
 
 use super::{Call, Route};
-use crate::model::{Line, Secret, UserId};
+use crate::model::{DisplayText, Secret, UserId};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct EnrolAuthenticator {
     /// The user.
     pub user_id: UserId,
     /// What the app shows beside the code. Default: the user's e-mail.
-    pub label: Option<Line>,
+    pub label: Option<DisplayText>,
     /// The width and height of the QR code, 100 to 1000 pixels. Default 300.
     pub qr_size: Option<u64>,
 }

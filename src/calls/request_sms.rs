@@ -1,7 +1,7 @@
 //! `GET /protected/{format}/sms/{svc_id}`
 
 use super::{Call, Route, is_false};
-use crate::model::{Action, Line, UserId};
+use crate::model::{Action, DisplayText, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct RequestSms {
     /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
     pub action: Option<Action>,
     /// What the message says of the action.
-    pub action_message: Option<Line>,
+    pub action_message: Option<DisplayText>,
     /// Sends the code even to a user who has an app. Default: as the service is set up.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,

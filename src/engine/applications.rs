@@ -4,7 +4,7 @@ use super::clock;
 use super::store::{AppChange, AppRow, Counted, Store};
 use super::{Engine, EngineSettings, limits};
 use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::model::{Line, Secret};
+use crate::model::{DisplayText, Secret};
 use crate::otp::{Algorithm, Totp};
 use crate::{Error, Handle, Result};
 use time::Month;
@@ -83,7 +83,7 @@ fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
 }
 
 fn name(name: &str) -> Result<String> {
-    let line: Line = name.parse().map_err(|_| bad_name())?;
+    let text: DisplayText = name.parse().map_err(|_| bad_name())?;
     match line.as_str().len() <= 64 && !line.as_str().contains([':', '\n', '\t']) {
         true => Ok(name.to_owned()),
         false => Err(bad_name()),

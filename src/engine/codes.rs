@@ -7,7 +7,7 @@ use super::store::{Attempt, Committed, Factor, Found, IssueCode, Issued, Outgoin
 use super::{Engine, Message, rejections};
 use super::{limits, verify};
 use crate::calls::*;
-use crate::model::{Action, Line, UserId};
+use crate::model::{Action, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use zeroize::Zeroizing;
 
@@ -28,7 +28,7 @@ impl Engine {
         &self,
         svc_id: UserId,
         channel: Channel,
-        bound: (&Option<Action>, &Option<Line>),
+        bound: (&Option<Action>, &Option<DisplayText>),
         force: bool,
     ) -> Result<CodeRequested> {
         let now = self.begin();
@@ -45,7 +45,7 @@ impl Engine {
             let device = user.devices.last().cloned();
             return Ok(CodeRequested { message: Some(message), cellphone, ignored: true, device });
         }
-        let text = |part: &Option<Line>| part.as_ref().map(|line| line.as_str().to_owned());
+        let text = |part: &Option<DisplayText>| part.as_ref().map(|line| line.as_str().to_owned());
         self.send_code(Order {
             subject: Subject::User(self.app.app_id, svc_id),
             phone: user.phone,

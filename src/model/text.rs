@@ -32,7 +32,7 @@ pub struct Action(String);
 
 /// A text that a person reads: 1 to 1024 bytes, without control characters but line feed and tab.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Line(String);
+pub struct DisplayText(String);
 
 /// A text that nobody may see: an API key, a device's secret. `Debug` does not show it, and its
 /// memory is wiped when it goes.
@@ -81,7 +81,7 @@ impl Action {
     }
 }
 
-impl Line {
+impl DisplayText {
     fn check(text: &str) -> Result<()> {
         let control = |c: char| c.is_control() && c != '\n' && c != '\t';
         let right = (1..=1024).contains(&text.len()) && !text.chars().any(control);
@@ -157,7 +157,7 @@ text! {
     VerificationCode wiped;
     Email owned;
     Action owned;
-    Line owned;
+    DisplayText owned;
 }
 
 impl std::str::FromStr for Secret {
@@ -168,7 +168,7 @@ impl std::str::FromStr for Secret {
 }
 
 super::serde_by!(from_text, serialize_str(expose): Secret);
-super::serde_by!(from_text, serialize_str(as_str): Token VerificationCode Email Action Line);
+super::serde_by!(from_text, serialize_str(as_str): Token VerificationCode Email Action DisplayText);
 
 #[cfg(test)]
 mod tests {
@@ -215,7 +215,7 @@ mod tests {
         }
         assert!("pay:4711".parse::<Action>().is_ok());
         assert!("".parse::<Action>().is_err() && "a\0".parse::<Action>().is_err());
-        assert!("Log in?\nFrom Oslo".parse::<Line>().is_ok());
-        assert!("\x1b[2J".parse::<Line>().is_err());
+        assert!("Log in?\nFrom Oslo".parse::<DisplayText>().is_ok());
+        assert!("\x1b[2J".parse::<DisplayText>().is_err());
     }
 }
