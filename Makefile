@@ -88,7 +88,7 @@ test-safety: panic-library c-library sanitized-library
 .PHONY: panic-library
 panic-library:
 	@$(CARGO) rustc -p seconder --lib --features panic-test --crate-type cdylib,staticlib -q
-	@$(call lay_out,$(TARGET)/debug,build/$@)
+	@$(call install_libraries,$(TARGET)/debug,build/$@)
 
 # The library, its SQLite included, with AddressSanitizer, and a function that panics. The stable
 # compiler has it behind a switch of its own.
@@ -98,9 +98,9 @@ sanitized-library:
 	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
 		$(CARGO) rustc -p seconder --lib --features panic-test --crate-type cdylib,staticlib -q \
 		--target $(HOST) --target-dir build/sanitized
-	@$(call lay_out,build/sanitized/$(HOST)/debug,build/$@)
+	@$(call install_libraries,build/sanitized/$(HOST)/debug,build/$@)
 
-# Runs the tests of the C interface's own border by an interpreter that sees undefined behaviour. It
+# Runs the tests of the C interface's FFI layer by an interpreter that sees undefined behaviour. It
 # is no part of `make test`: the stable toolchain has no Miri.
 .PHONY: miri
 miri: ## Runs what Miri can run, where a nightly toolchain has it
@@ -228,7 +228,7 @@ tools:
 .PHONY: c-library
 c-library:
 	@$(CARGO) $(C_LIBRARY) -q
-	@$(call lay_out,$(TARGET)/debug,build/lib)
+	@$(call install_libraries,$(TARGET)/debug,build/lib)
 
 .PHONY: python-module
 python-module:

@@ -1,7 +1,7 @@
 //! The C interface. `include/seconder.h` is written from these files, their documentation included.
 //!
 //! A function here takes C's arguments apart, makes the call of [`crate::calls`] out of them and
-//! leaves the rest to the library. [`border`] has what all of them share: one wrapper that catches
+//! leaves the rest to the library. [`ffi`] has what all of them share: one wrapper that catches
 //! panics and reports errors, and the one way in for each kind of argument.
 
 #![allow(unsafe_code, reason = "C promises by its header what Rust's types cannot say")]
@@ -11,7 +11,6 @@
 
 pub mod application;
 pub mod approvals;
-mod border;
 pub mod callback;
 pub mod checks;
 pub mod codes;
@@ -19,6 +18,7 @@ pub mod deliver;
 pub mod devices;
 pub mod engine;
 pub mod error;
+mod ffi;
 pub mod names;
 pub mod open;
 #[cfg(feature = "panic-test")]

@@ -121,7 +121,7 @@ fn a_library_without_an_engine_shows_the_same() {
 }
 
 #[test]
-fn a_panic_ends_at_the_border() {
+fn a_panic_does_not_cross_the_ffi_boundary() {
     comes_to_its_end_with_the_variant("panic");
 }
 

@@ -1,7 +1,7 @@
 //! The application itself, and what it used.
 
-use super::border::{self, Plain, Text, free, give, look, pointer};
 use super::error::seconder_error;
+use super::ffi::{self, Plain, Text, free, pointer, read_handle, with_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use crate::calls::{AppDetails, AppStats, Application, Handle, MonthlyStatistic, Statistics};
@@ -125,10 +125,10 @@ pub unsafe extern "C" fn seconder_app_details(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
-            let user_ip = border::address("user_ip", options.user_ip)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
+            let user_ip = ffi::address("user_ip", options.user_ip)?;
             Ok(service.service.handle(&AppDetails { user_ip })?.into())
         })
     }
@@ -149,10 +149,10 @@ pub unsafe extern "C" fn seconder_app_stats(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
-            let user_ip = border::address("user_ip", options.user_ip)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
+            let user_ip = ffi::address("user_ip", options.user_ip)?;
             Ok(service.service.handle(&AppStats { user_ip })?.into())
         })
     }
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn seconder_app_stats(
 /// The application's number. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_app_id(application: Option<&seconder_application>) -> u64 {
-    look(application, |application| application.reply.app_id.unwrap_or_default())
+    read_handle(application, |application| application.reply.app_id.unwrap_or_default())
 }
 
 /// The name that users see in messages. NULL for NULL alone.
@@ -169,7 +169,7 @@ pub extern "C" fn seconder_application_app_id(application: Option<&seconder_appl
 pub extern "C" fn seconder_application_name(
     application: Option<&seconder_application>,
 ) -> *const c_char {
-    look(application, |application| application.name.as_ptr())
+    read_handle(application, |application| application.name.as_ptr())
 }
 
 /// What was booked with the service. NULL where the service does not tell.
@@ -177,7 +177,7 @@ pub extern "C" fn seconder_application_name(
 pub extern "C" fn seconder_application_plan(
     application: Option<&seconder_application>,
 ) -> *const c_char {
-    look(application, |application| pointer(&application.plan))
+    read_handle(application, |application| pointer(&application.plan))
 }
 
 /// Whether codes can be sent by SMS.
@@ -185,7 +185,7 @@ pub extern "C" fn seconder_application_plan(
 pub extern "C" fn seconder_application_sms_enabled(
     application: Option<&seconder_application>,
 ) -> bool {
-    look(application, |application| application.reply.sms_enabled)
+    read_handle(application, |application| application.reply.sms_enabled)
 }
 
 /// Whether the application's own app is used.
@@ -193,7 +193,7 @@ pub extern "C" fn seconder_application_sms_enabled(
 pub extern "C" fn seconder_application_white_label(
     application: Option<&seconder_application>,
 ) -> bool {
-    look(application, |application| application.reply.white_label)
+    read_handle(application, |application| application.reply.white_label)
 }
 
 /// What happened, in the service's words. NULL where the service does not tell.
@@ -201,7 +201,7 @@ pub extern "C" fn seconder_application_white_label(
 pub extern "C" fn seconder_application_message(
     application: Option<&seconder_application>,
 ) -> *const c_char {
-    look(application, |application| pointer(&application.message))
+    read_handle(application, |application| pointer(&application.message))
 }
 
 /// Frees the reply of seconder_app_details(). NULL is fine.
@@ -213,13 +213,13 @@ pub extern "C" fn seconder_application_free(application: Option<Box<seconder_app
 /// The application's number. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_app_id(statistics: Option<&seconder_statistics>) -> u64 {
-    look(statistics, |statistics| statistics.app_id)
+    read_handle(statistics, |statistics| statistics.app_id)
 }
 
 /// How many months the service says there are. Count with seconder_statistics_stat_count().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_count(statistics: Option<&seconder_statistics>) -> u64 {
-    look(statistics, |statistics| statistics.count)
+    read_handle(statistics, |statistics| statistics.count)
 }
 
 /// How many months there are to look at.
@@ -227,7 +227,7 @@ pub extern "C" fn seconder_statistics_count(statistics: Option<&seconder_statist
 pub extern "C" fn seconder_statistics_stat_count(
     statistics: Option<&seconder_statistics>,
 ) -> usize {
-    look(statistics, |statistics| statistics.stats.len())
+    read_handle(statistics, |statistics| statistics.stats.len())
 }
 
 /// The month at `index`, the oldest first; NULL beyond the last. It belongs to the statistics.
@@ -236,13 +236,15 @@ pub extern "C" fn seconder_statistics_stat(
     statistics: Option<&seconder_statistics>,
     index: usize,
 ) -> *const seconder_monthly_statistic {
-    look(statistics, |statistics| statistics.stats.get(index).map_or(ptr::null(), ptr::from_ref))
+    read_handle(statistics, |statistics| {
+        statistics.stats.get(index).map_or(ptr::null(), ptr::from_ref)
+    })
 }
 
 /// How many users the application has now. 0 where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_total_users(statistics: Option<&seconder_statistics>) -> u64 {
-    look(statistics, |statistics| statistics.total_users)
+    read_handle(statistics, |statistics| statistics.total_users)
 }
 
 /// What happened, in the service's words. NULL where the service does not tell.
@@ -250,7 +252,7 @@ pub extern "C" fn seconder_statistics_total_users(statistics: Option<&seconder_s
 pub extern "C" fn seconder_statistics_message(
     statistics: Option<&seconder_statistics>,
 ) -> *const c_char {
-    look(statistics, |statistics| pointer(&statistics.message))
+    read_handle(statistics, |statistics| pointer(&statistics.message))
 }
 
 /// Frees the reply of seconder_app_stats(). NULL is fine.

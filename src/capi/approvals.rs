@@ -1,7 +1,7 @@
 //! Approval requests: asking a user, and how the user answered.
 
-use super::border::{self, Outcome, Plain, Text, free, give, look, named, pointer};
 use super::error::seconder_error;
+use super::ffi::{self, Outcome, Plain, Text, free, named, pointer, read_handle, with_out};
 use super::open::seconder_service;
 use super::status::{SECONDER_FOREVER, of_approval, of_flag, of_seconds, seconder_status};
 use crate::calls::{Approval, ApprovalCreated, CheckApproval, CreateApproval, Handle, Logo};
@@ -94,14 +94,14 @@ pub unsafe extern "C" fn seconder_create_approval(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = CreateApproval {
                 user_id: named("user_id", UserId::try_from(user_id))?,
-                message: border::value("message", message)?,
-                details: border::object("details", options.details)?,
-                hidden_details: border::object("hidden_details", options.hidden_details)?,
+                message: ffi::value("message", message)?,
+                details: ffi::object("details", options.details)?,
+                hidden_details: ffi::object("hidden_details", options.hidden_details)?,
                 logos: logos(&options)?,
                 seconds_to_expire: seconds(options.seconds_to_expire)?,
             };
@@ -114,14 +114,14 @@ pub unsafe extern "C" fn seconder_create_approval(
 /// `logos` is NULL, or there are so many as `logos_count` says.
 unsafe fn logos(options: &seconder_create_approval_options) -> Outcome<Vec<Logo>> {
     if options.logos.is_null() && options.logos_count > 0 {
-        return Err(border::null("logos"));
+        return Err(ffi::null("logos"));
     }
     let one = |index| {
         // SAFETY: promised by the caller.
         unsafe {
             let logo = *options.logos.add(index);
-            let res = border::text("logos", logo.res)?.to_owned();
-            Ok(Logo { res, url: border::text("logos", logo.url)?.to_owned() })
+            let res = ffi::text("logos", logo.res)?.to_owned();
+            Ok(Logo { res, url: ffi::text("logos", logo.url)?.to_owned() })
         }
     };
     (0..options.logos_count).map(one).collect()
@@ -154,9 +154,9 @@ pub unsafe extern "C" fn seconder_check_approval(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let uuid = border::value("uuid", uuid)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let uuid = ffi::value("uuid", uuid)?;
             Ok(service.service.handle(&CheckApproval { uuid })?.into())
         })
     }
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn seconder_check_approval(
 pub extern "C" fn seconder_approval_created_uuid(
     created: Option<&seconder_approval_created>,
 ) -> *const c_char {
-    look(created, |created| created.uuid.as_ptr())
+    read_handle(created, |created| created.uuid.as_ptr())
 }
 
 /// Frees the reply of seconder_create_approval(). NULL is fine.
@@ -180,7 +180,7 @@ pub extern "C" fn seconder_approval_created_free(created: Option<Box<seconder_ap
 /// anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>) -> i32 {
-    look(approval, |approval| of_approval(approval.reply.status))
+    read_handle(approval, |approval| of_approval(approval.reply.status))
 }
 
 /// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
@@ -191,20 +191,20 @@ pub extern "C" fn seconder_approval_approved_by(
     svc_id: u64,
 ) -> bool {
     let who = UserId::try_from(svc_id).ok();
-    look(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
+    read_handle(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
 }
 
 /// The request's name. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -> *const c_char {
-    look(approval, |approval| pointer(&approval.uuid))
+    read_handle(approval, |approval| pointer(&approval.uuid))
 }
 
 /// The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
 /// or ask seconder_approval_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_svc_id(approval: Option<&seconder_approval>) -> u64 {
-    look(approval, |approval| approval.reply.svc_id.map_or(0, UserId::get))
+    read_handle(approval, |approval| approval.reply.svc_id.map_or(0, UserId::get))
 }
 
 /// When the request was made, in RFC 3339. NULL where the service does not tell.
@@ -212,7 +212,7 @@ pub extern "C" fn seconder_approval_svc_id(approval: Option<&seconder_approval>)
 pub extern "C" fn seconder_approval_created_at(
     approval: Option<&seconder_approval>,
 ) -> *const c_char {
-    look(approval, |approval| pointer(&approval.created_at))
+    read_handle(approval, |approval| pointer(&approval.created_at))
 }
 
 /// When the request last changed, in RFC 3339. NULL where the service does not tell.
@@ -220,7 +220,7 @@ pub extern "C" fn seconder_approval_created_at(
 pub extern "C" fn seconder_approval_updated_at(
     approval: Option<&seconder_approval>,
 ) -> *const c_char {
-    look(approval, |approval| pointer(&approval.updated_at))
+    read_handle(approval, |approval| pointer(&approval.updated_at))
 }
 
 /// When the user answered, in RFC 3339; NULL while the request is pending.
@@ -228,20 +228,20 @@ pub extern "C" fn seconder_approval_updated_at(
 pub extern "C" fn seconder_approval_processed_at(
     approval: Option<&seconder_approval>,
 ) -> *const c_char {
-    look(approval, |approval| pointer(&approval.processed_at))
+    read_handle(approval, |approval| pointer(&approval.processed_at))
 }
 
 /// How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
 /// not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder_approval>) -> i64 {
-    look(approval, |approval| of_seconds(approval.reply.seconds_to_expire))
+    read_handle(approval, |approval| of_seconds(approval.reply.seconds_to_expire))
 }
 
 /// Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_TOLD.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval>) -> i32 {
-    look(approval, |approval| of_flag(approval.reply.notified))
+    read_handle(approval, |approval| of_flag(approval.reply.notified))
 }
 
 /// Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or

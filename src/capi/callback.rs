@@ -1,8 +1,8 @@
 //! Callbacks: what a service posts when a user answered, believed after its signature held.
 
-use super::border::{self, Outcome, Plain, Text, free, give, look};
 use super::devices::{DeviceInfo, seconder_device_info};
 use super::error::seconder_error;
+use super::ffi::{self, Outcome, Plain, Text, free, read_handle, with_out};
 use super::status::{of_approval, seconder_status};
 use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
@@ -84,8 +84,8 @@ pub unsafe extern "C" fn seconder_callback_verify(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let key: Secret = border::value("api_key", api_key)?;
+        with_out(out, error, || {
+            let key: Secret = ffi::value("api_key", api_key)?;
             Ok(verify(&key, &read(received, received_size, true)?)?.into())
         })
     }
@@ -107,8 +107,8 @@ pub unsafe extern "C" fn seconder_callback_verify_parameters(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let key: Secret = border::value("api_key", api_key)?;
+        with_out(out, error, || {
+            let key: Secret = ffi::value("api_key", api_key)?;
             let parameters = verify_parameters(&key, &read(received, received_size, true)?)?;
             Ok(seconder_text::new(&Value::Object(parameters).to_string()))
         })
@@ -126,22 +126,22 @@ pub(super) unsafe fn read<'a>(
     with_url: bool,
 ) -> Outcome<Received<'a>> {
     if received.is_null() {
-        return Err(border::null("received"));
+        return Err(ffi::null("received"));
     }
     // SAFETY: promised by the caller.
     unsafe {
-        let given = border::sized("received_size", received, size)?;
-        let url = border::text_if("url", given.url)?;
+        let given = ffi::sized("received_size", received, size)?;
+        let url = ffi::text_if("url", given.url)?;
         if with_url && url.is_none() {
-            return Err(border::null("url"));
+            return Err(ffi::null("url"));
         }
         Ok(Received {
             url: url.unwrap_or_default(),
-            method: border::text("method", given.method)?,
-            query: border::text_if("query", given.query)?.unwrap_or_default(),
-            body: border::bytes(["body", "body_size"], given.body, given.body_size)?,
-            signature: border::text_if("signature", given.signature)?.unwrap_or_default(),
-            nonce: border::text_if("nonce", given.nonce)?.unwrap_or_default(),
+            method: ffi::text("method", given.method)?,
+            query: ffi::text_if("query", given.query)?.unwrap_or_default(),
+            body: ffi::bytes(["body", "body_size"], given.body, given.body_size)?,
+            signature: ffi::text_if("signature", given.signature)?.unwrap_or_default(),
+            nonce: ffi::text_if("nonce", given.nonce)?.unwrap_or_default(),
         })
     }
 }
@@ -165,10 +165,10 @@ pub unsafe extern "C" fn seconder_callback_sign(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let key: Secret = border::value("api_key", api_key)?;
-            let (nonce, url) = (border::text("nonce", nonce)?, border::text("url", url)?);
-            let body = border::bytes(["body", "body_size"], body, body_size)?;
+        with_out(out, error, || {
+            let key: Secret = ffi::value("api_key", api_key)?;
+            let (nonce, url) = (ffi::text("nonce", nonce)?, ffi::text("url", url)?);
+            let body = ffi::bytes(["body", "body_size"], body, body_size)?;
             Ok(seconder_text::new(&sign(&key, nonce, url, body)?))
         })
     }
@@ -192,10 +192,10 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let key: Secret = border::value("api_key", api_key)?;
-            let (nonce, url) = (border::text("nonce", nonce)?, border::text("url", url)?);
-            Ok(seconder_text::new(&sign_query(&key, nonce, url, border::text("query", query)?)?))
+        with_out(out, error, || {
+            let key: Secret = ffi::value("api_key", api_key)?;
+            let (nonce, url) = (ffi::text("nonce", nonce)?, ffi::text("url", url)?);
+            Ok(seconder_text::new(&sign_query(&key, nonce, url, ffi::text("query", query)?)?))
         })
     }
 }
@@ -215,8 +215,8 @@ pub unsafe extern "C" fn seconder_callback_query(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let body = border::bytes(["body", "body_size"], body, body_size)?;
+        with_out(out, error, || {
+            let body = ffi::bytes(["body", "body_size"], body, body_size)?;
             Ok(seconder_text::new(&query(body)?))
         })
     }
@@ -227,27 +227,27 @@ pub unsafe extern "C" fn seconder_callback_query(
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, svc_id: u64) -> bool {
     let yes = |event: &seconder_event| event.status == ApprovalStatus::Approved;
-    look(event, |event| svc_id != 0 && event.svc_id == svc_id && yes(event))
+    read_handle(event, |event| svc_id != 0 && event.svc_id == svc_id && yes(event))
 }
 
 /// The approval request's name. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_uuid(event: Option<&seconder_event>) -> *const c_char {
-    look(event, |event| event.uuid.as_ptr())
+    read_handle(event, |event| event.uuid.as_ptr())
 }
 
 /// How the user answered: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
 /// anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_status(event: Option<&seconder_event>) -> i32 {
-    look(event, |event| of_approval(event.status))
+    read_handle(event, |event| of_approval(event.status))
 }
 
 /// The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
 /// ask seconder_event_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_svc_id(event: Option<&seconder_event>) -> u64 {
-    look(event, |event| event.svc_id)
+    read_handle(event, |event| event.svc_id)
 }
 
 /// The device that answered; NULL where the service does not tell. It belongs to the event.
@@ -255,7 +255,7 @@ pub extern "C" fn seconder_event_svc_id(event: Option<&seconder_event>) -> u64 {
 pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
 ) -> *const seconder_device_info {
-    look(event, |event| {
+    read_handle(event, |event| {
         let device =
             event.device.get_or_init(|| event.event.device().as_ref().map(DeviceInfo::new));
         device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr)
@@ -267,7 +267,7 @@ pub extern "C" fn seconder_event_device(
 /// text, or null or an empty text: decide on none of these. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
-    look(event, |event| event.parameters.get_or_init(|| written(&event.event)).as_ptr())
+    read_handle(event, |event| event.parameters.get_or_init(|| written(&event.event)).as_ptr())
 }
 
 /// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.

@@ -1,7 +1,7 @@
 //! The forms of values, which can be told without a service.
 
-use super::border::{self, run};
 use super::error::seconder_error;
+use super::ffi::{self, run};
 use super::status::seconder_status;
 use crate::Error;
 use crate::model::{ApprovalId, PhoneNumber, Token, UserId};
@@ -16,7 +16,7 @@ unsafe fn check<T: FromStr<Err = Error>>(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: promised by the caller.
-    unsafe { run(error, || border::value::<T>(name, text).map(drop)) }
+    unsafe { run(error, || ffi::value::<T>(name, text).map(drop)) }
 }
 
 /// Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing

@@ -1,10 +1,13 @@
 //! Codes: sending them, checking them, and the secret that an app makes them of.
 
-use super::border::pointer;
-use super::border::{self, Flag, Outcome, Plain, Text, free, give, look, named, number_if, offer};
 use super::devices::DeviceInfo;
 use super::devices::seconder_device_info;
 use super::error::seconder_error;
+use super::ffi::pointer;
+use super::ffi::{
+    self, Flag, Outcome, Plain, Text, free, named, number_if, read_handle, with_optional_out,
+    with_out,
+};
 use super::open::seconder_service;
 use super::status::*;
 use crate::calls::{
@@ -148,13 +151,13 @@ pub unsafe extern "C" fn seconder_request_sms(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = RequestSms {
                 svc_id: named("svc_id", UserId::try_from(svc_id))?,
-                action: border::value_if("action", options.action)?,
-                action_message: border::value_if("action_message", options.action_message)?,
+                action: ffi::value_if("action", options.action)?,
+                action_message: ffi::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
             };
             Ok(service.service.handle(&call)?.into())
@@ -179,13 +182,13 @@ pub unsafe extern "C" fn seconder_request_call(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = RequestCall {
                 svc_id: named("svc_id", UserId::try_from(svc_id))?,
-                action: border::value_if("action", options.action)?,
-                action_message: border::value_if("action_message", options.action_message)?,
+                action: ffi::value_if("action", options.action)?,
+                action_message: ffi::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
             };
             Ok(service.service.handle(&call)?.into())
@@ -215,14 +218,14 @@ pub unsafe extern "C" fn seconder_verify(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = Verify {
-                token: border::value("token", token)?,
+                token: ffi::value("token", token)?,
                 svc_id: named("svc_id", UserId::try_from(svc_id))?,
                 force: options.force.is_set(),
-                action: border::value_if("action", options.action)?,
+                action: ffi::value_if("action", options.action)?,
             };
             decide(service.service.handle(&call)?)
         })
@@ -246,12 +249,12 @@ pub unsafe extern "C" fn seconder_enrol_authenticator(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = EnrolAuthenticator {
                 user_id: named("user_id", UserId::try_from(user_id))?,
-                label: border::value_if("label", options.label)?,
+                label: ffi::value_if("label", options.label)?,
                 qr_size: number_if(options.qr_size),
             };
             Ok(service.service.handle(&call)?.into())
@@ -264,7 +267,7 @@ pub unsafe extern "C" fn seconder_enrol_authenticator(
 pub extern "C" fn seconder_code_requested_message(
     code: Option<&seconder_code_requested>,
 ) -> *const c_char {
-    look(code, |code| pointer(&code.message))
+    read_handle(code, |code| pointer(&code.message))
 }
 
 /// The number used, masked: +1-XXX-XXX-XX23. NULL where the service does not tell.
@@ -272,13 +275,13 @@ pub extern "C" fn seconder_code_requested_message(
 pub extern "C" fn seconder_code_requested_cellphone(
     code: Option<&seconder_code_requested>,
 ) -> *const c_char {
-    look(code, |code| pointer(&code.cellphone))
+    read_handle(code, |code| pointer(&code.cellphone))
 }
 
 /// Whether nothing was sent because the user has an app and `force` was not given.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_ignored(code: Option<&seconder_code_requested>) -> bool {
-    look(code, |code| code.ignored)
+    read_handle(code, |code| code.ignored)
 }
 
 /// The user's latest device, when the request was ignored. NULL where it was not, or the service
@@ -287,7 +290,7 @@ pub extern "C" fn seconder_code_requested_ignored(code: Option<&seconder_code_re
 pub extern "C" fn seconder_code_requested_device(
     code: Option<&seconder_code_requested>,
 ) -> *const c_char {
-    look(code, |code| pointer(&code.device))
+    read_handle(code, |code| pointer(&code.device))
 }
 
 /// Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
@@ -301,7 +304,7 @@ pub extern "C" fn seconder_code_requested_free(code: Option<Box<seconder_code_re
 pub extern "C" fn seconder_verification_message(
     verification: Option<&seconder_verification>,
 ) -> *const c_char {
-    look(verification, |verification| pointer(&verification.message))
+    read_handle(verification, |verification| pointer(&verification.message))
 }
 
 /// What the code was made or received with (interface 2.5); NULL where the service does not tell.
@@ -310,7 +313,7 @@ pub extern "C" fn seconder_verification_message(
 pub extern "C" fn seconder_verification_device(
     verification: Option<&seconder_verification>,
 ) -> *const seconder_device_info {
-    look(verification, |verification| {
+    read_handle(verification, |verification| {
         verification.device.as_ref().map_or(ptr::null(), DeviceInfo::as_ptr)
     })
 }
@@ -326,7 +329,7 @@ pub extern "C" fn seconder_verification_free(verification: Option<Box<seconder_v
 pub extern "C" fn seconder_authenticator_enrolled_label(
     enrolled: Option<&seconder_authenticator_enrolled>,
 ) -> *const c_char {
-    look(enrolled, |enrolled| pointer(&enrolled.label))
+    read_handle(enrolled, |enrolled| pointer(&enrolled.label))
 }
 
 /// Who the code is for. NULL where the service does not tell.
@@ -334,7 +337,7 @@ pub extern "C" fn seconder_authenticator_enrolled_label(
 pub extern "C" fn seconder_authenticator_enrolled_issuer(
     enrolled: Option<&seconder_authenticator_enrolled>,
 ) -> *const c_char {
-    look(enrolled, |enrolled| pointer(&enrolled.issuer))
+    read_handle(enrolled, |enrolled| pointer(&enrolled.issuer))
 }
 
 /// The otpauth: URI that holds the secret. NULL for NULL alone.
@@ -342,7 +345,7 @@ pub extern "C" fn seconder_authenticator_enrolled_issuer(
 pub extern "C" fn seconder_authenticator_enrolled_uri(
     enrolled: Option<&seconder_authenticator_enrolled>,
 ) -> *const c_char {
-    look(enrolled, |enrolled| enrolled.uri.as_ptr())
+    read_handle(enrolled, |enrolled| enrolled.uri.as_ptr())
 }
 
 /// The same as a picture: a data: or https: URL for an `<img>`. NULL for NULL alone.
@@ -350,7 +353,7 @@ pub extern "C" fn seconder_authenticator_enrolled_uri(
 pub extern "C" fn seconder_authenticator_enrolled_qr_code(
     enrolled: Option<&seconder_authenticator_enrolled>,
 ) -> *const c_char {
-    look(enrolled, |enrolled| enrolled.qr_code.as_ptr())
+    read_handle(enrolled, |enrolled| enrolled.qr_code.as_ptr())
 }
 
 /// Frees the reply of seconder_enrol_authenticator(), and wipes the secret. NULL is fine.

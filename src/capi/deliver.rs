@@ -1,6 +1,6 @@
 //! Messages to phones, handed to a function of the C program.
 
-use super::border::{Text, look};
+use super::ffi::{Text, read_handle};
 use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 
@@ -62,29 +62,29 @@ impl crate::engine::Deliver for ByFunction {
 /// The number, in E.164: +15550100123. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_to(message: Option<&seconder_message>) -> *const c_char {
-    look(message, |message| message.to.as_ptr())
+    read_handle(message, |message| message.to.as_ptr())
 }
 
 /// How the message travels: "sms" or "call". NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_via(message: Option<&seconder_message>) -> *const c_char {
-    look(message, |message| message.via.as_ptr())
+    read_handle(message, |message| message.via.as_ptr())
 }
 
 /// What the person reads or hears. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_text(message: Option<&seconder_message>) -> *const c_char {
-    look(message, |message| message.text.as_ptr())
+    read_handle(message, |message| message.text.as_ptr())
 }
 
 /// The code alone. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_code(message: Option<&seconder_message>) -> *const c_char {
-    look(message, |message| message.code.as_ptr())
+    read_handle(message, |message| message.code.as_ptr())
 }
 
 /// When the code dies, in Unix seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_expires_at(message: Option<&seconder_message>) -> u64 {
-    look(message, |message| message.expires_at)
+    read_handle(message, |message| message.expires_at)
 }

@@ -1,6 +1,6 @@
 //! What a code came from, or what answered.
 
-use super::border::{Text, pointer};
+use super::ffi::{Text, pointer};
 use crate::calls::Device;
 use std::ffi::c_char;
 

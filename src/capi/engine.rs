@@ -2,8 +2,8 @@
 //! what these are asked, and what they answer.
 
 use super::approvals::seconder_approval;
-use super::border::{self, Outcome, Text, free, give, look, offer};
 use super::error::seconder_error;
+use super::ffi::{self, Outcome, Text, free, read_handle, with_optional_out, with_out};
 use super::open::seconder_service;
 use super::status::seconder_status;
 use std::ffi::c_char;
@@ -56,8 +56,8 @@ pub unsafe extern "C" fn seconder_register_device(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
             within::register_device(service, svc_id, device_type)
         })
     }
@@ -80,8 +80,8 @@ pub unsafe extern "C" fn seconder_open_approvals(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
             within::open_approvals(service, device_id, device_secret)
         })
     }
@@ -107,8 +107,8 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
             within::respond_to_approval(service, uuid, device_id, device_secret, response)
         })
     }
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
 
 #[cfg(feature = "engine")]
 mod within {
-    use super::super::border::named;
+    use super::super::ffi::named;
     use super::super::status::SECONDER_FOREVER;
     use super::*;
     use crate::engine::{ApprovalRequest, RespondToApproval};
@@ -133,7 +133,7 @@ mod within {
         let engine = service.service.require_engine()?;
         let svc_id = named("svc_id", UserId::try_from(svc_id))?;
         // SAFETY: promised by the caller.
-        let kind = unsafe { border::value("device_type", device_type) }?;
+        let kind = unsafe { ffi::value("device_type", device_type) }?;
         let device = engine.register_device(svc_id, kind)?;
         let secret = Text::new(device.secret.expose());
         Ok(seconder_device { id: device.device_id.get(), secret })
@@ -149,7 +149,7 @@ mod within {
         let engine = service.service.require_engine()?;
         let device_id = named("device_id", DeviceId::try_from(device_id))?;
         // SAFETY: promised by the caller.
-        let secret = unsafe { border::value("device_secret", device_secret) }?;
+        let secret = unsafe { ffi::value("device_secret", device_secret) }?;
         let open = engine.open_approvals(device_id, &secret)?;
         let mut texts = Vec::new();
         let shown = open.iter().map(|request| show(request, &mut texts)).collect();
@@ -186,10 +186,10 @@ mod within {
         // SAFETY: promised by the caller.
         let response = unsafe {
             RespondToApproval {
-                uuid: border::value("uuid", uuid)?,
+                uuid: ffi::value("uuid", uuid)?,
                 device_id: named("device_id", DeviceId::try_from(device_id))?,
-                device_secret: border::value("device_secret", device_secret)?,
-                response: border::value("response", response)?,
+                device_secret: ffi::value("device_secret", device_secret)?,
+                response: ffi::value("response", response)?,
             }
         };
         Ok(engine.respond_to_approval(&response)?.into())
@@ -206,7 +206,7 @@ mod within {
         _: u64,
         _: *const c_char,
     ) -> Outcome<seconder_device> {
-        Err(border::no_engine())
+        Err(ffi::no_engine())
     }
 
     pub(super) unsafe fn open_approvals(
@@ -214,7 +214,7 @@ mod within {
         _: u64,
         _: *const c_char,
     ) -> Outcome<seconder_approval_requests> {
-        Err(border::no_engine())
+        Err(ffi::no_engine())
     }
 
     pub(super) unsafe fn respond_to_approval(
@@ -224,21 +224,21 @@ mod within {
         _: *const c_char,
         _: *const c_char,
     ) -> Outcome<seconder_approval> {
-        Err(border::no_engine())
+        Err(ffi::no_engine())
     }
 }
 
 /// The device's id.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_id(device: Option<&seconder_device>) -> u64 {
-    look(device, |device| device.id)
+    read_handle(device, |device| device.id)
 }
 
 /// What the device proves itself with. It is told this once: keep it in the device. It belongs to
 /// `device`. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_secret(device: Option<&seconder_device>) -> *const c_char {
-    look(device, |device| device.secret.as_ptr())
+    read_handle(device, |device| device.secret.as_ptr())
 }
 
 /// Frees the reply of seconder_register_device(), and wipes the secret. NULL is fine.
@@ -252,7 +252,7 @@ pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
 pub extern "C" fn seconder_approval_requests_count(
     requests: Option<&seconder_approval_requests>,
 ) -> usize {
-    look(requests, |requests| requests.shown.len())
+    read_handle(requests, |requests| requests.shown.len())
 }
 
 /// The request at `index`, the oldest first; NULL beyond the last. It belongs to `requests`.
@@ -261,7 +261,7 @@ pub extern "C" fn seconder_approval_requests_get(
     requests: Option<&seconder_approval_requests>,
     index: usize,
 ) -> *const seconder_approval_request {
-    look(requests, |requests| requests.shown.get(index).map_or(ptr::null(), ptr::from_ref))
+    read_handle(requests, |requests| requests.shown.get(index).map_or(ptr::null(), ptr::from_ref))
 }
 
 /// Frees the reply of seconder_open_approvals(). NULL is fine.

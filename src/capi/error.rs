@@ -1,6 +1,6 @@
 //! Errors as C sees them: why a status is not `SECONDER_OK`.
 
-use super::border::{Text, free, look, pointer};
+use super::ffi::{Text, free, pointer, read_handle};
 use super::status::{
     SECONDER_INVALID_ARGUMENT, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status,
 };
@@ -109,13 +109,13 @@ pub extern "C" fn seconder_error_message(error: Option<&seconder_error>) -> *con
 /// The HTTP status of a rejection (interface 7), else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> i32 {
-    look(error, |error| error.http_status.into())
+    read_handle(error, |error| error.http_status.into())
 }
 
 /// The service's own code of a rejection, such as "60026" (interface 7), else NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
-    look(error, |error| pointer(&error.service_code))
+    read_handle(error, |error| pointer(&error.service_code))
 }
 
 /// The service's own words, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and SECONDER_UNAUTHORIZED; else
@@ -123,21 +123,21 @@ pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) ->
 /// seconder_error_service_code().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_message(error: Option<&seconder_error>) -> *const c_char {
-    look(error, |error| pointer(&error.service_message))
+    read_handle(error, |error| pointer(&error.service_message))
 }
 
 /// How far a call came before it got no answer, when the status is SECONDER_UNAVAILABLE: one of
 /// SECONDER_STAGE_...; else SECONDER_STAGE_NONE.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
-    look(error, |error| error.stage)
+    read_handle(error, |error| error.stage)
 }
 
 /// The argument that cannot be right, by its name in the interface, when the status is
 /// SECONDER_INVALID_ARGUMENT; else NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *const c_char {
-    look(error, |error| match error.names_parameter {
+    read_handle(error, |error| match error.names_parameter {
         true => error.fields.first().map_or(ptr::null(), |(name, _)| name.as_ptr()),
         false => ptr::null(),
     })
@@ -146,7 +146,7 @@ pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *c
 /// How many fields the service, or the check of the arguments, found fault with.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_field_count(error: Option<&seconder_error>) -> usize {
-    look(error, |error| error.fields.len())
+    read_handle(error, |error| error.fields.len())
 }
 
 /// The name of the field at `index`, by its name in the interface; NULL beyond the last.
@@ -155,7 +155,9 @@ pub extern "C" fn seconder_error_field_name(
     error: Option<&seconder_error>,
     index: usize,
 ) -> *const c_char {
-    look(error, |error| error.fields.get(index).map_or(ptr::null(), |(name, _)| name.as_ptr()))
+    read_handle(error, |error| {
+        error.fields.get(index).map_or(ptr::null(), |(name, _)| name.as_ptr())
+    })
 }
 
 /// What is wrong with the field at `index`; NULL beyond the last.
@@ -164,26 +166,28 @@ pub extern "C" fn seconder_error_field_text(
     error: Option<&seconder_error>,
     index: usize,
 ) -> *const c_char {
-    look(error, |error| error.fields.get(index).map_or(ptr::null(), |(_, text)| text.as_ptr()))
+    read_handle(error, |error| {
+        error.fields.get(index).map_or(ptr::null(), |(_, text)| text.as_ptr())
+    })
 }
 
 /// Whether the same call can be made again without the risk that it happens twice.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_safe(error: Option<&seconder_error>) -> bool {
-    look(error, |error| error.retry_safe)
+    read_handle(error, |error| error.retry_safe)
 }
 
 /// Whether there was no answer because the time for the call was over.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bool {
-    look(error, |error| error.timed_out)
+    read_handle(error, |error| error.timed_out)
 }
 
 /// How long to wait before the call is made again, in whole seconds, rounded up; 0 where that is
 /// not known.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_after_seconds(error: Option<&seconder_error>) -> u64 {
-    look(error, |error| {
+    read_handle(error, |error| {
         let wait = error.retry_after.unwrap_or_default();
         wait.as_secs().saturating_add((wait.subsec_nanos() > 0).into())
     })

@@ -1,6 +1,6 @@
 //! The names that services choose differently, as C gives them.
 
-use super::border::{self, Outcome, Plain};
+use super::ffi::{self, Outcome, Plain};
 use crate::wire::Names;
 use std::ffi::c_char;
 
@@ -35,10 +35,10 @@ unsafe impl Plain for seconder_names {}
 pub(super) unsafe fn read(given: *const seconder_names, size: usize) -> Outcome<Names> {
     let text = |name, text| -> Outcome<Option<&str>> {
         // SAFETY: promised by the caller.
-        unsafe { border::text_if(name, text) }
+        unsafe { ffi::text_if(name, text) }
     };
     // SAFETY: promised by the caller.
-    let given = unsafe { border::sized("names_size", given, size) }?;
+    let given = unsafe { ffi::sized("names_size", given, size) }?;
     let mut names = match text("names", given.word)? {
         Some(word) => Names::new(word)?,
         None => Names::default(),

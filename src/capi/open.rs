@@ -1,8 +1,8 @@
 //! Opening a service, and the version of the library.
 
-use super::border::{self, Flag, Plain, Text, free, give, run};
 use super::deliver::{self, seconder_deliver};
 use super::error::seconder_error;
+use super::ffi::{self, Flag, Plain, Text, free, run, with_out};
 use super::names::seconder_names;
 use super::post::{self, seconder_post};
 use super::settings;
@@ -135,12 +135,12 @@ pub unsafe extern "C" fn seconder_open(
 ) -> seconder_status {
     // SAFETY: as the header asks. What the caller's data belong to is made before anything can fail.
     unsafe {
-        let (options, rest) = border::sized_and_rest("options_size", options, options_size);
+        let (options, rest) = ffi::sized_and_rest("options_size", options, options_size);
         let userdata = Userdata::new(options.deliver_userdata, options.deliver_userdata_free);
         let deliver = deliver::ByFunction::new(options.deliver, userdata);
         let userdata = Userdata::new(options.post_userdata, options.post_userdata_free);
         let post = post::ByFunction::new(options.post, userdata);
-        give(out, error, move || {
+        with_out(out, error, move || {
             rest?;
             Ok(seconder_service::new(settings::open(url, api_key, &options, deliver, post)?))
         })
@@ -167,8 +167,8 @@ pub unsafe extern "C" fn seconder_service_with(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = &border::need("service", service)?.service;
+        with_out(out, error, || {
+            let service = &ffi::need("service", service)?.service;
             Ok(seconder_service::new(settings::with(service, timeout_ms, repeats)?))
         })
     }
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn seconder_api_key(
 ) -> *const c_char {
     let mut key = ptr::null();
     let find = || {
-        key = own_key(border::need("service", service)?)?;
+        key = own_key(ffi::need("service", service)?)?;
         Ok(())
     };
     // SAFETY: as the header asks.
@@ -200,14 +200,14 @@ pub unsafe extern "C" fn seconder_api_key(
 }
 
 #[cfg(feature = "engine")]
-fn own_key(service: &seconder_service) -> border::Outcome<*const c_char> {
+fn own_key(service: &seconder_service) -> ffi::Outcome<*const c_char> {
     let engine = service.service.require_engine()?;
     Ok(service.api_key.get_or_init(|| Text::new(engine.api_key().expose())).as_ptr())
 }
 
 #[cfg(not(feature = "engine"))]
-fn own_key(_: &seconder_service) -> border::Outcome<*const c_char> {
-    Err(border::no_engine())
+fn own_key(_: &seconder_service) -> ffi::Outcome<*const c_char> {
+    Err(ffi::no_engine())
 }
 
 /// The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never

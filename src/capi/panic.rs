@@ -1,8 +1,8 @@
 //! A function that panics, so that a test can see where the panic ends. No library that is installed
 //! has it, and no header shows it.
 
-use super::border::give;
 use super::error::seconder_error;
+use super::ffi::with_out;
 use super::status::seconder_status;
 use super::text::seconder_text;
 
@@ -12,5 +12,5 @@ unsafe extern "C" fn seconder_panic_test(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: the test gives what can be written to.
-    unsafe { give(out, error, || panic!("on purpose")) }
+    unsafe { with_out(out, error, || panic!("on purpose")) }
 }

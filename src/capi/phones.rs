@@ -1,7 +1,9 @@
 //! Phone numbers: proving that somebody has one, and what is known of it.
 
-use super::border::{self, Plain, Text, free, give, look, number_if, offer, pointer};
 use super::error::seconder_error;
+use super::ffi::{
+    self, Plain, Text, free, number_if, pointer, read_handle, with_optional_out, with_out,
+};
 use super::open::seconder_service;
 use super::status::{of_flag, of_seconds, seconder_status};
 use super::users::seconder_done;
@@ -92,14 +94,14 @@ pub unsafe extern "C" fn seconder_start_phone_verification(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = StartPhoneVerification {
-                via: channel(border::text("via", via)?)?,
-                phone_number: border::value("phone_number", phone_number)?,
-                country_code: border::value("country_code", country_code)?,
-                locale: border::text_if("locale", options.locale)?.map(str::to_owned),
+                via: channel(ffi::text("via", via)?)?,
+                phone_number: ffi::value("phone_number", phone_number)?,
+                country_code: ffi::value("country_code", country_code)?,
+                locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
                 code_length: number_if(options.code_length),
             };
             Ok(service.service.handle(&call)?.into())
@@ -132,12 +134,12 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
             let call = CheckPhoneVerification {
-                phone_number: border::value("phone_number", phone_number)?,
-                country_code: border::value("country_code", country_code)?,
-                verification_code: border::value("verification_code", verification_code)?,
+                phone_number: ffi::value("phone_number", phone_number)?,
+                country_code: ffi::value("country_code", country_code)?,
+                verification_code: ffi::value("verification_code", verification_code)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -161,13 +163,13 @@ pub unsafe extern "C" fn seconder_phone_info(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = PhoneInfo {
-                phone_number: border::value("phone_number", phone_number)?,
-                country_code: border::value("country_code", country_code)?,
-                user_ip: border::address("user_ip", options.user_ip)?,
+                phone_number: ffi::value("phone_number", phone_number)?,
+                country_code: ffi::value("country_code", country_code)?,
+                user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn seconder_phone_info(
 pub extern "C" fn seconder_phone_verification_started_carrier(
     started: Option<&seconder_phone_verification_started>,
 ) -> *const c_char {
-    look(started, |started| pointer(&started.carrier))
+    read_handle(started, |started| pointer(&started.carrier))
 }
 
 /// Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
@@ -188,7 +190,7 @@ pub extern "C" fn seconder_phone_verification_started_carrier(
 pub extern "C" fn seconder_phone_verification_started_is_ported(
     started: Option<&seconder_phone_verification_started>,
 ) -> i32 {
-    look(started, |started| of_flag(started.reply.is_ported))
+    read_handle(started, |started| of_flag(started.reply.is_ported))
 }
 
 /// Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_TOLD.
@@ -196,7 +198,7 @@ pub extern "C" fn seconder_phone_verification_started_is_ported(
 pub extern "C" fn seconder_phone_verification_started_is_cellphone(
     started: Option<&seconder_phone_verification_started>,
 ) -> i32 {
-    look(started, |started| of_flag(started.reply.is_cellphone))
+    read_handle(started, |started| of_flag(started.reply.is_cellphone))
 }
 
 /// What happened, in the service's words. NULL where the service does not tell.
@@ -204,7 +206,7 @@ pub extern "C" fn seconder_phone_verification_started_is_cellphone(
 pub extern "C" fn seconder_phone_verification_started_message(
     started: Option<&seconder_phone_verification_started>,
 ) -> *const c_char {
-    look(started, |started| pointer(&started.message))
+    read_handle(started, |started| pointer(&started.message))
 }
 
 /// How long the code lives, in seconds, or SECONDER_FOREVER. 0 where the service does not tell.
@@ -212,7 +214,7 @@ pub extern "C" fn seconder_phone_verification_started_message(
 pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(
     started: Option<&seconder_phone_verification_started>,
 ) -> i64 {
-    look(started, |started| of_seconds(started.reply.seconds_to_expire))
+    read_handle(started, |started| of_seconds(started.reply.seconds_to_expire))
 }
 
 /// The verification's own name. NULL where the service does not tell.
@@ -220,7 +222,7 @@ pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(
 pub extern "C" fn seconder_phone_verification_started_uuid(
     started: Option<&seconder_phone_verification_started>,
 ) -> *const c_char {
-    look(started, |started| pointer(&started.uuid))
+    read_handle(started, |started| pointer(&started.uuid))
 }
 
 /// Frees the reply of seconder_start_phone_verification(). NULL is fine.
@@ -236,7 +238,7 @@ pub extern "C" fn seconder_phone_verification_started_free(
 pub extern "C" fn seconder_phone_information_type(
     phone: Option<&seconder_phone_information>,
 ) -> *const c_char {
-    look(phone, |phone| phone.phone_type.as_ptr())
+    read_handle(phone, |phone| phone.phone_type.as_ptr())
 }
 
 /// Who carries the number. NULL where the service does not tell.
@@ -244,7 +246,7 @@ pub extern "C" fn seconder_phone_information_type(
 pub extern "C" fn seconder_phone_information_provider(
     phone: Option<&seconder_phone_information>,
 ) -> *const c_char {
-    look(phone, |phone| pointer(&phone.provider))
+    read_handle(phone, |phone| pointer(&phone.provider))
 }
 
 /// Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
@@ -253,7 +255,7 @@ pub extern "C" fn seconder_phone_information_provider(
 pub extern "C" fn seconder_phone_information_ported(
     phone: Option<&seconder_phone_information>,
 ) -> i32 {
-    look(phone, |phone| of_flag(phone.reply.ported))
+    read_handle(phone, |phone| of_flag(phone.reply.ported))
 }
 
 /// What happened, in the service's words. NULL where the service does not tell.
@@ -261,7 +263,7 @@ pub extern "C" fn seconder_phone_information_ported(
 pub extern "C" fn seconder_phone_information_message(
     phone: Option<&seconder_phone_information>,
 ) -> *const c_char {
-    look(phone, |phone| pointer(&phone.message))
+    read_handle(phone, |phone| pointer(&phone.message))
 }
 
 /// Frees the reply of seconder_phone_info(). NULL is fine.

@@ -1,6 +1,6 @@
 //! Callbacks of an engine, handed to a function of the C program that posts them.
 
-use super::border::{Text, look};
+use super::ffi::{Text, read_handle};
 use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -67,7 +67,7 @@ impl crate::engine::Post for ByFunction {
 pub extern "C" fn seconder_signed_callback_url(
     callback: Option<&seconder_signed_callback>,
 ) -> *const c_char {
-    look(callback, |callback| callback.url.as_ptr())
+    read_handle(callback, |callback| callback.url.as_ptr())
 }
 
 /// The JSON body, which does not end with a NUL. It belongs to the callback. NULL for NULL alone.
@@ -75,7 +75,7 @@ pub extern "C" fn seconder_signed_callback_url(
 pub extern "C" fn seconder_signed_callback_body(
     callback: Option<&seconder_signed_callback>,
 ) -> *const c_void {
-    look(callback, |callback| callback.body.as_ptr().cast())
+    read_handle(callback, |callback| callback.body.as_ptr().cast())
 }
 
 /// How many bytes the body has.
@@ -83,7 +83,7 @@ pub extern "C" fn seconder_signed_callback_body(
 pub extern "C" fn seconder_signed_callback_body_size(
     callback: Option<&seconder_signed_callback>,
 ) -> usize {
-    look(callback, |callback| callback.body.len())
+    read_handle(callback, |callback| callback.body.len())
 }
 
 /// How many headers carry the signature and its nonce (interface 5.5).
@@ -91,7 +91,7 @@ pub extern "C" fn seconder_signed_callback_body_size(
 pub extern "C" fn seconder_signed_callback_header_count(
     callback: Option<&seconder_signed_callback>,
 ) -> usize {
-    look(callback, |callback| callback.headers.len())
+    read_handle(callback, |callback| callback.headers.len())
 }
 
 /// The name of the header at `index`; NULL beyond the last.
@@ -100,7 +100,9 @@ pub extern "C" fn seconder_signed_callback_header_name(
     callback: Option<&seconder_signed_callback>,
     index: usize,
 ) -> *const c_char {
-    look(callback, |callback| callback.headers.get(index).map_or(ptr::null(), |(n, _)| n.as_ptr()))
+    read_handle(callback, |callback| {
+        callback.headers.get(index).map_or(ptr::null(), |(n, _)| n.as_ptr())
+    })
 }
 
 /// The value of the header at `index`; NULL beyond the last.
@@ -109,5 +111,7 @@ pub extern "C" fn seconder_signed_callback_header_value(
     callback: Option<&seconder_signed_callback>,
     index: usize,
 ) -> *const c_char {
-    look(callback, |callback| callback.headers.get(index).map_or(ptr::null(), |(_, v)| v.as_ptr()))
+    read_handle(callback, |callback| {
+        callback.headers.get(index).map_or(ptr::null(), |(_, v)| v.as_ptr())
+    })
 }

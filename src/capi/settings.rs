@@ -1,8 +1,8 @@
 //! The options of `seconder_open` as [`Settings`].
 
 #[cfg(feature = "engine")]
-use super::border::number_if;
-use super::border::{self, Outcome};
+use super::ffi::number_if;
+use super::ffi::{self, Outcome};
 use super::open::seconder_open_options;
 use super::status::*;
 use super::{deliver, names, post};
@@ -41,8 +41,8 @@ pub(super) unsafe fn open(
 ) -> Outcome<Service> {
     // SAFETY: promised by the caller.
     unsafe {
-        let mut settings = Settings::new(border::text("url", url)?);
-        if let Some(key) = border::text_if("api_key", api_key)? {
+        let mut settings = Settings::new(ffi::text("url", url)?);
+        if let Some(key) = ffi::text_if("api_key", api_key)? {
             settings = settings.api_key(key);
         }
         settings = settings.names(names::read(options.names, options.names_size)?);
@@ -126,11 +126,11 @@ unsafe fn remote_settings(
     }
     // SAFETY: promised by the caller.
     unsafe {
-        if let Some(proxy) = border::text_if("proxy", options.proxy)? {
+        if let Some(proxy) = ffi::text_if("proxy", options.proxy)? {
             settings = settings.proxy(proxy);
         }
         let count = options.name_servers_count;
-        for server in border::texts("name_servers", options.name_servers, count)? {
+        for server in ffi::texts("name_servers", options.name_servers, count)? {
             settings = settings.name_server(server);
         }
     }
@@ -145,14 +145,14 @@ unsafe fn remote_settings(
 unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     // SAFETY: promised by the caller.
     unsafe {
-        if let Some(file) = border::text_if("ca_file", options.ca_file)? {
+        if let Some(file) = ffi::text_if("ca_file", options.ca_file)? {
             settings = settings.ca_file(file);
         }
-        for pin in border::texts("pins", options.pins, options.pins_count)? {
+        for pin in ffi::texts("pins", options.pins, options.pins_count)? {
             settings = settings.pin(pin);
         }
-        let certificate = border::text_if("client_certificate", options.client_certificate)?;
-        let key = border::text_if("client_key", options.client_key)?;
+        let certificate = ffi::text_if("client_certificate", options.client_certificate)?;
+        let key = ffi::text_if("client_key", options.client_key)?;
         match (certificate, key) {
             (Some(certificate), Some(key)) => Ok(settings.client_certificate(certificate, key)),
             (None, None) => Ok(settings),
@@ -192,10 +192,10 @@ unsafe fn of_engine(
 ) -> Outcome<Settings> {
     // SAFETY: promised by the caller.
     unsafe {
-        if let Some(name) = border::text_if("application_name", options.application_name)? {
+        if let Some(name) = ffi::text_if("application_name", options.application_name)? {
             settings = settings.application_name(name);
         }
-        if let Some(url) = border::text_if("callback_url", options.callback_url)? {
+        if let Some(url) = ffi::text_if("callback_url", options.callback_url)? {
             settings = settings.callback_url(url);
         }
     }

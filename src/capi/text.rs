@@ -1,6 +1,6 @@
 //! A text that belongs to whoever asked for it.
 
-use super::border::{Text, free, look};
+use super::ffi::{Text, free, read_handle};
 use std::ffi::c_char;
 
 /// A text that was made for the caller: a code, a signature, a URI. It is wiped when it is freed.
@@ -17,7 +17,7 @@ impl seconder_text {
 /// What the text says. It belongs to the text. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_text_value(text: Option<&seconder_text>) -> *const c_char {
-    look(text, |text| text.text.as_ptr())
+    read_handle(text, |text| text.text.as_ptr())
 }
 
 /// Frees a text, and wipes it. NULL is fine.

@@ -1,7 +1,7 @@
 //! Codes of authenticator apps (RFC 6238), without a service.
 
-use super::border::{self, Outcome, Plain, free, give, look, run};
 use super::error::seconder_error;
+use super::ffi::{self, Outcome, Plain, free, read_handle, run, with_out};
 use super::status::*;
 use super::text::seconder_text;
 use crate::otp::{Algorithm, Match, Totp};
@@ -49,9 +49,9 @@ pub unsafe extern "C" fn seconder_totp_new(
     ];
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let options = border::options(options, options_size)?;
-            let secret = border::bytes(["secret", "secret_size"], secret, secret_size)?;
+        with_out(out, error, || {
+            let options = ffi::options(options, options_size)?;
+            let secret = ffi::bytes(["secret", "secret_size"], secret, secret_size)?;
             let algorithm = chosen("algorithm", options.algorithm, &ALGORITHMS)?;
             let digits = or(options.digits, DIGITS).try_into().unwrap_or(u8::MAX);
             let period = or(options.period, PERIOD).into();
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn seconder_totp_from_uri(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || Ok(seconder_totp { totp: Totp::from_uri(border::text("uri", uri)?)? }))
+        with_out(out, error, || Ok(seconder_totp { totp: Totp::from_uri(ffi::text("uri", uri)?)? }))
     }
 }
 
@@ -102,9 +102,9 @@ pub unsafe extern "C" fn seconder_totp_uri(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let totp = &border::need("totp", totp)?.totp;
-            let (issuer, label) = (border::text("issuer", issuer)?, border::text("label", label)?);
+        with_out(out, error, || {
+            let totp = &ffi::need("totp", totp)?.totp;
+            let (issuer, label) = (ffi::text("issuer", issuer)?, ffi::text("label", label)?);
             Ok(seconder_text::new(totp.uri(issuer, label).expose()))
         })
     }
@@ -123,8 +123,8 @@ pub unsafe extern "C" fn seconder_totp_code(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let totp = &border::need("totp", totp)?.totp;
+        with_out(out, error, || {
+            let totp = &ffi::need("totp", totp)?.totp;
             Ok(seconder_text::new(totp.code(unix_seconds).expose()))
         })
     }
@@ -154,11 +154,11 @@ pub unsafe extern "C" fn seconder_totp_check(
     // SAFETY: as the header asks.
     unsafe {
         run(error, || {
-            let totp = &border::need("totp", totp)?.totp;
+            let totp = &ffi::need("totp", totp)?.totp;
             if last_step.is_null() {
-                return Err(border::null("last_step"));
+                return Err(ffi::null("last_step"));
             }
-            let token = border::value("token", token)?;
+            let token = ffi::value("token", token)?;
             let step = accepted(totp.check(&token, unix_seconds, Some(last_step.read())))?;
             last_step.write(step);
             Ok(())
@@ -178,31 +178,31 @@ fn accepted(found: Match) -> Outcome<u64> {
 /// The bytes of the secret, for storage. They belong to `totp`. NULL for NULL alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_secret(totp: Option<&seconder_totp>) -> *const c_void {
-    look(totp, |totp| totp.totp.secret().as_ptr().cast())
+    read_handle(totp, |totp| totp.totp.secret().as_ptr().cast())
 }
 
 /// How many bytes the secret has.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_secret_size(totp: Option<&seconder_totp>) -> usize {
-    look(totp, |totp| totp.totp.secret().len())
+    read_handle(totp, |totp| totp.totp.secret().len())
 }
 
 /// The hash that codes are made with: one of SECONDER_ALGORITHM_...; 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_algorithm(totp: Option<&seconder_totp>) -> i32 {
-    look(totp, |totp| of_algorithm(totp.totp.algorithm()))
+    read_handle(totp, |totp| of_algorithm(totp.totp.algorithm()))
 }
 
 /// How many digits a code has.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_digits(totp: Option<&seconder_totp>) -> u32 {
-    look(totp, |totp| totp.totp.digits().into())
+    read_handle(totp, |totp| totp.totp.digits().into())
 }
 
 /// How long a code is shown, in seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_period(totp: Option<&seconder_totp>) -> u64 {
-    look(totp, |totp| totp.totp.period())
+    read_handle(totp, |totp| totp.totp.period())
 }
 
 /// Frees a secret, and wipes it. NULL is fine.

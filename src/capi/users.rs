@@ -1,7 +1,9 @@
 //! Users: enrolling them, what is known of them, what they did, and removing them.
 
-use super::border::{self, Plain, Text, free, give, look, named, offer, pointer};
 use super::error::seconder_error;
+use super::ffi::{
+    self, Plain, Text, free, named, pointer, read_handle, with_optional_out, with_out,
+};
 use super::open::seconder_service;
 use super::status::{SECONDER_DEFAULT, SECONDER_NO, SECONDER_YES, seconder_status};
 use crate::calls::{
@@ -123,12 +125,12 @@ pub unsafe extern "C" fn seconder_create_user(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
-            let email = border::value("email", email)?;
-            let cellphone = border::value("cellphone", cellphone)?;
-            let country_code = border::value("country_code", country_code)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
+            let email = ffi::value("email", email)?;
+            let cellphone = ffi::value("cellphone", cellphone)?;
+            let country_code = ffi::value("country_code", country_code)?;
             let call = CreateUser {
                 send_install_link_via_sms: choice(&options)?,
                 ..CreateUser::new(email, cellphone, country_code)
@@ -165,11 +167,11 @@ pub unsafe extern "C" fn seconder_delete_user(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let user_id = named("user_id", UserId::try_from(user_id))?;
-            let user_ip = border::address("user_ip", options.user_ip)?;
+            let user_ip = ffi::address("user_ip", options.user_ip)?;
             Ok(service.service.handle(&DeleteUser { user_id, user_ip })?.into())
         })
     }
@@ -193,14 +195,14 @@ pub unsafe extern "C" fn seconder_register_activity(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        offer(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let call = RegisterActivity {
                 user_id: named("user_id", UserId::try_from(user_id))?,
-                activity: activity(border::text("type", r#type)?)?,
-                data: border::object("data", options.data)?,
-                user_ip: border::address("user_ip", options.user_ip)?,
+                activity: activity(ffi::text("type", r#type)?)?,
+                data: ffi::object("data", options.data)?,
+                user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -231,11 +233,11 @@ pub unsafe extern "C" fn seconder_user_status(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = border::need("service", service)?;
-            let options = border::options(options, options_size)?;
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
             let user_id = named("user_id", UserId::try_from(user_id))?;
-            let user_ip = border::address("user_ip", options.user_ip)?;
+            let user_ip = ffi::address("user_ip", options.user_ip)?;
             Ok(service.service.handle(&UserStatus { user_id, user_ip })?.into())
         })
     }
@@ -244,7 +246,7 @@ pub unsafe extern "C" fn seconder_user_status(
 /// The id to keep and to give to the other calls, as `svc_id` or `user_id`.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>) -> u64 {
-    look(user, |user| user.id)
+    read_handle(user, |user| user.id)
 }
 
 /// What happened, in the service's words. NULL where the service does not tell.
@@ -252,7 +254,7 @@ pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>)
 pub extern "C" fn seconder_user_created_message(
     user: Option<&seconder_user_created>,
 ) -> *const c_char {
-    look(user, |user| pointer(&user.message))
+    read_handle(user, |user| pointer(&user.message))
 }
 
 /// Frees the reply of seconder_create_user(). NULL is fine.
@@ -264,7 +266,7 @@ pub extern "C" fn seconder_user_created_free(user: Option<Box<seconder_user_crea
 /// What happened, in the service's words. NULL where the service does not tell.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_done_message(done: Option<&seconder_done>) -> *const c_char {
-    look(done, |done| pointer(&done.message))
+    read_handle(done, |done| pointer(&done.message))
 }
 
 /// Frees the reply of a call that only does something. NULL is fine.
@@ -278,7 +280,7 @@ pub extern "C" fn seconder_done_free(done: Option<Box<seconder_done>>) {
 pub extern "C" fn seconder_user_status_reply_svc_id(
     user: Option<&seconder_user_status_reply>,
 ) -> u64 {
-    look(user, |user| user.reply.svc_id.get())
+    read_handle(user, |user| user.reply.svc_id.get())
 }
 
 /// Whether the user has used a valid code.
@@ -286,7 +288,7 @@ pub extern "C" fn seconder_user_status_reply_svc_id(
 pub extern "C" fn seconder_user_status_reply_confirmed(
     user: Option<&seconder_user_status_reply>,
 ) -> bool {
-    look(user, |user| user.reply.confirmed)
+    read_handle(user, |user| user.reply.confirmed)
 }
 
 /// Whether the user has registered an app.
@@ -294,7 +296,7 @@ pub extern "C" fn seconder_user_status_reply_confirmed(
 pub extern "C" fn seconder_user_status_reply_registered(
     user: Option<&seconder_user_status_reply>,
 ) -> bool {
-    look(user, |user| user.reply.registered)
+    read_handle(user, |user| user.reply.registered)
 }
 
 /// The calling code of the user's number. 0 where the service does not tell.
@@ -302,7 +304,7 @@ pub extern "C" fn seconder_user_status_reply_registered(
 pub extern "C" fn seconder_user_status_reply_country_code(
     user: Option<&seconder_user_status_reply>,
 ) -> u64 {
-    look(user, |user| user.reply.country_code.unwrap_or_default())
+    read_handle(user, |user| user.reply.country_code.unwrap_or_default())
 }
 
 /// The user's number, masked: XXX-XXX-0123. NULL where the service does not tell.
@@ -310,7 +312,7 @@ pub extern "C" fn seconder_user_status_reply_country_code(
 pub extern "C" fn seconder_user_status_reply_phone_number(
     user: Option<&seconder_user_status_reply>,
 ) -> *const c_char {
-    look(user, |user| pointer(&user.phone_number))
+    read_handle(user, |user| pointer(&user.phone_number))
 }
 
 /// How many kinds of device the user has.
@@ -318,7 +320,7 @@ pub extern "C" fn seconder_user_status_reply_phone_number(
 pub extern "C" fn seconder_user_status_reply_device_count(
     user: Option<&seconder_user_status_reply>,
 ) -> usize {
-    look(user, |user| user.devices.len())
+    read_handle(user, |user| user.devices.len())
 }
 
 /// What codes come from or go to: "android", "android_tablet", "ios", "svc_chrome" or "sms"; NULL
@@ -328,7 +330,7 @@ pub extern "C" fn seconder_user_status_reply_device(
     user: Option<&seconder_user_status_reply>,
     index: usize,
 ) -> *const c_char {
-    look(user, |user| user.devices.get(index).map_or(ptr::null(), Text::as_ptr))
+    read_handle(user, |user| user.devices.get(index).map_or(ptr::null(), Text::as_ptr))
 }
 
 /// Whether the user has a hardware token.
@@ -336,7 +338,7 @@ pub extern "C" fn seconder_user_status_reply_device(
 pub extern "C" fn seconder_user_status_reply_has_hard_token(
     user: Option<&seconder_user_status_reply>,
 ) -> bool {
-    look(user, |user| user.reply.has_hard_token)
+    read_handle(user, |user| user.reply.has_hard_token)
 }
 
 /// Whether the user's account is switched off.
@@ -344,7 +346,7 @@ pub extern "C" fn seconder_user_status_reply_has_hard_token(
 pub extern "C" fn seconder_user_status_reply_account_disabled(
     user: Option<&seconder_user_status_reply>,
 ) -> bool {
-    look(user, |user| user.reply.account_disabled)
+    read_handle(user, |user| user.reply.account_disabled)
 }
 
 /// What happened, in the service's words. NULL where the service does not tell.
@@ -352,7 +354,7 @@ pub extern "C" fn seconder_user_status_reply_account_disabled(
 pub extern "C" fn seconder_user_status_reply_message(
     user: Option<&seconder_user_status_reply>,
 ) -> *const c_char {
-    look(user, |user| pointer(&user.message))
+    read_handle(user, |user| pointer(&user.message))
 }
 
 /// Frees the reply of seconder_user_status(). NULL is fine.

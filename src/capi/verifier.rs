@@ -1,8 +1,8 @@
 //! Callbacks that are believed once, while they are fresh, at the URLs they were meant for.
 
-use super::border::{self, Outcome, Plain, Text, free, give};
 use super::callback::{self, seconder_callback, seconder_event};
 use super::error::seconder_error;
+use super::ffi::{self, Outcome, Plain, Text, free, with_out};
 use super::names::{self, seconder_names};
 use super::status::{SECONDER_NO, SECONDER_YES, seconder_status};
 use super::text::seconder_text;
@@ -95,12 +95,12 @@ pub unsafe extern "C" fn seconder_verifier_new(
 ) -> seconder_status {
     // SAFETY: as the header asks. What the caller's data belong to is made before anything can fail.
     unsafe {
-        let (options, rest) = border::sized_and_rest("options_size", options, options_size);
+        let (options, rest) = ffi::sized_and_rest("options_size", options, options_size);
         let userdata = Userdata::new(options.replay_userdata, options.replay_userdata_free);
         let replay = ByFunction { replay: options.replay, userdata };
-        give(out, error, move || {
+        with_out(out, error, move || {
             rest?;
-            let key: Secret = border::value("api_key", api_key)?;
+            let key: Secret = ffi::value("api_key", api_key)?;
             let verifier = remembering(verifier(key, &options)?, &options, replay)?;
             Ok(seconder_verifier { verifier })
         })
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn seconder_verifier_new(
 unsafe fn verifier(key: Secret, options: &seconder_verifier_options) -> Outcome<Verifier> {
     // SAFETY: promised by the caller.
     let (urls, names) = unsafe {
-        let urls = border::texts("urls", options.urls, options.urls_count)?;
+        let urls = ffi::texts("urls", options.urls, options.urls_count)?;
         (urls, names::read(options.names, options.names_size)?)
     };
     let mut verifier = Verifier::new(key).names(names);
@@ -190,8 +190,8 @@ pub unsafe extern "C" fn seconder_verifier_verify(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let verifier = &border::need("verifier", verifier)?.verifier;
+        with_out(out, error, || {
+            let verifier = &ffi::need("verifier", verifier)?.verifier;
             let received = callback::read(received, received_size, false)?;
             Ok(verifier.verify(&received, now)?.into())
         })
@@ -214,8 +214,8 @@ pub unsafe extern "C" fn seconder_verifier_parameters(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let verifier = &border::need("verifier", verifier)?.verifier;
+        with_out(out, error, || {
+            let verifier = &ffi::need("verifier", verifier)?.verifier;
             let received = callback::read(received, received_size, false)?;
             let parameters = verifier.parameters(&received)?;
             Ok(seconder_text::new(&Value::Object(parameters).to_string()))

@@ -1,8 +1,8 @@
 //! Waiting for the answer to an approval request, in the caller's thread.
 
 use super::approvals::seconder_approval;
-use super::border::{self, Outcome, Plain, give, named};
 use super::error::seconder_error;
+use super::ffi::{self, Outcome, Plain, named, with_out};
 use super::open::seconder_service;
 use super::status::{SECONDER_STOPPED, seconder_status};
 use crate::model::UserId;
@@ -62,10 +62,10 @@ pub unsafe extern "C" fn seconder_wait_for_approval(
 ) -> seconder_status {
     // SAFETY: as the header asks.
     unsafe {
-        give(out, error, || {
-            let service = &border::need("service", service)?.service;
-            let options = border::options(options, options_size)?;
-            let uuid = border::value("uuid", uuid)?;
+        with_out(out, error, || {
+            let service = &ffi::need("service", service)?.service;
+            let options = ffi::options(options, options_size)?;
+            let uuid = ffi::value("uuid", uuid)?;
             let svc_id = named("svc_id", UserId::try_from(svc_id))?;
             let deadline = Duration::from_millis(deadline_ms.into());
             let mut pace = Stoppable { sleep: Sleep::begin(), options, stopped: false };

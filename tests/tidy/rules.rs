@@ -147,7 +147,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
 ];
 
-/// Fields that must not show, and the types that hide themselves.
+/// Fields that must not show, and the types that redact themselves.
 pub(crate) const SECRET_FIELDS: &[&str] =
     &["secret", "device_secret", "api_key", "token", "code", "password"];
 pub(crate) const HIDDEN_TYPES: &[&str] = &["Secret", "Token", "VerificationCode"];

@@ -44,7 +44,7 @@ pub(super) unsafe fn run(
 ///
 /// # Safety
 /// `out` and `error` are NULL or can be written to.
-pub(super) unsafe fn give<T>(
+pub(super) unsafe fn with_out<T>(
     out: *mut *mut T,
     error: *mut *mut seconder_error,
     work: impl FnOnce() -> Outcome<T>,
@@ -54,14 +54,14 @@ pub(super) unsafe fn give<T>(
         false => work(),
     };
     // SAFETY: promised by the caller.
-    unsafe { offer(out, error, wanted) }
+    unsafe { with_optional_out(out, error, wanted) }
 }
 
 /// Runs a call whose handle the caller may do without.
 ///
 /// # Safety
 /// `out` and `error` are NULL or can be written to.
-pub(super) unsafe fn offer<T>(
+pub(super) unsafe fn with_optional_out<T>(
     out: *mut *mut T,
     error: *mut *mut seconder_error,
     work: impl FnOnce() -> Outcome<T>,
@@ -85,7 +85,7 @@ pub(super) fn free<T>(handle: Option<Box<T>>) {
 }
 
 /// Looks at a handle. NULL has nothing, which is 0, `false` and NULL.
-pub(super) fn look<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
+pub(super) fn read_handle<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
     let Some(handle) = handle else { return R::default() };
     catch_unwind(AssertUnwindSafe(|| see(handle))).unwrap_or_default()
 }
@@ -392,7 +392,7 @@ mod tests {
         let mut out = ptr::dangling_mut::<u8>();
         let mut error = ptr::null_mut();
         // SAFETY: both can be written to.
-        let status = unsafe { offer(&mut out, &mut error, || panic!("on purpose")) };
+        let status = unsafe { with_optional_out(&mut out, &mut error, || panic!("on purpose")) };
         assert_eq!(status, SECONDER_INTERNAL);
         assert!(out.is_null() && !error.is_null());
         // SAFETY: it was just given.
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn a_handle_that_must_be_asked_for_is() {
         // SAFETY: NULL is allowed.
-        let status = unsafe { give(ptr::null_mut(), ptr::null_mut(), || Ok(1u8)) };
+        let status = unsafe { with_out(ptr::null_mut(), ptr::null_mut(), || Ok(1u8)) };
         assert_eq!(status, SECONDER_INVALID_ARGUMENT);
     }
 
