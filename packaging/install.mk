@@ -31,7 +31,7 @@ install-files: install-library install-development install-program install-licen
 
 .PHONY: install-library
 install-library:
-	$(call lay_out,$(FROM),$(DESTDIR)$(LIBDIR))
+	$(call install_libraries,$(FROM),$(DESTDIR)$(LIBDIR))
 
 .PHONY: install-development
 install-development:
@@ -78,7 +78,7 @@ fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SON
 	-e "s|@CMAKE_TO_INCLUDE@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(INCLUDEDIR)')|"
 
 # The libraries from folder $(1) to folder $(2), by the names that linkers and loaders look for.
-define lay_out
+define install_libraries
 	install -d "$(2)"
 	@install -m 644 "$(1)/libseconder.a" "$(2)/"
 	@install -m 755 "$(1)/libseconder.so" "$(2)/libseconder.so.$(VERSION)"

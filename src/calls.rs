@@ -58,7 +58,7 @@ pub trait Call: Serialize + DeserializeOwned {
     /// say so.
     const MUST_SAY_SUCCESS: bool = false;
     /// The object of the body that holds the reply's fields, all but `message`.
-    const ENVELOPE: Option<&'static str> = None;
+    const REPLY_OBJECT: Option<&'static str> = None;
     /// What a service answers when it did what was asked.
     type Reply: Serialize + DeserializeOwned;
 
@@ -81,7 +81,7 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Writes a service's reply.
     fn write(answer: &Self::Reply) -> Reply {
         let mut body = object(answer);
-        if let Some(name) = Self::ENVELOPE {
+        if let Some(name) = Self::REPLY_OBJECT {
             let message = body.shift_remove("message");
             body = [(name.to_owned(), Value::Object(body))].into_iter().collect();
             body.extend(message.map(|text| ("message".to_owned(), text)));
@@ -148,7 +148,7 @@ fn handle<C: Call>(service: &impl Handle<C>, request: &Request) -> Option<(Forma
 
 /// How most calls read their replies.
 fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
-    let fields = told(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::ENVELOPE)?;
+    let fields = told(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::REPLY_OBJECT)?;
     loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
 }
 
@@ -157,11 +157,11 @@ fn told(
     mut reply: Reply,
     older: older::Shape,
     must_say_success: bool,
-    envelope: Option<&str>,
+    reply_object: Option<&str>,
 ) -> Result<serde_json::Map<String, Value>> {
     older::upgrade(older, &mut reply.body);
     let mut fields = failure::success(reply, must_say_success)?;
-    if let Some(name) = envelope {
+    if let Some(name) = reply_object {
         let message = fields.shift_remove("message");
         fields = match fields.shift_remove(name) {
             Some(Value::Object(inner)) => inner,

@@ -1,5 +1,5 @@
 //! Values that cannot be wrong. Text from outside becomes one of these or is refused, so nothing
-//! behind the border checks it again, and nothing that ends in a path can hold a `/`.
+//! inside checks it again, and nothing that ends in a path can hold a `/`.
 
 use crate::{Error, Result};
 use serde::{Deserialize, Deserializer, de};
@@ -11,7 +11,7 @@ mod text;
 
 pub use identity::{ApprovalId, DeviceId, UserId};
 pub use phone::{CountryCode, PhoneNumber};
-pub use text::{Action, Email, DisplayText, Secret, Token, VerificationCode};
+pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};
 
 /// Reads a value out of its text; what is wrong with it is told without the parameter's name,
 /// which the reader of the whole call knows better.

@@ -6,14 +6,14 @@ mod callback;
 mod connect;
 mod deadline;
 mod dial;
-mod explain;
-mod hide;
-mod letter;
+mod error_mapping;
 mod lookup;
 #[cfg(test)]
 mod loopback;
 mod pin;
 mod proxy;
+mod raw_request;
+mod redact;
 mod reply;
 mod secure;
 mod trust;
@@ -30,12 +30,12 @@ use crate::model::Secret;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
 use address::Address;
-use connect::{Connections, Way};
+use connect::{Connections, Connector};
 use deadline::Deadline;
-use hide::{Wiped, Words};
-use letter::Letter;
 use lookup::Lookup;
 use proxy::Proxy;
+use raw_request::RawRequest;
+use redact::{Redactor, Wiped};
 use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
@@ -164,7 +164,7 @@ impl Remote {
             false => Trust::ThisMachine,
         };
         let lookup = Lookup::new(&settings.name_servers)?;
-        let connections = Connections::new(Way::new(trust, proxy, lookup));
+        let connections = Connections::new(Connector::new(trust, proxy, lookup));
         let RemoteSettings { timeout, format, generation, names, .. } = settings;
         let client = Client { address, api_key, connections, format, generation, names };
         Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })
@@ -223,27 +223,29 @@ impl Client {
     ) -> Result<()> {
         let response = self.send(request, deadline)?;
         let reply = self.read(request, response);
-        reply.and_then(read).map_err(|error| Words::of(request, &self.api_key).hide_in_error(error))
+        reply
+            .and_then(read)
+            .map_err(|error| Redactor::new(request, &self.api_key).redact_error(error))
     }
 
     fn send(&self, request: &Request, deadline: Deadline) -> Result<Response<Body>> {
         let target = self.target(request)?;
-        let mut letter = Letter::new(request.method, self.address.origin(), &target)?;
-        letter = letter.header("accept", self.format.media_type())?;
+        let mut raw = RawRequest::new(request.method, self.address.origin(), &target)?;
+        raw = raw.header("accept", self.format.media_type())?;
         if request.generation == Generation::Current {
-            letter = letter.secret(&self.names.api_key(), &self.api_key)?;
+            raw = raw.secret(&self.names.api_key(), &self.api_key)?;
         }
         let body = body(request);
-        let letter = letter.end(body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))?;
-        let sent = connect::run(self.connections.agent(), letter, deadline)?;
-        sent.map_err(|error| explain::error(error, self.address.host()))
+        let raw = raw.end(body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))?;
+        let sent = connect::run(self.connections.agent(), raw, deadline)?;
+        sent.map_err(|error| error_mapping::from_ureq(error, self.address.host()))
     }
 
     fn read(&self, request: &Request, response: Response<Body>) -> Result<Reply> {
         let mut reply = reply::read(response, self.format, self.address.host())?;
         self.names.body_from_wire(&mut reply.body)?;
         if reply.status != 200 {
-            Words::of(request, &self.api_key).hide_in(&mut reply.body);
+            Redactor::new(request, &self.api_key).redact_value(&mut reply.body);
         }
         reply.generation = request.generation;
         Ok(reply)

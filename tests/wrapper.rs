@@ -47,8 +47,8 @@ fn words() -> BTreeSet<String> {
     let text = read("include/seconder.hpp");
     let (_, code) = text.split_once("*/").unwrap();
     let code: Vec<&str> = code.lines().map(|l| l.split("//").next().unwrap_or(l)).collect();
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    code.join("\n").split(|letter| !is_part(letter)).map(str::to_owned).collect()
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    code.join("\n").split(|c| !is_part(c)).map(str::to_owned).collect()
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub struct AppDetails {
 impl Call for AppDetails {
     const ROUTE: Route = Route::get("app_details", "/protected/{format}/app/details");
     const REPEATABLE: bool = true;
-    const ENVELOPE: Option<&'static str> = Some("app");
+    const REPLY_OBJECT: Option<&'static str> = Some("app");
     type Reply = Application;
 }
 

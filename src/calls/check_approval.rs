@@ -24,7 +24,7 @@ impl CheckApproval {
 impl Call for CheckApproval {
     const ROUTE: Route = Route::get("check_approval", "/push/{format}/approval_requests/{uuid}");
     const REPEATABLE: bool = true;
-    const ENVELOPE: Option<&'static str> = Some("approval_request");
+    const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = Approval;
 
     /// Services have called the user's field `_svc_id`; where both names are there, they must agree.

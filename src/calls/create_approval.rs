@@ -57,7 +57,7 @@ impl CreateApproval {
 impl Call for CreateApproval {
     const ROUTE: Route =
         Route::post("create_approval", "/push/{format}/users/{user_id}/approval_requests");
-    const ENVELOPE: Option<&'static str> = Some("approval_request");
+    const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = ApprovalCreated;
 
     fn check(&self) -> Result<()> {

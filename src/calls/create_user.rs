@@ -39,7 +39,7 @@ impl Call for CreateUser {
     const ROUTE: Route = Route::post("create_user", "/protected/{format}/users/new");
     const INVALID: &'static str = "60027";
     const OLDER: Shape = Shape::Bare;
-    const ENVELOPE: Option<&'static str> = Some("user");
+    const REPLY_OBJECT: Option<&'static str> = Some("user");
     type Reply = UserCreated;
 }
 

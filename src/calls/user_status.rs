@@ -24,7 +24,7 @@ impl UserStatus {
 impl Call for UserStatus {
     const ROUTE: Route = Route::get("user_status", "/protected/{format}/users/{user_id}/status");
     const REPEATABLE: bool = true;
-    const ENVELOPE: Option<&'static str> = Some("status");
+    const REPLY_OBJECT: Option<&'static str> = Some("status");
     type Reply = UserStatusReply;
 }
 

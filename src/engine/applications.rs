@@ -84,7 +84,7 @@ fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
 
 fn name(name: &str) -> Result<String> {
     let text: DisplayText = name.parse().map_err(|_| bad_name())?;
-    match line.as_str().len() <= 64 && !line.as_str().contains([':', '\n', '\t']) {
+    match text.as_str().len() <= 64 && !text.as_str().contains([':', '\n', '\t']) {
         true => Ok(name.to_owned()),
         false => Err(bad_name()),
     }

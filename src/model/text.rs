@@ -113,17 +113,17 @@ impl PartialEq for Secret {
 
 impl Eq for Secret {}
 
-macro_rules! hidden {
+macro_rules! redacted_debug {
     ($($name:ident),*) => {$(
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(concat!(stringify!($name), "(hidden)"))
+                f.write_str(concat!(stringify!($name), "([redacted])"))
             }
         }
     )*};
 }
 
-hidden!(Token, VerificationCode, Secret);
+redacted_debug!(Token, VerificationCode, Secret);
 
 macro_rules! text {
     ($($name:ident $from:ident;)*) => {$(
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn secrets_do_not_show() {
         let shown = format!("{:?} {:?}", "1234567".parse::<Token>(), Secret::new("key"));
-        assert_eq!(shown, "Ok(Token(hidden)) Secret(hidden)");
+        assert_eq!(shown, "Ok(Token([redacted])) Secret([redacted])");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Posting a callback (interface 6).
 
 use super::address;
-use super::connect::Way;
+use super::connect::Connector;
 use super::deadline::Deadline;
-use super::letter::Letter;
 use super::lookup::Lookup;
+use super::raw_request::RawRequest;
 use super::trust::Trust;
-use super::{connect, explain};
+use super::{connect, error_mapping};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Rejection;
 use crate::{Error, Result};
@@ -36,14 +36,14 @@ fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration)
         false => Trust::ThisMachine,
     };
     let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let mut letter = Letter::new("POST", &uri, target)?.header("accept", "*/*")?;
+    let mut request = RawRequest::new("POST", &uri, target)?.header("accept", "*/*")?;
     for (name, value) in headers {
-        letter = letter.header(name, value)?;
+        request = request.header(name, value)?;
     }
-    let letter = letter.end(Some(("application/json", body)))?;
-    let way = Way::new(trust, None, Lookup::new(&[])?);
-    let sent = connect::run(&way.agent(), letter, Deadline::after(timeout)?)?;
-    let status = sent.map_err(|error| explain::error(error, &host))?.status().as_u16();
+    let request = request.end(Some(("application/json", body)))?;
+    let connector = Connector::new(trust, None, Lookup::new(&[])?);
+    let sent = connect::run(&connector.agent(), request, Deadline::after(timeout)?)?;
+    let status = sent.map_err(|error| error_mapping::from_ureq(error, &host))?.status().as_u16();
     match status {
         200..=299 => Ok(()),
         _ => Err(Error::Rejected(Box::new(Rejection {

@@ -1,10 +1,10 @@
 //! Connections: how they are made, kept, and not shared with a forked child.
 
 use super::deadline::Deadline;
-use super::dial::{Dial, Later};
-use super::letter::{Letter, Sender};
+use super::dial::{DeferredResolver, Dial};
 use super::lookup::Lookup;
 use super::proxy::{Proxy, Tunnel};
+use super::raw_request::{RawRequest, RawSender};
 use super::secure::Secure;
 use super::trust::Trust;
 use crate::Stage;
@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::Response;
-use ureq::unversioned::transport::{ConnectionDetails, Connector, TcpConnector, Transport};
+use ureq::unversioned::transport::Connector as _;
+use ureq::unversioned::transport::{self, ConnectionDetails, TcpConnector, Transport};
 use ureq::{Agent, Body, Error};
 
 const HEADERS: usize = 32 * 1024;
@@ -28,7 +29,7 @@ const KEPT: usize = 32;
 pub(super) type Reading = Result<Response<Body>, Error>;
 
 /// How connections are made.
-pub(super) struct Way {
+pub(super) struct Connector {
     config: Config,
     tls: Option<Box<ClientConfig>>,
     proxy: Option<Arc<Proxy>>,
@@ -37,7 +38,7 @@ pub(super) struct Way {
 
 /// The connections of a process that are kept for its next call.
 pub(super) struct Connections {
-    way: Way,
+    connector: Connector,
     first: Process,
 }
 
@@ -71,8 +72,8 @@ impl Id {
 }
 
 impl Connections {
-    pub(super) fn new(way: Way) -> Connections {
-        Connections { first: Process::new(Id::now(), &way), way }
+    pub(super) fn new(connector: Connector) -> Connections {
+        Connections { first: Process::new(Id::now(), &connector), connector }
     }
 
     pub(super) fn agent(&self) -> &Agent {
@@ -86,7 +87,7 @@ impl Connections {
                 Some(child) => child,
                 // Made before its place is taken: a fork meanwhile would leave one taken for ever.
                 None => {
-                    let child = Box::new(Process::new(id, &self.way));
+                    let child = Box::new(Process::new(id, &self.connector));
                     process.child.get_or_init(|| child)
                 }
             };
@@ -96,18 +97,18 @@ impl Connections {
 }
 
 impl Process {
-    fn new(id: Id, way: &Way) -> Process {
-        Process { id, agent: way.agent(), child: OnceLock::new() }
+    fn new(id: Id, connector: &Connector) -> Process {
+        Process { id, agent: connector.agent(), child: OnceLock::new() }
     }
 }
 
-impl Way {
-    pub(super) fn new(trust: Trust, proxy: Option<Proxy>, lookup: Lookup) -> Way {
+impl Connector {
+    pub(super) fn new(trust: Trust, proxy: Option<Proxy>, lookup: Lookup) -> Connector {
         let (tls, https_only) = match trust {
             Trust::Tls(tls) => (Some(tls), true),
             Trust::ThisMachine => (None, false),
         };
-        Way { config: config(https_only), tls, proxy: proxy.map(Arc::new), lookup }
+        Connector { config: config(https_only), tls, proxy: proxy.map(Arc::new), lookup }
     }
 
     /// An agent that says at which stage it failed.
@@ -117,14 +118,18 @@ impl Way {
             proxy: self.proxy.clone(),
             tcp: TcpConnector::default(),
         };
-        let secure = Staged((Stage::Tls, None), Secure::new(self.tls.as_deref()));
+        let secure = WithStage((Stage::Tls, None), Secure::new(self.tls.as_deref()));
         match &self.proxy {
-            None => Agent::with_parts(self.config.clone(), dial.chain(secure).chain(Sender), Later),
+            None => Agent::with_parts(
+                self.config.clone(),
+                dial.chain(secure).chain(RawSender),
+                DeferredResolver,
+            ),
             Some(proxy) => {
                 let at = Arc::from(format!("the proxy {}", proxy.address));
-                let tunnel = Staged((Stage::Connect, Some(at)), Tunnel(Arc::clone(proxy)));
-                let through = dial.chain(tunnel).chain(secure).chain(Sender);
-                Agent::with_parts(self.config.clone(), through, Later)
+                let tunnel = WithStage((Stage::Connect, Some(at)), Tunnel(Arc::clone(proxy)));
+                let through = dial.chain(tunnel).chain(secure).chain(RawSender);
+                Agent::with_parts(self.config.clone(), through, DeferredResolver)
             }
         }
     }
@@ -132,10 +137,15 @@ impl Way {
 
 /// Sends a request and reads the head of its response. The body must be read by the same deadline,
 /// which it keeps.
-pub(super) fn run(agent: &Agent, letter: Letter, deadline: Deadline) -> crate::Result<Reading> {
-    let (_ready, envelope) = letter.lay_out()?;
-    let envelope = agent.configure_request(envelope).timeout_global(Some(deadline.left())).build();
-    Ok(agent.run(envelope))
+pub(super) fn run(
+    agent: &Agent,
+    request: RawRequest,
+    deadline: Deadline,
+) -> crate::Result<Reading> {
+    let (_staged, placeholder) = request.stage_for_send()?;
+    let placeholder =
+        agent.configure_request(placeholder).timeout_global(Some(deadline.left())).build();
+    Ok(agent.run(placeholder))
 }
 
 /// Every setting whose default would follow, repeat, leak or wait for ever.
@@ -157,31 +167,31 @@ fn config(https_only: bool) -> Config {
 
 /// An error while a connection was made, when nothing of the request was sent yet.
 #[derive(Debug)]
-pub(super) struct Early {
+pub(super) struct ConnectError {
     pub(super) stage: Stage,
     /// Who was talked to, if not the service.
     pub(super) at: Option<Arc<str>>,
     pub(super) error: Error,
 }
 
-impl Early {
+impl ConnectError {
     pub(super) fn wrap(stage: Stage, at: Option<Arc<str>>, error: Error) -> Error {
-        Error::Other(Box::new(Early { stage, at, error }))
+        Error::Other(Box::new(ConnectError { stage, at, error }))
     }
 }
 
-impl fmt::Display for Early {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "failed while {}", self.stage)
     }
 }
 
-impl std::error::Error for Early {}
+impl std::error::Error for ConnectError {}
 
 #[derive(Debug)]
-struct Staged<C>((Stage, Option<Arc<str>>), C);
+struct WithStage<C>((Stage, Option<Arc<str>>), C);
 
-impl<In: Transport, C: Connector<In>> Connector<In> for Staged<C> {
+impl<In: Transport, C: transport::Connector<In>> transport::Connector<In> for WithStage<C> {
     type Out = C::Out;
 
     fn connect(
@@ -190,7 +200,9 @@ impl<In: Transport, C: Connector<In>> Connector<In> for Staged<C> {
         chained: Option<In>,
     ) -> Result<Option<C::Out>, Error> {
         let (stage, at) = &self.0;
-        self.1.connect(details, chained).map_err(|error| Early::wrap(*stage, at.clone(), error))
+        self.1
+            .connect(details, chained)
+            .map_err(|error| ConnectError::wrap(*stage, at.clone(), error))
     }
 }
 
@@ -208,7 +220,7 @@ mod tests {
     #[test]
     fn a_forked_child_has_connections_of_its_own() {
         let connections =
-            Connections::new(Way::new(Trust::ThisMachine, None, Lookup::new(&[]).unwrap()));
+            Connections::new(Connector::new(Trust::ThisMachine, None, Lookup::new(&[]).unwrap()));
         let own = Id::now();
         let child = Id { own: own.own + 1, parent: own.own };
         // By then the first process has ended, and its number is free.

@@ -1,6 +1,6 @@
 //! From the name of a host to a connection to it.
 
-use super::connect::Early;
+use super::connect::ConnectError;
 use super::deadline::Deadline;
 use super::lookup::{Failure, Lookup, MOST};
 use super::proxy::Proxy;
@@ -33,8 +33,8 @@ impl Connector<()> for Dial {
         _: Option<()>,
     ) -> Result<Option<Self::Out>, Error> {
         let at = self.proxy.as_ref().map(|proxy| Arc::from(format!("the proxy {}", proxy.address)));
-        let early = |stage, error| Early::wrap(stage, at.clone(), error);
-        let addrs = self.find(details).map_err(|error| early(Stage::Dns, error))?;
+        let connect_error = |stage, error| ConnectError::wrap(stage, at.clone(), error);
+        let addrs = self.find(details).map_err(|error| connect_error(Stage::Dns, error))?;
         let details = ConnectionDetails {
             addrs,
             now: (details.current_time)(),
@@ -44,7 +44,7 @@ impl Connector<()> for Dial {
             register_shutdown: Arc::clone(&details.register_shutdown),
             ..*details
         };
-        self.tcp.connect(&details, None).map_err(|error| early(Stage::Connect, error))
+        self.tcp.connect(&details, None).map_err(|error| connect_error(Stage::Connect, error))
     }
 }
 
@@ -71,9 +71,9 @@ impl Dial {
 
 /// The HTTP library asks for addresses before every request, also before one for which it has a
 /// connection. So it is given one that stands for none, and [`Dial`] looks the host up.
-pub(super) struct Later;
+pub(super) struct DeferredResolver;
 
-impl Resolver for Later {
+impl Resolver for DeferredResolver {
     fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         let mut result = none();
         result.push((Ipv4Addr::UNSPECIFIED, 0).into());
@@ -85,9 +85,9 @@ fn none() -> ResolvedSocketAddrs {
     ArrayVec::from_fn(|_| (Ipv4Addr::UNSPECIFIED, 0).into())
 }
 
-impl fmt::Debug for Later {
+impl fmt::Debug for DeferredResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Later")
+        f.write_str("DeferredResolver")
     }
 }
 
@@ -99,8 +99,8 @@ impl fmt::Debug for Dial {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connect::{self, Way};
-    use super::super::letter::Letter;
+    use super::super::connect;
+    use super::super::raw_request::RawRequest;
     use super::super::trust::Trust;
     use super::*;
     use std::io::{Read, Write};
@@ -142,12 +142,12 @@ mod tests {
         std::fs::write(hosts.path(), "127.0.0.2 two\n127.0.0.1 two\n192.0.2.1 two\n").unwrap();
         let lookup = Lookup::new(&[]).unwrap();
         let lookup = lookup.with_files(hosts.path().into(), "/nowhere".into());
-        let agent = Way::new(Trust::ThisMachine, None, lookup).agent();
+        let agent = connect::Connector::new(Trust::ThisMachine, None, lookup).agent();
         let origin = format!("http://two:{port}").parse().unwrap();
-        let letter = Letter::new("GET", &origin, "/").unwrap().end(None).unwrap();
+        let request = RawRequest::new("GET", &origin, "/").unwrap().end(None).unwrap();
         let started = Instant::now();
         let deadline = Deadline::within(Duration::from_secs(3));
-        let response = connect::run(&agent, letter, deadline).unwrap().unwrap();
+        let response = connect::run(&agent, request, deadline).unwrap().unwrap();
         assert_eq!(response.status(), 204);
         // The silent one was tried, and the one of another machine left out: nothing is encrypted.
         let took = started.elapsed();

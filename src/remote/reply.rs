@@ -1,6 +1,6 @@
 //! From HTTP's response to [`Reply`].
 
-use super::explain;
+use super::error_mapping;
 use crate::wire::{Format, Reply};
 use crate::{Error, Result};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
         ));
     }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
-    let bytes = bytes.map_err(|error| explain::error(error, host))?;
+    let bytes = bytes.map_err(|error| error_mapping::from_ureq(error, host))?;
     let body = plain(&parts.headers).and_then(|()| format.read(&bytes));
     Ok(Reply { retry_after: waits(&parts.headers), ..Reply::read(status, body)? })
 }

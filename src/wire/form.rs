@@ -67,9 +67,11 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
 
 /// The name of a parameter for an error: what was sent is repeated only where it is a plain name.
 pub fn shown(name: &str) -> String {
-    let letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let starts_a_name = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-[]".contains(&byte);
-    match name.len() <= 64 && name.bytes().all(plain) && name.as_bytes().first().is_some_and(letter)
+    match name.len() <= 64
+        && name.bytes().all(plain)
+        && name.as_bytes().first().is_some_and(starts_a_name)
     {
         true => name.to_owned(),
         false => "parameters".to_owned(),

@@ -197,10 +197,10 @@ fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
 
 /// Whether a name can stand in a tag; a field of any other name is left out.
 fn is_plain(name: &str) -> bool {
-    let letter =
+    let starts_a_name =
         |c: char| c.is_ascii_alphabetic() || c == '_' || (c >= '\u{c0}' && c.is_alphabetic());
-    name.starts_with(letter)
-        && name.chars().all(|c| letter(c) || c.is_ascii_digit() || "-.".contains(c))
+    name.starts_with(starts_a_name)
+        && name.chars().all(|c| starts_a_name(c) || c.is_ascii_digit() || "-.".contains(c))
 }
 
 fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {

@@ -210,7 +210,7 @@ fn every_error_has_its_class_and_its_attributes() {
     rust.extend(["reused".to_owned()]);
     let others: [Otherwise; 3] = [
         ("reason", &[], "it is the message"),
-        ("status", &["http_status"], "as a header of HTTP is no header of a letter"),
+        ("status", &["http_status"], "as a header of HTTP is no HTTP header"),
         ("timed_out", &[], "it is the class Timeout"),
     ];
     let attributes = shown.iter().flat_map(|class| attributes(&module, class)).collect();

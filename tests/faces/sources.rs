@@ -14,11 +14,11 @@ pub(super) enum Takes {
 /// `RATE_LIMITED` for `RateLimited`.
 pub(super) fn constant_case(name: &str) -> String {
     let mut constant = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !constant.is_empty() {
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !constant.is_empty() {
             constant.push('_');
         }
-        constant.push(letter.to_ascii_uppercase());
+        constant.push(c.to_ascii_uppercase());
     }
     constant
 }

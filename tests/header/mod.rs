@@ -117,8 +117,8 @@ impl Header {
 /// Where a declaration ends: at its semicolon, outside of braces.
 fn item_end(text: &str) -> usize {
     let mut depth = 0;
-    for (at, letter) in text.char_indices() {
-        match letter {
+    for (at, c) in text.char_indices() {
+        match c {
             '{' => depth += 1,
             '}' => depth -= 1,
             ';' if depth == 0 => return at + 1,

@@ -166,7 +166,7 @@ impl Page<'_> {
         while at < mentioned.len() {
             let place = mentioned[at].clone();
             at += 1;
-            for word in place.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
+            for word in place.split(|c: char| !c.is_alphanumeric() && c != '_') {
                 if described.iter().any(|name| name == word) {
                     continue;
                 }

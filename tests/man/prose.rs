@@ -21,12 +21,12 @@ fn paragraph(text: &str) -> String {
 /// Words, but what stands in backticks stays together.
 fn chunks(text: &str) -> Vec<String> {
     let (mut found, mut quoted) = (vec![String::new()], false);
-    for letter in text.chars() {
-        quoted ^= letter == '`';
-        match letter.is_whitespace() && !quoted {
+    for c in text.chars() {
+        quoted ^= c == '`';
+        match c.is_whitespace() && !quoted {
             true => found.push(String::new()),
-            false if letter.is_whitespace() => found.last_mut().unwrap().push(' '),
-            false => found.last_mut().unwrap().push(letter),
+            false if c.is_whitespace() => found.last_mut().unwrap().push(' '),
+            false => found.last_mut().unwrap().push(c),
         }
     }
     found.retain(|chunk| !chunk.is_empty());
@@ -89,10 +89,10 @@ impl Page {
 
 /// The macro for a name of the interface, and the name.
 fn marked(word: &str) -> Option<(&'static str, String)> {
-    let is = |letters: fn(char) -> bool, text: &str| {
-        !text.is_empty() && text.chars().all(|l| letters(l) || l == '_' || l.is_ascii_digit())
+    let is = |class: fn(char) -> bool, text: &str| {
+        !text.is_empty() && text.chars().all(|l| class(l) || l == '_' || l.is_ascii_digit())
     };
-    let lower = |text: &str| is(|letter| letter.is_ascii_lowercase(), text);
+    let lower = |text: &str| is(|c| c.is_ascii_lowercase(), text);
     if let Some(code) = word.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
         return Some((if lower(code) { "Fa" } else { "Ql" }, code.into()));
     }

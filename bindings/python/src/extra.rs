@@ -17,7 +17,7 @@ fn told<C: Call>() -> &'static [&'static str] {
 /// Keeps what `body` has beyond the reply's own fields, as `extra` of the reply.
 pub(crate) fn keep<C: Call>(reply: &mut Value, mut body: Map<String, Value>) {
     let Value::Object(reply) = reply else { return };
-    if let Some(Value::Object(inner)) = C::ENVELOPE.and_then(|name| body.shift_remove(name)) {
+    if let Some(Value::Object(inner)) = C::REPLY_OBJECT.and_then(|name| body.shift_remove(name)) {
         body.extend(inner);
     }
     body.retain(|name, _| !told::<C>().contains(&name.as_str()));

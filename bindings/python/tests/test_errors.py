@@ -182,10 +182,10 @@ def test_an_answer_that_makes_no_sense_lets_nobody_in(remote: RemoteService, bod
 
 def test_a_database_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
-    path.write_text("This is a letter to my aunt. " * 100)
+    path.write_text("This is a note to my aunt. " * 100)
     with pytest.raises(seconder.StorageError):
         seconder.open(f"sqlite:{path}")
-    assert path.read_text().startswith("This is a letter")
+    assert path.read_text().startswith("This is a note")
 
 
 def test_a_key_that_the_database_does_not_know(tmp_path: Path) -> None:

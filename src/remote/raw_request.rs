@@ -1,8 +1,8 @@
 //! Requests as they are sent.
 //!
 //! The HTTP library logs every byte that it writes when its user wants the level `trace`, and the
-//! API key and codes are among them. So it is given an empty envelope to send, and where that
-//! meets the connection, this puts the letter in its place. It also wipes the letter afterwards.
+//! API key and codes are among them. So it is given a placeholder request, and where that
+//! meets the connection, this writes the raw request in its place. It also wipes the raw request afterwards.
 
 use crate::model::Secret;
 use crate::{Error, Result};
@@ -20,37 +20,37 @@ const HEAD: usize = 512;
 
 thread_local! {
     /// What this thread is about to send. A call does all its work on one thread.
-    static LETTER: Cell<Option<Zeroizing<Vec<u8>>>> = const { Cell::new(None) };
+    static PENDING: Cell<Option<Zeroizing<Vec<u8>>>> = const { Cell::new(None) };
 }
 
-/// A request, which is what the service gets, and its envelope.
-pub(super) struct Letter {
+/// The bytes that the service gets, and the placeholder that the HTTP library is given.
+pub(super) struct RawRequest {
     bytes: Zeroizing<Vec<u8>>,
-    envelope: Uri,
+    placeholder: Uri,
 }
 
-/// Holds a letter ready for as long as it lives.
-pub(super) struct Ready;
+/// Keeps a request staged for this thread for as long as it lives.
+pub(super) struct StagedRequest;
 
-impl Letter {
-    /// A letter to the host of a URL, which asks for this path and query.
-    pub(super) fn new(method: &str, origin: &Uri, target: &str) -> Result<Letter> {
+impl RawRequest {
+    /// A request to the host of a URL, for this path and query.
+    pub(super) fn new(method: &str, origin: &Uri, target: &str) -> Result<RawRequest> {
         let (Some(scheme), Some(host)) = (origin.scheme(), origin.authority()) else {
             return Err(unsendable());
         };
         if !target.starts_with('/') || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unsendable());
         }
-        let envelope = Uri::builder().scheme(scheme.clone()).authority(host.clone());
-        let envelope = envelope.path_and_query("/").build().map_err(|_| unsendable())?;
+        let placeholder = Uri::builder().scheme(scheme.clone()).authority(host.clone());
+        let placeholder = placeholder.path_and_query("/").build().map_err(|_| unsendable())?;
         let bytes = Zeroizing::new(Vec::with_capacity(HEAD + target.len()));
-        let mut letter = Letter { bytes, envelope };
-        letter.add(&[method, " ", target, " HTTP/1.1\r\nhost: ", host.as_str(), "\r\n"]);
-        letter.add(&["user-agent: ", USER_AGENT, "\r\n"]);
-        Ok(letter)
+        let mut request = RawRequest { bytes, placeholder };
+        request.add(&[method, " ", target, " HTTP/1.1\r\nhost: ", host.as_str(), "\r\n"]);
+        request.add(&["user-agent: ", USER_AGENT, "\r\n"]);
+        Ok(request)
     }
 
-    pub(super) fn header(mut self, name: &str, value: &str) -> Result<Letter> {
+    pub(super) fn header(mut self, name: &str, value: &str) -> Result<RawRequest> {
         let plain = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
         if !plain || HeaderName::from_bytes(name.as_bytes()).is_err() {
             return Err(unsendable());
@@ -59,12 +59,12 @@ impl Letter {
         Ok(self)
     }
 
-    pub(super) fn secret(self, name: &str, value: &Secret) -> Result<Letter> {
+    pub(super) fn secret(self, name: &str, value: &Secret) -> Result<RawRequest> {
         self.header(name, value.expose())
     }
 
-    /// The letter without a body, or with one of this media type.
-    pub(super) fn end(mut self, body: Option<(&str, &[u8])>) -> Result<Letter> {
+    /// Ends the request, without a body or with one of this media type.
+    pub(super) fn end(mut self, body: Option<(&str, &[u8])>) -> Result<RawRequest> {
         if let Some((media_type, body)) = body {
             let length = body.len().to_string();
             self = self.header("content-type", media_type)?.header("content-length", &length)?;
@@ -76,11 +76,11 @@ impl Letter {
         Ok(self)
     }
 
-    /// Lays the letter out for this thread to send, and gives its envelope.
-    pub(super) fn lay_out(self) -> Result<(Ready, Request<()>)> {
-        let envelope = Request::get(self.envelope).body(()).map_err(|_| unsendable())?;
-        LETTER.set(Some(self.bytes));
-        Ok((Ready, envelope))
+    /// Stages the request for this thread to send, and returns its placeholder.
+    pub(super) fn stage_for_send(self) -> Result<(StagedRequest, Request<()>)> {
+        let placeholder = Request::get(self.placeholder).body(()).map_err(|_| unsendable())?;
+        PENDING.set(Some(self.bytes));
+        Ok((StagedRequest, placeholder))
     }
 
     fn add(&mut self, texts: &[&str]) {
@@ -99,9 +99,9 @@ impl Letter {
     }
 }
 
-impl Drop for Ready {
+impl Drop for StagedRequest {
     fn drop(&mut self) {
-        LETTER.take();
+        PENDING.take();
     }
 }
 
@@ -109,10 +109,10 @@ fn unsendable() -> Error {
     Error::Internal { message: "a request could not be put together".into() }
 }
 
-/// Connections that send letters for envelopes.
-pub(super) struct Sender;
+/// Connections that send the staged request in place of its placeholder.
+pub(super) struct RawSender;
 
-impl<In: Transport> Connector<In> for Sender {
+impl<In: Transport> Connector<In> for RawSender {
     type Out = Sending<In>;
 
     fn connect(
@@ -134,15 +134,15 @@ impl<T: Transport> Transport for Sending<T> {
         self.connection.buffers()
     }
 
-    /// A letter is sent once: what comes of the envelope after it is dropped.
+    /// A request is sent once: what the placeholder writes after it is dropped.
     fn transmit_output(
         &mut self,
         _: usize,
         timeout: NextTimeout,
     ) -> std::result::Result<(), ureq::Error> {
-        let letter = LETTER.take().unwrap_or_default();
+        let request = PENDING.take().unwrap_or_default();
         let started = Instant::now();
-        let mut rest = letter.as_slice();
+        let mut rest = request.as_slice();
         while !rest.is_empty() {
             let mut left = timeout;
             if let Duration::Exact(after) = timeout.after {
@@ -176,9 +176,9 @@ impl<T: Transport> Transport for Sending<T> {
     }
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for RawSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sender")
+        f.write_str("RawSender")
     }
 }
 
@@ -192,16 +192,16 @@ impl<T> fmt::Debug for Sending<T> {
 mod tests {
     use super::*;
 
-    fn letter() -> Letter {
-        Letter::new("POST", &"https://a:8443".parse().unwrap(), "/b?c=d").unwrap()
+    fn request() -> RawRequest {
+        RawRequest::new("POST", &"https://a:8443".parse().unwrap(), "/b?c=d").unwrap()
     }
 
     #[test]
-    fn a_letter_is_a_request_and_its_envelope_says_nothing() {
-        let letter = letter().header("accept", "text/plain").unwrap();
-        let letter = letter.secret("X-Key", &Secret::new("key")).unwrap();
-        let letter = letter.end(Some(("text/plain", b"body"))).unwrap();
-        let text = String::from_utf8(letter.bytes.to_vec()).unwrap();
+    fn the_placeholder_holds_nothing_of_the_request() {
+        let request = request().header("accept", "text/plain").unwrap();
+        let request = request.secret("X-Key", &Secret::new("key")).unwrap();
+        let request = request.end(Some(("text/plain", b"body"))).unwrap();
+        let text = String::from_utf8(request.bytes.to_vec()).unwrap();
         let agent = format!("user-agent: {USER_AGENT}\r\n");
         assert_eq!(
             text,
@@ -210,18 +210,18 @@ mod tests {
                  content-type: text/plain\r\ncontent-length: 4\r\n\r\nbody"
             )
         );
-        let (ready, envelope) = letter.lay_out().unwrap();
-        assert_eq!(envelope.uri().to_string(), "https://a:8443/");
-        assert!(envelope.headers().is_empty());
-        drop(ready);
-        assert!(LETTER.take().is_none());
+        let (staged, placeholder) = request.stage_for_send().unwrap();
+        assert_eq!(placeholder.uri().to_string(), "https://a:8443/");
+        assert!(placeholder.headers().is_empty());
+        drop(staged);
+        assert!(PENDING.take().is_none());
     }
 
     #[test]
-    fn a_letter_grows() {
+    fn a_request_grows_with_its_headers() {
         let long = "x".repeat(3 * HEAD);
-        let letter = letter().header("long", &long).unwrap().end(None).unwrap();
-        let text = String::from_utf8(letter.bytes.to_vec()).unwrap();
+        let request = request().header("long", &long).unwrap().end(None).unwrap();
+        let text = String::from_utf8(request.bytes.to_vec()).unwrap();
         assert!(text.starts_with("POST /b?c=d ") && text.ends_with(&format!("{long}\r\n\r\n")));
     }
 
@@ -229,7 +229,7 @@ mod tests {
     fn a_target_cannot_end_before_its_line_does() {
         let origin = "https://a".parse().unwrap();
         for target in ["", "a", "/a b", "/a\r\nb", "/\u{e9}", "https://b/"] {
-            assert!(Letter::new("GET", &origin, target).is_err(), "{target}");
+            assert!(RawRequest::new("GET", &origin, target).is_err(), "{target}");
         }
     }
 
@@ -238,7 +238,7 @@ mod tests {
         for (name, value) in
             [("X\r\nY", "a"), ("", "a"), ("X", "a\r\nY: b"), ("X", "\0"), ("X", "é")]
         {
-            assert!(letter().header(name, value).is_err(), "{name} {value}");
+            assert!(request().header(name, value).is_err(), "{name} {value}");
         }
     }
 }

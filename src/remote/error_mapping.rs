@@ -1,7 +1,7 @@
 //! What went wrong on the way, in words of our own. The transport's words may hold the URL, and
 //! with it a token, so none of them is passed on.
 
-use super::connect::Early;
+use super::connect::ConnectError;
 use super::lookup::Failure;
 use super::pin::NotPinned;
 use crate::error::TIME_IS_OVER;
@@ -10,10 +10,10 @@ use rustls::{AlertDescription as Alert, CertificateError};
 use std::io;
 
 /// The error that a failed request stands for.
-pub(super) fn error(error: ureq::Error, host: &str) -> Error {
+pub(super) fn from_ureq(error: ureq::Error, host: &str) -> Error {
     match error {
-        ureq::Error::Other(inner) => match inner.downcast::<Early>() {
-            Ok(early) => at(early.stage, &early.error, early.at.as_deref().unwrap_or(host)),
+        ureq::Error::Other(inner) => match inner.downcast::<ConnectError>() {
+            Ok(failed) => at(failed.stage, &failed.error, failed.at.as_deref().unwrap_or(host)),
             Err(_) => at(Stage::Response, &ureq::Error::ConnectionFailed, host),
         },
         other => at(Stage::Response, &other, host),

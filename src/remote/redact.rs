@@ -8,74 +8,74 @@ use crate::wire::{Request, form, scalar};
 use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
-const HIDDEN: &str = "(hidden)";
+const REDACTED: &str = "[redacted]";
 /// Codes have 4 to 12 digits, phone numbers as many.
 const SHORTEST: usize = 4;
 /// An error code has five digits, which may be those of a user's number too.
 const LONGER: usize = 6;
 
 /// The API key, the code and the numbers of a call.
-pub(super) struct Words(Vec<Zeroizing<String>>);
+pub(super) struct Redactor(Vec<Zeroizing<String>>);
 
-impl Words {
+impl Redactor {
     /// The longest first: a number within the key would otherwise leave the rest of it to be read.
-    pub(super) fn of(request: &Request, api_key: &Secret) -> Words {
+    pub(super) fn new(request: &Request, api_key: &Secret) -> Redactor {
         let in_path = request.path.split('/').map(str::to_owned);
         let in_params = request.params.values().filter_map(scalar);
         let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
         let key = [api_key.expose().to_owned(), form::escape(api_key.expose())];
         let mut words: Vec<_> = words.chain(key.map(Zeroizing::new)).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        Words(words)
+        Redactor(words)
     }
 
     /// Takes them out of the texts of a rejection.
-    pub(super) fn hide_in(&self, value: &mut Value) {
+    pub(super) fn redact_value(&self, value: &mut Value) {
         match value {
-            Value::String(text) => hide(text, &self.0),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in(item)),
+            Value::String(text) => redact(text, &self.0),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
             Value::Object(fields) => {
                 // A code that decides must stay readable until it did.
                 let texts = fields.iter_mut().filter(|(name, _)| *name != "error_code");
-                texts.for_each(|(_, text)| self.hide_in(text));
+                texts.for_each(|(_, text)| self.redact_value(text));
             }
             _ => {}
         }
     }
 
     /// Takes them out of an error, whatever the service put them into and with whichever status.
-    pub(super) fn hide_in_error(&self, mut error: Error) -> Error {
+    pub(super) fn redact_error(&self, mut error: Error) -> Error {
         match &mut error {
-            Error::Rejected(no) => self.hide_in_rejection(no),
+            Error::Rejected(no) => self.redact_rejection(no),
             Error::Unauthorized { message }
             | Error::RateLimited { message, .. }
             | Error::Unavailable { message, .. }
-            | Error::InvalidResponse { message } => hide(message, &self.0),
+            | Error::InvalidResponse { message } => redact(message, &self.0),
             _ => {}
         }
         error
     }
 
-    fn hide_in_rejection(&self, no: &mut Rejection) {
-        hide(&mut no.message, &self.0);
+    fn redact_rejection(&self, no: &mut Rejection) {
+        redact(&mut no.message, &self.0);
         let longer = self.0.iter().filter(|word| word.len() >= LONGER);
-        no.code.iter_mut().for_each(|code| hide(code, longer.clone()));
+        no.code.iter_mut().for_each(|code| redact(code, longer.clone()));
         let fields = std::mem::take(&mut no.fields).into_iter();
         no.fields = fields
             .map(|(mut name, mut text)| {
-                hide(&mut name, &self.0);
-                hide(&mut text, &self.0);
+                redact(&mut name, &self.0);
+                redact(&mut text, &self.0);
                 (name, text)
             })
             .collect();
     }
 }
 
-fn hide<'a>(text: &mut String, words: impl IntoIterator<Item = &'a Zeroizing<String>>) {
+fn redact<'a>(text: &mut String, words: impl IntoIterator<Item = &'a Zeroizing<String>>) {
     for word in words {
         if text.contains(word.as_str()) {
-            let hidden = text.replace(word.as_str(), HIDDEN);
-            std::mem::replace(text, hidden).zeroize();
+            let redacted = text.replace(word.as_str(), REDACTED);
+            std::mem::replace(text, redacted).zeroize();
         }
     }
 }
@@ -125,9 +125,9 @@ mod tests {
         let request = request(&call, Format::Json, Generation::Current);
         let mut body = json!({"message": "no 7654321 with the-key", "error_code": "60020",
             "errors": {"message": ["7654321"], "token": "is invalid"}, "token": "is invalid"});
-        Words::of(&request, &Secret::new("the-key")).hide_in(&mut body);
-        let wanted = json!({"message": "no (hidden) with (hidden)", "error_code": "60020",
-            "errors": {"message": ["(hidden)"], "token": "is invalid"}, "token": "is invalid"});
+        Redactor::new(&request, &Secret::new("the-key")).redact_value(&mut body);
+        let wanted = json!({"message": "no [redacted] with [redacted]", "error_code": "60020",
+            "errors": {"message": ["[redacted]"], "token": "is invalid"}, "token": "is invalid"});
         assert_eq!(body, wanted);
     }
 
@@ -136,7 +136,7 @@ mod tests {
         let call = Verify::new("7654321".parse().unwrap(), 60020.try_into().unwrap());
         let request = request(&call, Format::Json, Generation::Older);
         // The user's number is a part of the key.
-        let words = Words::of(&request, &Secret::new("key+600200"));
+        let words = Redactor::new(&request, &Secret::new("key+600200"));
         let fields = [("7654321", "key+600200"), ("errors", "60020")];
         let rejection = |code: &str| {
             Error::Rejected(Box::new(Rejection {
@@ -146,13 +146,13 @@ mod tests {
                 fields: fields.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
             }))
         };
-        let told = words.hide_in_error(rejection("key+600200")).to_string();
-        let wanted = "?api_key=(hidden) (status 200, code (hidden); (hidden) (hidden); errors \
-            (hidden))";
+        let told = words.redact_error(rejection("key+600200")).to_string();
+        let wanted = "?api_key=[redacted] (status 200, code [redacted]; [redacted] [redacted]; errors \
+            [redacted])";
         assert!(told.contains(wanted), "{told}");
-        let told = words.hide_in_error(rejection("60020")).to_string();
+        let told = words.redact_error(rejection("60020")).to_string();
         assert!(told.contains("code 60020"), "{told}");
-        let told = words.hide_in_error(Error::invalid_response("it redirects to 7654321.example"));
-        assert_eq!(told, Error::invalid_response("it redirects to (hidden).example"));
+        let told = words.redact_error(Error::invalid_response("it redirects to 7654321.example"));
+        assert_eq!(told, Error::invalid_response("it redirects to [redacted].example"));
     }
 }
