@@ -966,7 +966,7 @@ typedef struct seconder_callback {
  * A callback whose signature held, as a replay function is asked about it. It lives until the
  * function returns.
  */
-typedef struct seconder_seen {
+typedef struct seconder_replay_entry {
     /**
      * Its signature, which covers all of it, the nonce included: 44 characters of Base64.
      */
@@ -980,7 +980,7 @@ typedef struct seconder_seen {
      * freshness was not asked for, so that it must be remembered for ever.
      */
     uint64_t until;
-} seconder_seen;
+} seconder_replay_entry;
 
 /**
  * Remembers callbacks, for an application of several processes: such as a table with a unique key.
@@ -992,7 +992,8 @@ typedef struct seconder_seen {
  * It runs inside seconder_verifier_verify(), on its thread, and for many threads at once when many
  * verify. It must return: no longjmp() and no C++ exception may leave it.
  */
-typedef int32_t (*seconder_replay)(const struct seconder_seen *callback, void *replay_userdata);
+typedef int32_t (*seconder_replay)(const struct seconder_replay_entry *callback,
+                                   void *replay_userdata);
 
 /**
  * Options of seconder_verifier_new().
@@ -1908,7 +1909,7 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
  * Answers an approval request from a device, with an engine in this process, and posts the callback
  * before it returns (interface 6).
  *
- * `response` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
+ * `response` is "approve", "deny", or "report", which denies and snoozes requests for the user for 5 minutes.
  * `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
  * SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
  * when the device does not prove itself or a remote service answers.

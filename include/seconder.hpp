@@ -529,7 +529,7 @@ private:
 };
 
 /// A callback whose signature held, as a Replay function is asked about it.
-struct Seen {
+struct ReplayEntry {
     /// Its signature, which covers all of it.
     std::string_view key;
     /// The time that verify() was given, in Unix seconds.
@@ -544,7 +544,7 @@ using Deliver = std::function<bool(const Message &)>;
 using Post = std::function<bool(const SignedCallback &)>;
 /// Says whether a callback is here for the first time, and remembers it, in one step; nothing when
 /// it cannot tell. Many threads may run it at once.
-using Replay = std::function<std::optional<bool>(const Seen &)>;
+using Replay = std::function<std::optional<bool>(const ReplayEntry &)>;
 /// Says whether a wait is to end. What it throws ends the wait too.
 using Stop = std::function<bool()>;
 
@@ -562,11 +562,11 @@ inline std::int32_t run_post(const seconder_signed_callback *callback, void *fun
     return within(false, [&] { return post(SignedCallback(callback)); }) ? 0 : 1;
 }
 
-inline std::int32_t run_replay(const seconder_seen *seen, void *function) noexcept
+inline std::int32_t run_replay(const seconder_replay_entry *seen, void *function) noexcept
 {
     const auto &replay = *static_cast<const Replay *>(function);
     const std::optional<bool> first = within(std::optional<bool>(), [&] {
-        return replay(Seen{view(seen->key), seen->now, seen->until});
+        return replay(ReplayEntry{view(seen->key), seen->now, seen->until});
     });
     return choice(first);
 }

@@ -21,7 +21,7 @@ compile_error!("the feature capi needs one of engine and remote, which answer th
 pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
-pub use service::{Asked, Pace, Service, Settings, Wait, open};
+pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleeper, open};
 
 /// The README's examples, as doc tests.
 #[cfg(all(doctest, feature = "engine"))]

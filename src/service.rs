@@ -6,7 +6,7 @@ mod waiting;
 
 #[cfg(feature = "capi")]
 pub(crate) use waiting::Sleep;
-pub use waiting::{Asked, Pace, Wait};
+pub use waiting::{ApprovalPoll, ApprovalWait, Sleeper};
 
 use crate::calls::*;
 #[cfg(feature = "engine")]

@@ -19,7 +19,7 @@ const ADDRESS: &str = "SECONDER_TEST_ADDRESS";
 
 /// What can be seen of a process from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct Snapshot {
     /// Threads, and the signals that are ignored and caught.
     status: BTreeMap<String, String>,
     /// The flags of each open socket.
@@ -28,7 +28,7 @@ struct Seen {
     others: Vec<String>,
 }
 
-fn look(pid: &str) -> Seen {
+fn look(pid: &str) -> Snapshot {
     let status = read_to_string(format!("/proc/{pid}/status")).unwrap();
     let of_interest = ["Threads", "SigIgn", "SigCgt", "Umask"];
     let lines = status.lines().filter_map(|line| line.split_once(":\t"));
@@ -46,7 +46,7 @@ fn look(pid: &str) -> Seen {
     }
     others.retain(|target| !target.contains(&format!("/proc/{pid}/")) && !target.ends_with("/fd"));
     others.sort();
-    Seen { status, sockets, others }
+    Snapshot { status, sockets, others }
 }
 
 fn flags(pid: &str, descriptor: &str) -> u32 {
@@ -58,7 +58,7 @@ fn flags(pid: &str, descriptor: &str) -> u32 {
 #[test]
 fn a_call_starts_no_thread_leaves_signals_alone_and_hides_its_sockets_from_children() {
     let pid: Arc<OnceLock<String>> = Arc::default();
-    let during: Arc<OnceLock<Seen>> = Arc::default();
+    let during: Arc<OnceLock<Snapshot>> = Arc::default();
     let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
     let stub = Stub::start(move |mut peer| {
         while peer.request().is_some() {
@@ -76,7 +76,7 @@ fn a_call_starts_no_thread_leaves_signals_alone_and_hides_its_sockets_from_child
 #[test]
 fn a_look_up_starts_no_thread_either() {
     let pid: Arc<OnceLock<String>> = Arc::default();
-    let during: Arc<OnceLock<Seen>> = Arc::default();
+    let during: Arc<OnceLock<Snapshot>> = Arc::default();
     let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap().to_string();
@@ -111,7 +111,7 @@ fn run(test: &str, address: &str, pid: &OnceLock<String>) -> String {
 }
 
 /// The process was as before its call but for one socket, which its children do not get.
-fn is_as_before(during: &Seen, told: &str) {
+fn is_as_before(during: &Snapshot, told: &str) {
     const CLOSED_ON_EXEC: u32 = 0o2_000_000;
     assert!(told.contains(&format!("before: {:?}", during.status)), "{told}{during:?}");
     assert_eq!(during.sockets.len(), 1, "{during:?}");

@@ -69,7 +69,7 @@ fn every_option_can_be_set() {
         "seconder_device_info",
         "seconder_monthly_statistic",
         "seconder_approval_request",
-        "seconder_seen",
+        "seconder_replay_entry",
     ];
     for set in Header::read().structs.iter().filter(|s| !READ.contains(&s.name.as_str())) {
         let declared = format!("{} ", set.name);
@@ -162,9 +162,11 @@ fn build(compiler_name: &str, sources: &[&str], more: &[&str], folder: &Folder) 
 #[test]
 fn programs_in_cpp_come_to_their_end() {
     let wrapper: &[&str] = &["tests/cpp/wrapper.cpp", "tests/cpp/other.cpp"];
-    let quiet: &[&str] = &["tests/cpp/quiet.cpp"];
+    let no_exceptions: &[&str] = &["tests/cpp/no_exceptions.cpp"];
     for compiler in COMPILERS {
-        for (sources, more) in [(wrapper, &[][..]), (quiet, &["-fno-exceptions", "-fno-rtti"])] {
+        for (sources, more) in
+            [(wrapper, &[][..]), (no_exceptions, &["-fno-exceptions", "-fno-rtti"])]
+        {
             let folder = Folder::new();
             let program = build(compiler, sources, more, &folder);
             let outcome = run(tools::command(&program).arg(folder.path()));
@@ -178,14 +180,14 @@ fn programs_in_cpp_come_to_their_end() {
 #[test]
 fn files_with_and_without_exceptions_keep_their_own() {
     let folder = Folder::new();
-    let quiet = folder.path().join("quiet.o");
+    let no_exceptions = folder.path().join("no_exceptions.o");
     let outcome = run(compiler("g++", "c++17")
-        .args(["-fno-exceptions", "-fno-rtti", "-Dmain=quiet", "-c", "-o"])
-        .arg(&quiet)
-        .arg(root().join("tests/cpp/quiet.cpp")));
+        .args(["-fno-exceptions", "-fno-rtti", "-Dmain=no_exceptions", "-c", "-o"])
+        .arg(&no_exceptions)
+        .arg(root().join("tests/cpp/no_exceptions.cpp")));
     assert!(outcome.good, "{}", outcome.text);
     let sources = ["tests/cpp/wrapper.cpp", "tests/cpp/other.cpp"];
-    let program = build("g++", &sources, &[quiet.to_str().unwrap()], &folder);
+    let program = build("g++", &sources, &[no_exceptions.to_str().unwrap()], &folder);
     let outcome = run(tools::command(&program).arg(folder.path()));
     assert!(outcome.good, "{}", outcome.text);
 }

@@ -14,13 +14,13 @@ pub trait Replay: Send + Sync {
     ///
     /// # Errors
     /// Whatever keeps the memory from telling: the callback is then not believed.
-    fn first_time(&self, callback: &Seen<'_>) -> Result<bool>;
+    fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool>;
 }
 
 /// A callback whose signature held.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Seen<'a> {
+pub struct ReplayEntry<'a> {
     /// Its signature, which covers all of it, the nonce included: 44 characters of Base64.
     pub key: &'a str,
     /// The time, in Unix seconds.
@@ -69,7 +69,7 @@ impl Known {
 }
 
 impl Replay for Memory {
-    fn first_time(&self, callback: &Seen<'_>) -> Result<bool> {
+    fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
         let Some(until) = callback.until else {
             return Err(Error::invalid_argument(
                 "replay",
@@ -95,7 +95,7 @@ impl Replay for Memory {
 }
 
 impl<R: Replay + ?Sized> Replay for Arc<R> {
-    fn first_time(&self, callback: &Seen<'_>) -> Result<bool> {
+    fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
         (**self).first_time(callback)
     }
 }
@@ -110,8 +110,8 @@ impl fmt::Debug for Memory {
 mod tests {
     use super::*;
 
-    fn seen(key: &str, now: u64, until: u64) -> Seen<'_> {
-        Seen { key, now, until: Some(until) }
+    fn seen(key: &str, now: u64, until: u64) -> ReplayEntry<'_> {
+        ReplayEntry { key, now, until: Some(until) }
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn it_cannot_be_made_to_grow_for_ever() {
-        let endless = Seen { key: "a", now: 100, until: None };
+        let endless = ReplayEntry { key: "a", now: 100, until: None };
         assert!(matches!(Memory::new(2).first_time(&endless), Err(Error::InvalidArgument { .. })));
         assert!(Memory::new(0).first_time(&seen("a", 1, 2)).is_err());
     }

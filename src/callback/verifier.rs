@@ -2,7 +2,7 @@
 //! first time.
 
 use super::parameters::Parameters;
-use super::replay::{Replay, Seen};
+use super::replay::{Replay, ReplayEntry};
 use super::{Event, Received, bare, invalid_callback, signature_of};
 use crate::model::Secret;
 use crate::wire::Names;
@@ -82,7 +82,7 @@ impl Verifier {
             self.fresh.map(|window| fresh_until(received.nonce, window, now)).transpose()?;
         let event = Event::read(held, &self.names)?;
         // The memory comes last, so that it holds nothing but callbacks that are believed.
-        let seen = Seen { key: received.signature, now, until };
+        let seen = ReplayEntry { key: received.signature, now, until };
         match &self.replay {
             Some(memory) if !memory.first_time(&seen)? => {
                 Err(invalid_callback("it was received before"))

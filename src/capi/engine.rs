@@ -90,7 +90,7 @@ pub unsafe extern "C" fn seconder_open_approvals(
 /// Answers an approval request from a device, with an engine in this process, and posts the callback
 /// before it returns (interface 6).
 ///
-/// `response` is "approve", "deny", or "report", which denies and gives the user 5 minutes of quiet.
+/// `response` is "approve", "deny", or "report", which denies and snoozes requests for the user for 5 minutes.
 /// `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
 /// SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
 /// when the device does not prove itself or a remote service answers.

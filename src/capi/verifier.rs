@@ -8,7 +8,7 @@ use super::status::{SECONDER_NO, SECONDER_YES, seconder_status};
 use super::text::seconder_text;
 use super::userdata::{Userdata, seconder_userdata_free};
 use crate::callback::Verifier;
-use crate::callback::replay::{Memory, Replay, Seen};
+use crate::callback::replay::{Memory, Replay, ReplayEntry};
 use crate::model::Secret;
 use crate::{Error, Result};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// A callback whose signature held, as a replay function is asked about it. It lives until the
 /// function returns.
 #[repr(C)]
-pub struct seconder_seen {
+pub struct seconder_replay_entry {
     /// Its signature, which covers all of it, the nonce included: 44 characters of Base64.
     pub key: *const c_char,
     /// The time that seconder_verifier_verify() was given, in Unix seconds.
@@ -37,7 +37,10 @@ pub struct seconder_seen {
 /// It runs inside seconder_verifier_verify(), on its thread, and for many threads at once when many
 /// verify. It must return: no longjmp() and no C++ exception may leave it.
 pub type seconder_replay = Option<
-    unsafe extern "C" fn(callback: *const seconder_seen, replay_userdata: *mut c_void) -> i32,
+    unsafe extern "C" fn(
+        callback: *const seconder_replay_entry,
+        replay_userdata: *mut c_void,
+    ) -> i32,
 >;
 
 /// Options of seconder_verifier_new().
@@ -152,14 +155,14 @@ struct ByFunction {
 }
 
 impl Replay for ByFunction {
-    fn first_time(&self, callback: &Seen<'_>) -> Result<bool> {
+    fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
         let cannot_tell = |message| Err(Error::Storage { message });
         let Some(replay) = self.replay else {
             return cannot_tell("there is no replay function".into());
         };
         let key = Text::new(callback.key);
         let until = callback.until.unwrap_or_default();
-        let seen = seconder_seen { key: key.as_ptr(), now: callback.now, until };
+        let seen = seconder_replay_entry { key: key.as_ptr(), now: callback.now, until };
         // SAFETY: what is seen lives until the function returns, and the data until this goes.
         match unsafe { replay(&seen, self.userdata.as_ptr()) } {
             SECONDER_YES => Ok(true),

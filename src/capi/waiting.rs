@@ -7,7 +7,7 @@ use super::open::seconder_service;
 use super::status::{SECONDER_STOPPED, seconder_status};
 use crate::model::UserId;
 use crate::service::Sleep;
-use crate::{Error, Pace, Result};
+use crate::{Error, Result, Sleeper};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ struct Stoppable {
     stopped: bool,
 }
 
-impl Pace for Stoppable {
+impl Sleeper for Stoppable {
     fn elapsed(&mut self) -> Duration {
         self.sleep.elapsed()
     }

@@ -3,7 +3,7 @@
 
 use super::clock::{self, Time};
 use super::delivery::SignedCallback;
-use super::store::{ApprovalRow, Asked, Decided, Decision, DeviceRow, NewApproval};
+use super::store::{AddApproval, ApprovalRow, Decided, Decision, DeviceRow, NewApproval};
 use super::{Engine, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, DeviceId, Secret};
@@ -31,7 +31,7 @@ pub enum ApprovalResponse {
     Approve,
     /// No.
     Deny,
-    /// No, and it was not me who asked: the user is left in peace for 5 minutes.
+    /// No, and it was not me who asked: the user is asked nothing for 5 minutes.
     Report,
 }
 
@@ -115,8 +115,8 @@ impl Engine {
             uuid: response.uuid.clone(),
             device: device.device_id,
             approved,
-            quiet_until: (response.response == ApprovalResponse::Report)
-                .then(|| now.plus(limits::QUIET)),
+            snoozed_until: (response.response == ApprovalResponse::Report)
+                .then(|| now.plus(limits::SNOOZE)),
             callback: url.clone().map(|url| (url, body.clone())),
             now,
         })?;
@@ -221,10 +221,10 @@ impl Handle<CreateApproval> for Engine {
             now,
         })?;
         match asked {
-            Asked::Done => Ok(ApprovalCreated::new(uuid)),
-            Asked::NoUser => Err(rejections::user_not_found()),
-            Asked::TooMany => rejections::wait("The user has too many open requests", None),
-            Asked::Quiet(until) => {
+            AddApproval::Added => Ok(ApprovalCreated::new(uuid)),
+            AddApproval::NoUser => Err(rejections::user_not_found()),
+            AddApproval::TooMany => rejections::wait("The user has too many open requests", None),
+            AddApproval::Snoozed(until) => {
                 let message = "The user said that the last request was not theirs";
                 rejections::wait(message, until.after(now))
             }

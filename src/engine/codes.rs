@@ -3,7 +3,7 @@
 
 use super::clock::{self, Time};
 use super::phones::{self, Phone};
-use super::store::{Attempt, Committed, Factor, Found, IssueCode, Issued, Outgoing, Subject};
+use super::store::{Attempt, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject};
 use super::{Engine, Message, rejections};
 use super::{limits, verify};
 use crate::calls::*;
@@ -182,26 +182,28 @@ impl Handle<CheckPhoneVerification> for Engine {
         let app = self.app.app_id;
         let subject = Subject::Phone(app, phone.e164());
         let typed = call.verification_code.as_str();
-        let standing = self.store().begin_verify(subject.clone())?.unwrap_or_default();
-        let pending = standing.codes.iter().find(|code| code.lives(now));
+        let state = self.store().begin_verify(subject.clone())?.unwrap_or_default();
+        let pending = state.codes.iter().find(|code| code.lives(now));
         let code = pending.ok_or_else(rejections::no_pending_verification)?;
         if let Some(wait) =
-            standing.wrong_codes.wait_until(limits::delay, now).and_then(|next| next.after(now))
+            state.wrong_codes.wait_until(limits::delay, now).and_then(|next| next.after(now))
         {
             return rejections::wait(verify::TOO_MANY_WRONG, Some(wait));
         }
         let right = verify::same(&code.code, typed);
         let found = match right {
-            true => Found::Code { action: String::new(), code: code.code.clone() },
+            true => Match::Code { action: String::new(), code: code.code.clone() },
             // Whatever its length, a wrong code costs the one that waits a try.
-            false => Found::Nothing { factors: vec![Factor::Code], length: code.code.len() },
+            false => Match::Nothing { factors: vec![Factor::Code], length: code.code.len() },
         };
         let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);
         match self.store().commit_verify(Attempt { app, subject, found, tries, delay, now })? {
             Committed::Done if right => Ok(Done::saying("Verification code is correct.")),
             Committed::Done => Err(rejections::verification_code_wrong()),
             Committed::Changed => Err(rejections::no_pending_verification()),
-            Committed::Wait(next) => rejections::wait(verify::TOO_MANY_WRONG, next.after(now)),
+            Committed::RateLimited(next) => {
+                rejections::wait(verify::TOO_MANY_WRONG, next.after(now))
+            }
         }
     }
 }

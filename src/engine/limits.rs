@@ -27,8 +27,8 @@ pub(super) const AUTHENTICATOR_PERIOD: u64 = 30;
 pub(super) const APPROVAL_LIFE: u64 = 86_400;
 /// How many approval requests of one user can be open.
 pub(super) const OPEN_APPROVALS: u32 = 5;
-/// How long a user is left in peace who said "that was not me".
-pub(super) const QUIET: Duration = Duration::from_secs(5 * 60);
+/// How long a user who said "that was not me" is asked nothing.
+pub(super) const SNOOZE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a user waits after so many wrong answers in a row: 1, 2, 4 … 60 seconds, and 15 minutes
 /// from the tenth on.

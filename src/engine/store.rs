@@ -47,11 +47,11 @@ pub(super) trait Store: Send + Sync {
     /// Ends a job of the outbox: it was done, or it failed and the caller may ask again at once.
     fn finish_delivery(&self, job: i64, done: bool) -> Result<()>;
     /// All that a code of this subject can be compared with.
-    fn begin_verify(&self, subject: Subject) -> Result<Option<Standing>>;
+    fn begin_verify(&self, subject: Subject) -> Result<Option<VerifyState>>;
     /// Accepts or counts, if what was found still holds.
     fn commit_verify(&self, attempt: Attempt) -> Result<Committed>;
 
-    fn add_approval(&self, approval: NewApproval) -> Result<Asked>;
+    fn add_approval(&self, approval: NewApproval) -> Result<AddApproval>;
     fn approval(&self, app: AppId, uuid: ApprovalId) -> Result<Option<ApprovalRow>>;
     /// Requests that a user can still answer, the oldest first.
     fn open_approvals(&self, svc_id: UserId, now: Time) -> Result<Vec<ApprovalRow>>;
@@ -199,7 +199,7 @@ pub(super) enum Factor {
 
 /// All that a code can be compared with.
 #[derive(Default)]
-pub(super) struct Standing {
+pub(super) struct VerifyState {
     pub(super) confirmed: bool,
     pub(super) created_at: Option<Time>,
     pub(super) codes: Vec<CodeRow>,
@@ -243,7 +243,7 @@ pub(super) struct AuthenticatorRow {
 pub(super) struct Attempt {
     pub(super) app: AppId,
     pub(super) subject: Subject,
-    pub(super) found: Found,
+    pub(super) found: Match,
     /// The wrong tries that kill a code.
     pub(super) tries: u32,
     /// How long to wait after so many wrong answers in a row.
@@ -251,7 +251,7 @@ pub(super) struct Attempt {
     pub(super) now: Time,
 }
 
-pub(super) enum Found {
+pub(super) enum Match {
     /// A living code.
     Code { action: String, code: Zeroizing<String> },
     /// A step that was not accepted before.
@@ -266,7 +266,7 @@ pub(super) enum Committed {
     /// Another attempt changed what was found: look again.
     Changed,
     /// Another attempt was wrong in the meantime, so this one does not count.
-    Wait(Time),
+    RateLimited(Time),
 }
 
 pub(super) struct NewApproval {
@@ -284,13 +284,13 @@ pub(super) struct NewApproval {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    Done,
+pub(super) enum AddApproval {
+    Added,
     NoUser,
     /// The user has as many open requests as there may be, and said nothing to any.
     TooMany,
     /// The user said that it was not they who asked.
-    Quiet(Time),
+    Snoozed(Time),
 }
 
 #[derive(Clone)]
@@ -316,8 +316,8 @@ pub(super) struct Decision {
     pub(super) uuid: ApprovalId,
     pub(super) device: DeviceId,
     pub(super) approved: bool,
-    /// Until when the user is left in peace, if they ask for it.
-    pub(super) quiet_until: Option<Time>,
+    /// Until when the user is asked nothing, if they ask for it.
+    pub(super) snoozed_until: Option<Time>,
     /// Where the callback goes, and its body.
     pub(super) callback: Option<(String, String)>,
     pub(super) now: Time,

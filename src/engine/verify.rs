@@ -2,12 +2,13 @@
 
 use super::clock::Time;
 use super::store::{
-    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject, WrongAnswers,
+    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Match, Subject, VerifyState,
+    WrongAnswers,
 };
 use super::{Engine, Sandbox, limits, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::Token;
-use crate::otp::{Algorithm, Match, Totp};
+use crate::otp::{self, Algorithm, Totp};
 use crate::{Handle, Result};
 use subtle::ConstantTimeEq;
 
@@ -17,13 +18,13 @@ pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
 const ROUNDS: u32 = 8;
 
 /// What a token is, seen against all that is known.
-enum Seen {
+enum MatchResult {
     /// What to use up, and what the code was made or received with.
-    Right(Found, &'static str),
+    Right(Match, &'static str),
     Used,
     Wrong(Vec<Factor>),
     /// Every factor that it could be of waits.
-    Wait(Time),
+    RateLimited(Time),
 }
 
 impl Handle<Verify> for Engine {
@@ -34,26 +35,28 @@ impl Handle<Verify> for Engine {
         }
         let subject = Subject::User(self.app.app_id, call.svc_id);
         for _ in 0..ROUNDS {
-            let standing = self.store().begin_verify(subject.clone())?;
-            let standing = standing.ok_or_else(rejections::user_not_found)?;
-            if !standing.confirmed && !call.force {
+            let state = self.store().begin_verify(subject.clone())?;
+            let state = state.ok_or_else(rejections::user_not_found)?;
+            if !state.confirmed && !call.force {
                 return Ok(verification(Verdict::NotChecked));
             }
-            let (found, answer) = match look(call, &standing, now) {
-                Seen::Wait(next) => return rejections::wait(TOO_MANY_WRONG, next.after(now)),
-                Seen::Used => {
+            let (found, answer) = match match_factors(call, &state, now) {
+                MatchResult::RateLimited(next) => {
+                    return rejections::wait(TOO_MANY_WRONG, next.after(now));
+                }
+                MatchResult::Used => {
                     let mut used = verification(Verdict::Wrong);
                     used.reused = true;
                     return Ok(used);
                 }
-                Seen::Right(found, made_with) => {
+                MatchResult::Right(found, made_with) => {
                     let mut right = verification(Verdict::Right);
-                    right.device = Some(device(made_with, &standing));
+                    right.device = Some(device(made_with, &state));
                     (found, right)
                 }
-                Seen::Wrong(factors) => {
+                MatchResult::Wrong(factors) => {
                     let length = call.token.as_str().len();
-                    (Found::Nothing { factors, length }, verification(Verdict::Wrong))
+                    (Match::Nothing { factors, length }, verification(Verdict::Wrong))
                 }
             };
             let attempt = Attempt {
@@ -66,7 +69,9 @@ impl Handle<Verify> for Engine {
             };
             match self.store().commit_verify(attempt)? {
                 Committed::Done => return Ok(answer),
-                Committed::Wait(next) => return rejections::wait(TOO_MANY_WRONG, next.after(now)),
+                Committed::RateLimited(next) => {
+                    return rejections::wait(TOO_MANY_WRONG, next.after(now));
+                }
                 Committed::Changed => {}
             }
         }
@@ -76,21 +81,21 @@ impl Handle<Verify> for Engine {
 
 /// Compares a token with all that it could be. Each factor that it could be of and that does not
 /// wait is tried, and counts the token if it is wrong.
-fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
+fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
     let typed = call.token.as_str();
-    let codes: Vec<_> = standing.codes.iter().filter(|c| c.fits(typed, now)).collect();
-    let apps: Vec<_> = standing.authenticators.iter().filter(|a| a.fits(typed)).collect();
+    let codes: Vec<_> = state.codes.iter().filter(|c| c.fits(typed, now)).collect();
+    let apps: Vec<_> = state.authenticators.iter().filter(|a| a.fits(typed)).collect();
     let waits = |wrong: WrongAnswers| wrong.wait_until(limits::delay, now);
     let mut waiting = Vec::new();
     let mut tried = Vec::new();
     let mut used = false;
     if !codes.is_empty() {
-        match waits(standing.wrong_codes) {
+        match waits(state.wrong_codes) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Code);
-                match look_at_codes(call, &codes, now) {
-                    Some(Seen::Used) => used = true,
+                match match_codes(call, &codes, now) {
+                    Some(MatchResult::Used) => used = true,
                     Some(right) => return right,
                     None => {}
                 }
@@ -98,12 +103,12 @@ fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
         }
     }
     if !apps.is_empty() {
-        match waits(standing.wrong_authenticator_codes) {
+        match waits(state.wrong_authenticator_codes) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Authenticator);
-                match look_at_apps(call, &apps, now) {
-                    Some(Seen::Used) => used = true,
+                match match_apps(call, &apps, now) {
+                    Some(MatchResult::Used) => used = true,
                     Some(right) => return right,
                     None => {}
                 }
@@ -111,40 +116,40 @@ fn look(call: &Verify, standing: &Standing, now: Time) -> Seen {
         }
     }
     match waiting.into_iter().min() {
-        _ if used => Seen::Used,
-        Some(next) if tried.is_empty() => Seen::Wait(next),
-        _ => Seen::Wrong(tried),
+        _ if used => MatchResult::Used,
+        Some(next) if tried.is_empty() => MatchResult::RateLimited(next),
+        _ => MatchResult::Wrong(tried),
     }
 }
 
 /// A code is right for its own action alone.
-fn look_at_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<Seen> {
+fn match_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<MatchResult> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
     match code.spent {
-        true => Some(Seen::Used),
+        true => Some(MatchResult::Used),
         false if code.lives(now) => {
-            let found = Found::Code { action: action.to_owned(), code: code.code.clone() };
-            Some(Seen::Right(found, "sms"))
+            let found = Match::Code { action: action.to_owned(), code: code.code.clone() };
+            Some(MatchResult::Right(found, "sms"))
         }
         false => None,
     }
 }
 
 /// An app's code was sent to nobody, so it is bound to no action.
-fn look_at_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<Seen> {
+fn match_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<MatchResult> {
     let mut used = None;
     for app in apps {
         let Ok(totp) = Totp::new(&app.secret, Algorithm::Sha1, app.digits, app.period) else {
             continue;
         };
         match totp.check(&call.token, now.seconds(), app.last_step) {
-            Match::Step(step) => {
-                let found = Found::Step { authenticator_id: app.authenticator_id, step };
-                return Some(Seen::Right(found, "authenticator"));
+            otp::Match::Step(step) => {
+                let found = Match::Step { authenticator_id: app.authenticator_id, step };
+                return Some(MatchResult::Right(found, "authenticator"));
             }
-            Match::Used => used = Some(Seen::Used),
-            Match::None => {}
+            otp::Match::Used => used = Some(MatchResult::Used),
+            otp::Match::None => {}
         }
     }
     used
@@ -159,8 +164,8 @@ fn verification(verdict: Verdict) -> Verification {
     Verification { verdict, ..Verification::default() }
 }
 
-fn device(os_type: &str, standing: &Standing) -> Device {
-    let created = standing.created_at.map(Time::seconds);
+fn device(os_type: &str, state: &VerifyState) -> Device {
+    let created = state.created_at.map(Time::seconds);
     Device {
         os_type: Some(os_type.into()),
         registration_date: created.and_then(|seconds| i64::try_from(seconds).ok()),

@@ -97,7 +97,7 @@ pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     let kinds = [Kind::V6, Kind::V4].into_iter();
     let answers = kinds.filter_map(|kind| Question { id, name, kind }.read(answer));
     let found = answers.filter_map(|answer| match answer {
-        DnsReply::Found(found) => Some(found),
+        DnsReply::Addresses(found) => Some(found),
         DnsReply::Truncated | DnsReply::Failed => None,
     });
     found.flatten().collect()

@@ -114,10 +114,10 @@ impl<T: Transport> Transport for Encrypted<T> {
     /// from the connection and decrypted already, or read alone.
     fn is_open(&mut self) -> bool {
         let state = self.stream.conn.process_new_packets();
-        let quiet =
+        let idle =
             |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
         let below = self.stream.sock.get_mut();
-        state.is_ok_and(quiet) && below.buffers().input().is_empty() && below.is_open()
+        state.is_ok_and(idle) && below.buffers().input().is_empty() && below.is_open()
     }
 
     fn is_tls(&self) -> bool {

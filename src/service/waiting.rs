@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 const BRIEF: Duration = Duration::from_millis(100);
 
 /// Passes the time between two questions, for [`Service::wait_for_approval_with`].
-pub trait Pace {
+pub trait Sleeper {
     /// How long it has been since the wait began, by a clock that is never set back.
     fn elapsed(&mut self) -> Duration;
 
@@ -25,11 +25,11 @@ pub trait Pace {
     fn pause(&mut self, time: Duration) -> Result<()>;
 }
 
-/// A wait for the answer to an approval request, question by question: [`Service::ask_approval`].
+/// A wait for the answer to an approval request, question by question: [`Service::poll_approval`].
 /// It is for programs that pass the time between two questions in a way of their own, such as an
 /// event loop; the others call [`Service::wait_for_approval`].
 #[derive(Clone, Debug)]
-pub struct Wait {
+pub struct ApprovalWait {
     uuid: ApprovalId,
     svc_id: UserId,
     deadline: Duration,
@@ -39,42 +39,44 @@ pub struct Wait {
 /// What came of a question.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum ApprovalPoll {
     /// The wait is over.
-    Ended(Result<Approval>),
+    Finished(Result<Approval>),
     /// Ask again after so long.
-    Pause(Duration),
+    PollAgain(Duration),
 }
 
-impl Wait {
+impl ApprovalWait {
     /// The wait for this user's answer, for so long as `deadline` says.
-    pub fn new(uuid: ApprovalId, svc_id: UserId, deadline: Duration) -> Wait {
-        Wait { uuid, svc_id, deadline, pause: FIRST }
+    pub fn new(uuid: ApprovalId, svc_id: UserId, deadline: Duration) -> ApprovalWait {
+        ApprovalWait { uuid, svc_id, deadline, pause: FIRST }
     }
 
     /// Asks once, with the time that is left, and says what comes next.
-    fn question(
+    fn poll(
         &mut self,
         ask: impl FnOnce(Duration) -> Result<Approval>,
         elapsed: &mut dyn FnMut() -> Duration,
-    ) -> Asked {
+    ) -> ApprovalPoll {
         let left = self.deadline.saturating_sub(elapsed());
         let found = ask(left).and_then(|approval| own(approval, &self.uuid, self.svc_id));
         let least = match &found {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
             // Whom this client does not trust now, it will not trust in a while.
-            Err(Error::Unavailable { stage: Stage::Tls, .. }) => return Asked::Ended(found),
+            Err(Error::Unavailable { stage: Stage::Tls, .. }) => {
+                return ApprovalPoll::Finished(found);
+            }
             Err(Error::Unavailable { .. }) => Duration::ZERO,
-            _ => return Asked::Ended(found),
+            _ => return ApprovalPoll::Finished(found),
         };
         let left = self.deadline.saturating_sub(elapsed());
         if left.is_zero() {
-            return Asked::Ended(found);
+            return ApprovalPoll::Finished(found);
         }
         let pause = self.pause.max(least).min(left);
         self.pause = (self.pause * 3 / 2).min(LONGEST);
-        Asked::Pause(pause)
+        ApprovalPoll::PollAgain(pause)
     }
 }
 
@@ -88,7 +90,7 @@ impl Sleep {
     }
 }
 
-impl Pace for Sleep {
+impl Sleeper for Sleep {
     fn elapsed(&mut self) -> Duration {
         self.0.elapsed()
     }
@@ -125,41 +127,45 @@ impl Service {
         self.wait_for_approval_with(uuid, svc_id, deadline, &mut Sleep::begin())
     }
 
-    /// As [`Service::wait_for_approval`], where the time passes as `pace` says: a program that can
+    /// As [`Service::wait_for_approval`], where the time passes as `sleeper` says: a program that can
     /// be interrupted ends the wait so, and a test need not wait.
     ///
     /// # Errors
-    /// As [`Service::wait_for_approval`], and with what `pace` ends it.
+    /// As [`Service::wait_for_approval`], and with what `sleeper` ends it.
     pub fn wait_for_approval_with(
         &self,
         uuid: &ApprovalId,
         svc_id: UserId,
         deadline: Duration,
-        pace: &mut dyn Pace,
+        sleeper: &mut dyn Sleeper,
     ) -> Result<Approval> {
-        let mut wait = Wait::new(uuid.clone(), svc_id, deadline);
-        pass(|wait, elapsed| self.ask_approval(wait, elapsed), &mut wait, pace)
+        let mut wait = ApprovalWait::new(uuid.clone(), svc_id, deadline);
+        pass(|wait, elapsed| self.poll_approval(wait, elapsed), &mut wait, sleeper)
     }
 
     /// Asks once for the answer that `wait` waits for, and says whether and when to ask again.
     /// `elapsed` tells how long it has been since the wait began, by a clock that is never set
     /// back. What ends the wait is what [`Service::wait_for_approval`] gives.
-    pub fn ask_approval(&self, wait: &mut Wait, elapsed: &mut dyn FnMut() -> Duration) -> Asked {
+    pub fn poll_approval(
+        &self,
+        wait: &mut ApprovalWait,
+        elapsed: &mut dyn FnMut() -> Duration,
+    ) -> ApprovalPoll {
         let call = CheckApproval::new(wait.uuid.clone());
-        wait.question(|left| self.within(left.max(BRIEF)).handle(&call), elapsed)
+        wait.poll(|left| self.within(left.max(BRIEF)).handle(&call), elapsed)
     }
 }
 
 /// Asks until the wait is over, and passes the time in between.
 fn pass(
-    mut ask: impl FnMut(&mut Wait, &mut dyn FnMut() -> Duration) -> Asked,
-    wait: &mut Wait,
-    pace: &mut dyn Pace,
+    mut ask: impl FnMut(&mut ApprovalWait, &mut dyn FnMut() -> Duration) -> ApprovalPoll,
+    wait: &mut ApprovalWait,
+    sleeper: &mut dyn Sleeper,
 ) -> Result<Approval> {
     loop {
-        match ask(wait, &mut || pace.elapsed()) {
-            Asked::Ended(found) => return found,
-            Asked::Pause(time) => pace.pause(time)?,
+        match ask(wait, &mut || sleeper.elapsed()) {
+            ApprovalPoll::Finished(found) => return found,
+            ApprovalPoll::PollAgain(time) => sleeper.pause(time)?,
         }
     }
 }
@@ -185,7 +191,7 @@ fn is_open(approval: &Approval) -> bool {
 
 /// The request, if it is this one and this user's.
 fn own(approval: Approval, uuid: &ApprovalId, svc_id: UserId) -> Result<Approval> {
-    if approval.uuid.as_ref().is_some_and(|told| told != uuid) {
+    if approval.uuid.as_ref().is_some_and(|given| given != uuid) {
         return Err(Error::invalid_response("it is about another approval request"));
     }
     match approval.svc_id {
@@ -201,9 +207,9 @@ mod tests {
 
     /// Time that passes only in pauses, and what it was asked for.
     #[derive(Default)]
-    struct Told(Vec<u64>);
+    struct ManualSleeper(Vec<u64>);
 
-    impl Pace for Told {
+    impl Sleeper for ManualSleeper {
         fn elapsed(&mut self) -> Duration {
             Duration::from_millis(self.0.iter().sum())
         }
@@ -221,7 +227,7 @@ mod tests {
 
     /// What comes of these answers, the last of which is given for ever, and the pauses.
     fn waited(deadline: u64, answers: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
-        let (mut told, mut answers) = (Told::default(), answers.into_iter().peekable());
+        let (mut sleeper, mut answers) = (ManualSleeper::default(), answers.into_iter().peekable());
         let mut ask = |_: Duration| {
             let next = answers.next().unwrap();
             if answers.peek().is_none() {
@@ -230,12 +236,12 @@ mod tests {
             next
         };
         let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
-        let mut wait = Wait::new(uuid, user, Duration::from_secs(deadline));
-        let question = |wait: &mut Wait, elapsed: &mut dyn FnMut() -> Duration| {
-            wait.question(&mut ask, elapsed)
+        let mut wait = ApprovalWait::new(uuid, user, Duration::from_secs(deadline));
+        let poll = |wait: &mut ApprovalWait, elapsed: &mut dyn FnMut() -> Duration| {
+            wait.poll(&mut ask, elapsed)
         };
-        let found = pass(question, &mut wait, &mut told);
-        (found, told.0)
+        let found = pass(poll, &mut wait, &mut sleeper);
+        (found, sleeper.0)
     }
 
     use ApprovalStatus::*;

@@ -104,7 +104,7 @@ struct memory {
     int32_t answer;
 };
 
-static int32_t first_time(const seconder_seen *callback, void *userdata)
+static int32_t first_time(const seconder_replay_entry *callback, void *userdata)
 {
     struct memory *memory = userdata;
     CHECK(strlen(callback->key) == 44 && callback->now == NOW && callback->until == NOW + 60);

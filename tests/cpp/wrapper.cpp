@@ -246,7 +246,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     int calls = 0;
     VerifierOptions rules;
     rules.urls = {received.url};
-    rules.replay = [&calls](const Seen &seen) -> std::optional<bool> {
+    rules.replay = [&calls](const ReplayEntry &seen) -> std::optional<bool> {
         CHECK(seen.key.size() == 44 && seen.now == 1000 && seen.until == 0);
         if (calls == 2)
             throw std::runtime_error("the table is gone");

@@ -115,8 +115,8 @@ fn every_struct_inside_of_a_reply_or_a_call_is_whole() {
     is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);
     let received = members("src/callback.rs", "Received");
     is_struct("Received", &received, "seconder_callback", &[], &[]);
-    let seen = members("src/callback/replay.rs", "Seen");
-    is_struct("Seen", &seen, "seconder_seen", &[], &[]);
+    let seen = members("src/callback/replay.rs", "ReplayEntry");
+    is_struct("ReplayEntry", &seen, "seconder_replay_entry", &[], &[]);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn every_call_of_the_engine_and_the_service_is_there() {
         otherwise("with_timeout", WITH, "one function for what a second handle changes"),
         otherwise("with_repeats", WITH, "as `with_timeout`"),
         otherwise("handle_with_body", &[], "C shows what the interface knows"),
-        otherwise("ask_approval", &["seconder_wait_for_approval"], "a function of C's ends it"),
+        otherwise("poll_approval", &["seconder_wait_for_approval"], "a function of C's ends it"),
         otherwise("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
     ];
     shown("Service", &service.concat(), "seconder_", &others, &c_functions());

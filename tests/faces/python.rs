@@ -150,7 +150,7 @@ fn every_call_of_the_service_and_the_engine_is_there() {
         ("engine", &[], "the service is asked for what its engine does"),
         ("require_engine", &[], "as `engine`"),
         ("handle_with_body", &[], "each result has `extra`"),
-        ("ask_approval", &[], "AsyncService.wait_for_approval asks so"),
+        ("poll_approval", &[], "AsyncService.wait_for_approval asks so"),
         ("wait_for_approval_with", &[], "time passes by Python's clock"),
         ("names", &[], "for a server in front of it"),
         ("authenticate", &[], "for a server in front of it"),

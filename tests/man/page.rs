@@ -182,7 +182,7 @@ impl Page<'_> {
                     text +=
                         &format!(".Ss {word}\n.Bd -literal -offset indent\n{declaration}\n.Ed\n");
                     text += &format!(".Pp\n{}", paragraphs(&found.about));
-                    mentioned.push(declaration.replace(word, ""));
+                    mentioned.push(declaration.replace(&format!("(*{word})"), ""));
                 }
             }
         }

@@ -307,9 +307,9 @@ class AsyncService:
 
     async def wait_for_approval(self, uuid: str, svc_id: int, *, timeout: float) -> Approval:
         """As :meth:`seconder.Service.wait_for_approval`. A task that is cancelled ends the wait."""
-        wait = _seconder.Wait({"uuid": uuid, "svc_id": svc_id, "timeout": timeout})
+        wait = _seconder.ApprovalWait({"uuid": uuid, "svc_id": svc_id, "timeout": timeout})
         while True:
-            told = await self._run(self._service._ask_approval, wait)
+            told = await self._run(self._service._poll_approval, wait)
             if not isinstance(told, float):
                 return Approval._read(told)
             await asyncio.sleep(told)

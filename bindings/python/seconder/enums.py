@@ -93,7 +93,7 @@ class ApprovalResponse(Word):
     DENY = "deny"
     """No."""
     REPORT = "report"
-    """No, and it was not me who asked: the user gets 5 minutes of quiet."""
+    """No, and it was not me who asked: the user is snoozed for 5 minutes."""
 
 
 class Format(Word):

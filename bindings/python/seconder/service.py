@@ -83,9 +83,9 @@ class Service(Calls):
         reply = self._call("wait_for_approval", uuid=uuid, svc_id=svc_id, timeout=timeout)
         return Approval._read(reply)
 
-    def _ask_approval(self, wait: _seconder.Wait) -> Any:
+    def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:
         """Asks once, for a wait of an event loop."""
-        return self._native.ask_approval(wait)
+        return self._native.poll_approval(wait)
 
     def register_device(
         self,
@@ -149,7 +149,7 @@ class Service(Calls):
             device_id: The device that answers, from :meth:`register_device`.
             device_secret: What the device was told when it was registered.
             response: What the user said. ``report`` says no, and that it was not them who asked: the
-                user gets 5 minutes of quiet.
+                user is snoozed for 5 minutes.
 
         Returns:
             The request as it is now.

@@ -7,7 +7,7 @@ use crate::{names, values};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
-use seconder::callback::replay::{Replay, Seen};
+use seconder::callback::replay::{Replay, ReplayEntry};
 use seconder::callback::{self, Event, Received, Verifier, verify_parameters};
 use seconder::model::{Secret, UserId};
 use seconder::{Error, Result};
@@ -184,7 +184,7 @@ fn several<'py>(url: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
 struct Memory(Py<PyAny>);
 
 impl Replay for Memory {
-    fn first_time(&self, callback: &Seen<'_>) -> Result<bool> {
+    fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
         // Every whole second until then can be told as a float.
         let until = callback.until.map_or(f64::INFINITY, |until| until as f64);
         let asked = Python::try_attach(|py| {

@@ -38,7 +38,7 @@ mod _seconder {
     use super::totp::Totp;
 
     #[pymodule_export]
-    use super::waiting::Wait;
+    use super::waiting::ApprovalWait;
 
     use pyo3::prelude::*;
 

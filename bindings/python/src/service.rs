@@ -1,7 +1,7 @@
 //! The service behind Python's `Service`.
 
 use crate::failure::{Failure, detached, ending};
-use crate::waiting::Wait;
+use crate::waiting::ApprovalWait;
 use crate::{calls, settings, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,7 +38,11 @@ impl Service {
     }
 
     /// Asks once for the answer that is waited for: gives it, or how long to wait, in seconds.
-    fn ask_approval<'py>(&self, py: Python<'py>, wait: &Wait) -> PyResult<Bound<'py, PyAny>> {
+    fn poll_approval<'py>(
+        &self,
+        py: Python<'py>,
+        wait: &ApprovalWait,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let service = self.get().map_err(|failure| failure.raise(py))?;
         let reply = detached(py, || wait.ask(&service));
         match ending() {

@@ -8,7 +8,7 @@ use crate::values;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::model::{ApprovalId, UserId};
-use seconder::{Asked, Error, Pace, Service};
+use seconder::{ApprovalPoll, Error, Service, Sleeper};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
@@ -30,32 +30,32 @@ pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Val
 
 /// A wait that asks once at a time, for an event loop.
 #[pyclass(frozen, module = "seconder._seconder")]
-pub(crate) struct Wait(Mutex<(seconder::Wait, PythonTime)>);
+pub(crate) struct ApprovalWait(Mutex<(seconder::ApprovalWait, PythonTime)>);
 
 #[pymethods]
-impl Wait {
+impl ApprovalWait {
     #[new]
-    fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<Wait> {
+    fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<ApprovalWait> {
         let params = values::params(params)?;
         let made = read(params).and_then(|WaitForApproval { uuid, svc_id, timeout }| {
-            let wait = seconder::Wait::new(uuid, svc_id, seconds(timeout)?);
+            let wait = seconder::ApprovalWait::new(uuid, svc_id, seconds(timeout)?);
             Ok((wait, PythonTime { began: monotonic()? }))
         });
-        made.map(|wait| Wait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
+        made.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
     }
 }
 
-impl Wait {
+impl ApprovalWait {
     pub(crate) fn ask(&self, service: &Service) -> Result<Value, Failure> {
         let (mut wait, mut time) = {
             let wait = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             (wait.0.clone(), PythonTime { began: wait.1.began })
         };
-        let asked = service.ask_approval(&mut wait, &mut || time.elapsed());
+        let asked = service.poll_approval(&mut wait, &mut || time.elapsed());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = wait;
         match asked {
-            Asked::Ended(found) => write(&found?),
-            Asked::Pause(time) => Ok(time.as_secs_f64().into()),
+            ApprovalPoll::Finished(found) => write(&found?),
+            ApprovalPoll::PollAgain(time) => Ok(time.as_secs_f64().into()),
         }
     }
 }
@@ -64,7 +64,7 @@ struct PythonTime {
     began: f64,
 }
 
-impl Pace for PythonTime {
+impl Sleeper for PythonTime {
     fn elapsed(&mut self) -> Duration {
         // A clock that fails has come to the end of every wait.
         let elapsed = monotonic().map(|now| Duration::try_from_secs_f64(now - self.began));

@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Sends a request with the right key.
-    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> Asked {
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> HttpReply {
         self.ask_as(Some(KEY), method, path, body)
     }
 
@@ -81,7 +81,7 @@ impl World {
         method: &str,
         path: &str,
         body: Option<(&str, &str)>,
-    ) -> Asked {
+    ) -> HttpReply {
         let key = key.map(|key| format!("X-Svc-API-Key: {key}\r\n")).unwrap_or_default();
         let (media_type, body) = body.unwrap_or_default();
         let about = match media_type {
@@ -94,12 +94,12 @@ impl World {
     }
 
     /// Sends a request byte by byte as it is given; it must ask that the connection be closed.
-    pub(crate) fn send(&self, request: &str) -> Asked {
+    pub(crate) fn send(&self, request: &str) -> HttpReply {
         let mut stream = self.connect();
         stream.write_all(request.as_bytes()).unwrap();
         let mut got = Vec::new();
         stream.read_to_end(&mut got).unwrap();
-        Asked::read(&String::from_utf8(got).unwrap())
+        HttpReply::read(&String::from_utf8(got).unwrap())
     }
 
     fn connect(&self) -> StreamOwned<ClientConnection, TcpStream> {
@@ -121,18 +121,18 @@ impl World {
 }
 
 /// What came back.
-pub(crate) struct Asked {
+pub(crate) struct HttpReply {
     pub(crate) status: u16,
     pub(crate) body: Value,
     head: String,
 }
 
-impl Asked {
-    fn read(text: &str) -> Asked {
+impl HttpReply {
+    fn read(text: &str) -> HttpReply {
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let body = serde_json::from_str(body).unwrap_or(Value::Null);
-        Asked { status, body, head: head.to_owned() }
+        HttpReply { status, body, head: head.to_owned() }
     }
 
     /// The value of a header; empty when there is none.

@@ -187,7 +187,7 @@ impl Store for Sqlite {
         self.write(move |db| codes::finish_delivery(db, job, done))
     }
 
-    fn begin_verify(&self, subject: Subject) -> Result<Option<Standing>> {
+    fn begin_verify(&self, subject: Subject) -> Result<Option<VerifyState>> {
         self.read(|db| verify::begin(db, &subject))
     }
 
@@ -195,7 +195,7 @@ impl Store for Sqlite {
         self.write(move |db| verify::commit(db, &attempt))
     }
 
-    fn add_approval(&self, approval: NewApproval) -> Result<Asked> {
+    fn add_approval(&self, approval: NewApproval) -> Result<AddApproval> {
         self.write(move |db| approvals::add(db, &approval))
     }
 

@@ -94,7 +94,7 @@ impl Queries<'_> {
     }
 
     fn take(&mut self, kind: Kind, answer: DnsReply) {
-        if let DnsReply::Found(found) = answer {
+        if let DnsReply::Addresses(found) = answer {
             self.found.extend(found);
             self.open.retain(|open| *open != kind);
         }

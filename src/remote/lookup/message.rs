@@ -29,7 +29,7 @@ pub(super) enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DnsReply {
     /// These; none when there is no such name, or none of this kind.
-    Found(Vec<IpAddr>),
+    Addresses(Vec<IpAddr>),
     /// More than fits: ask again over TCP.
     Truncated,
     /// It cannot tell.
@@ -60,8 +60,8 @@ impl Question<'_> {
         ours.then(|| match packet.rcode() {
             _ if packet.has_flags(PacketFlag::TRUNCATION) => DnsReply::Truncated,
             RCODE::NoError if knows_nobody(&packet) => DnsReply::Failed,
-            RCODE::NoError => DnsReply::Found(self.follow(&packet, &asked.qname)),
-            RCODE::NameError => DnsReply::Found(Vec::new()),
+            RCODE::NoError => DnsReply::Addresses(self.follow(&packet, &asked.qname)),
+            RCODE::NameError => DnsReply::Addresses(Vec::new()),
             _ => DnsReply::Failed,
         })
     }

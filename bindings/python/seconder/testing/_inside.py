@@ -80,13 +80,13 @@ class Inside:
                 self.post(callback)
         return reply
 
-    def ask_approval(self, native: _seconder.Service, wait: _seconder.Wait) -> Any:
+    def poll_approval(self, native: _seconder.Service, wait: _seconder.ApprovalWait) -> Any:
         """One question of a wait, likewise."""
         client = self._client(native, "check_approval")
         if client is None:
-            return native.ask_approval(wait)
+            return native.poll_approval(wait)
         with client:
-            return client._ask_approval(wait)
+            return client._poll_approval(wait)
 
     def _client(self, native: _seconder.Service, name: str) -> Service | None:
         """The remote client for a call that is to fail."""
@@ -185,5 +185,5 @@ class Shared(Service):
     def _call(self, name: str, **params: Any) -> Any:
         return self._inside.call(self._native, name, params)
 
-    def _ask_approval(self, wait: _seconder.Wait) -> Any:
-        return self._inside.ask_approval(self._native, wait)
+    def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:
+        return self._inside.poll_approval(self._native, wait)

@@ -82,11 +82,11 @@ def django_worker() -> None:
         del OPTIONS["replay"]
     globals()["urlpatterns"] = [path(signing.PATH[1:], callback(**OPTIONS)(believed))]
 
-    class Quiet(WSGIRequestHandler):
+    class SilentHandler(WSGIRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = make_server("127.0.0.1", 0, get_wsgi_application(), handler_class=Quiet)
+    server = make_server("127.0.0.1", 0, get_wsgi_application(), handler_class=SilentHandler)
     print(server.server_port, flush=True)
     server.serve_forever()
 

@@ -2,7 +2,7 @@
 
 use super::applications::count;
 use super::users::user_id;
-use super::{AppId, ApprovalRow, Asked, Decided, Decision, NewApproval};
+use super::{AddApproval, AppId, ApprovalRow, Decided, Decision, NewApproval};
 use crate::engine::clock::Time;
 use crate::model::{ApprovalId, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -10,15 +10,15 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 const COLUMNS: &str = "uuid, svc_id, message, details, hidden_details, logos, seconds_to_expire, \
                        status, created_at, updated_at, expires_at, processed_at";
 
-pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<Asked> {
+pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
     let id = new.svc_id.get() as i64;
-    let quiet_until = db
-        .prepare_cached("SELECT quiet_until FROM users WHERE svc_id = $1 AND app_id = $2")?
+    let snoozed_until = db
+        .prepare_cached("SELECT snoozed_until FROM users WHERE svc_id = $1 AND app_id = $2")?
         .query_row(params![id, new.app], |row| row.get(0).map(Time))
         .optional()?;
-    match quiet_until {
-        None => return Ok(Asked::NoUser),
-        Some(until) if until > new.now => return Ok(Asked::Quiet(until)),
+    match snoozed_until {
+        None => return Ok(AddApproval::NoUser),
+        Some(until) if until > new.now => return Ok(AddApproval::Snoozed(until)),
         Some(_) => {}
     }
     let open: u32 = db
@@ -28,7 +28,7 @@ pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<Asked> {
         )?
         .query_row(params![id, new.now.0], |row| row.get(0))?;
     if open >= new.most_open {
-        return Ok(Asked::TooMany);
+        return Ok(AddApproval::TooMany);
     }
     db.prepare_cached(
         "INSERT INTO approvals (uuid, app_id, svc_id, message, details, hidden_details, logos, \
@@ -47,7 +47,7 @@ pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<Asked> {
         new.now.0,
         new.expires_at.map(|time| time.0)
     ])?;
-    Ok(Asked::Done)
+    Ok(AddApproval::Added)
 }
 
 pub(super) fn find(db: &Connection, app: AppId, uuid: &ApprovalId) -> Result<Option<ApprovalRow>> {
@@ -86,8 +86,8 @@ pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
     if decision.approved {
         count(db, decision.app, decision.now.month(), "auths", 1)?;
     }
-    if let Some(until) = decision.quiet_until {
-        db.prepare_cached("UPDATE users SET quiet_until = $1 WHERE svc_id = $2")?
+    if let Some(until) = decision.snoozed_until {
+        db.prepare_cached("UPDATE users SET snoozed_until = $1 WHERE svc_id = $2")?
             .execute(params![until.0, id])?;
     }
     let Some((url, body)) = &decision.callback else {

@@ -13,7 +13,7 @@ const APPLICATION: i64 = 0x5343_4e44;
 const VERSION: i64 = 1;
 /// How long another process may hold the database.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it is left in peace before the next try, where SQLite does not wait by itself.
+/// How long to pause before the next try, where SQLite does not wait by itself.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The connection that writes.

@@ -20,7 +20,7 @@ CREATE TABLE users (
     cellphone TEXT NOT NULL,
     confirmed INTEGER NOT NULL DEFAULT 0,
     sms_used INTEGER NOT NULL DEFAULT 0,
-    quiet_until INTEGER NOT NULL DEFAULT 0,
+    snoozed_until INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
     UNIQUE (app_id, country_code, cellphone)
 ) STRICT;

@@ -2,14 +2,15 @@
 
 use super::applications::count;
 use super::{
-    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Found, Standing, Subject, WrongAnswers,
+    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Match, Subject, VerifyState,
+    WrongAnswers,
 };
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use zeroize::Zeroizing;
 
-pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<Standing>> {
-    let mut standing = Standing::default();
+pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<VerifyState>> {
+    let mut state = VerifyState::default();
     if let Subject::User(app, svc_id) = subject {
         let id = svc_id.get() as i64;
         let user = db
@@ -19,11 +20,11 @@ pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<Standin
             .query_row(params![id, app], |row| Ok((row.get(0)?, Time(row.get(1)?))))
             .optional()?;
         let Some((confirmed, created_at)) = user else { return Ok(None) };
-        (standing.confirmed, standing.created_at) = (confirmed, Some(created_at));
-        standing.authenticators = authenticators(db, id)?;
+        (state.confirmed, state.created_at) = (confirmed, Some(created_at));
+        state.authenticators = authenticators(db, id)?;
     }
     let key = subject.key();
-    standing.codes = db
+    state.codes = db
         .prepare_cached(
             "SELECT action, code, expires_at, wrong_tries, spent FROM codes WHERE subject = $1",
         )?
@@ -37,9 +38,9 @@ pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<Standin
             })
         })?
         .collect::<Result<_>>()?;
-    standing.wrong_codes = wrong_answers(db, &key, Factor::Code)?;
-    standing.wrong_authenticator_codes = wrong_answers(db, &key, Factor::Authenticator)?;
-    Ok(Some(standing))
+    state.wrong_codes = wrong_answers(db, &key, Factor::Code)?;
+    state.wrong_authenticator_codes = wrong_answers(db, &key, Factor::Authenticator)?;
+    Ok(Some(state))
 }
 
 fn authenticators(db: &Connection, svc_id: i64) -> Result<Vec<AuthenticatorRow>> {
@@ -63,27 +64,27 @@ fn authenticators(db: &Connection, svc_id: i64) -> Result<Vec<AuthenticatorRow>>
 pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
     let subject = attempt.subject.key();
     let factors = match &attempt.found {
-        Found::Code { .. } => vec![Factor::Code],
-        Found::Step { .. } => vec![Factor::Authenticator],
-        Found::Nothing { factors, .. } => factors.clone(),
+        Match::Code { .. } => vec![Factor::Code],
+        Match::Step { .. } => vec![Factor::Authenticator],
+        Match::Nothing { factors, .. } => factors.clone(),
     };
     for factor in &factors {
         let wrong = wrong_answers(db, &subject, *factor)?;
         if let Some(next) = wrong.wait_until(attempt.delay, attempt.now) {
-            return Ok(Committed::Wait(next));
+            return Ok(Committed::RateLimited(next));
         }
     }
     let used = match &attempt.found {
-        Found::Nothing { length, .. } => {
+        Match::Nothing { length, .. } => {
             return count_wrong(db, attempt, &subject, &factors, *length);
         }
-        Found::Code { action, code } => db
+        Match::Code { action, code } => db
             .prepare_cached(
                 "UPDATE codes SET spent = 1 WHERE subject = $1 AND action = $2 AND code = $3 \
                  AND spent = 0 AND wrong_tries < $4 AND expires_at > $5",
             )?
             .execute(params![subject, action, **code, attempt.tries, attempt.now.0])?,
-        Found::Step { authenticator_id, step } => db
+        Match::Step { authenticator_id, step } => db
             .prepare_cached(
                 "UPDATE authenticators SET last_step = $1 WHERE authenticator_id = $2 \
                  AND (last_step IS NULL OR last_step < $1)",
@@ -102,12 +103,12 @@ fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> 
         .execute(params![subject, factor.name()])?;
     if let Subject::User(_, svc_id) = &attempt.subject {
         let id = svc_id.get() as i64;
-        let by_sms = matches!(attempt.found, Found::Code { .. });
+        let by_sms = matches!(attempt.found, Match::Code { .. });
         db.prepare_cached(
             "UPDATE users SET confirmed = 1, sms_used = max(sms_used, $1) WHERE svc_id = $2",
         )?
         .execute(params![by_sms, id])?;
-        if let Found::Step { authenticator_id, .. } = attempt.found {
+        if let Match::Step { authenticator_id, .. } = attempt.found {
             // The app shows this secret's codes, so the secrets before it have gone.
             db.prepare_cached(
                 "DELETE FROM authenticators WHERE svc_id = $1 AND authenticator_id < $2",
