@@ -107,8 +107,8 @@ static int checked(const seconder_verifier *verifier, const struct request *requ
     /* Now it is the service that speaks. Whoever waits for this request compares its user with the one
      * who logs in: seconder_event_approved_by(event, the_user_who_logs_in). */
     if (status == SECONDER_OK)
-        printf("User %llu %s request %s.\n", (unsigned long long)seconder_event_svc_id(event),
-               seconder_event_approved_by(event, seconder_event_svc_id(event)) ? "approved"
+        printf("User %llu %s request %s.\n", (unsigned long long)seconder_event_user_id(event),
+               seconder_event_approved_by(event, seconder_event_user_id(event)) ? "approved"
                                                                                 : "did not approve",
                seconder_event_uuid(event));
     else

@@ -129,7 +129,7 @@ static void *take_callback(void *argument)
 
 /* What an application does with a callback: nothing in it is believed before this says SECONDER_OK,
  * and nobody is let in unless the status is approved and the user is the one who logs in. */
-static void check_callback(const char *api_key, const struct listener *listener, uint64_t svc_id)
+static void check_callback(const char *api_key, const struct listener *listener, uint64_t user_id)
 {
     char signature[128], nonce[128];
     seconder_event *event = NULL;
@@ -150,7 +150,7 @@ static void check_callback(const char *api_key, const struct listener *listener,
            seconder_callback_verify(api_key, &received, sizeof received, &event, &error),
            "The callback's signature is checked");
     expect_that(seconder_event_status(event) == SECONDER_APPROVAL_APPROVED &&
-                    seconder_event_svc_id(event) == svc_id,
+                    seconder_event_user_id(event) == user_id,
                 "The callback says that this user approved");
     seconder_event_free(event);
 
@@ -160,27 +160,27 @@ static void check_callback(const char *api_key, const struct listener *listener,
            "The same callback with another nonce");
 }
 
-static void codes(seconder_service *service, uint64_t svc_id, const char *spool)
+static void codes(seconder_service *service, uint64_t user_id, const char *spool)
 {
     char code[16] = "";
     seconder_verify_options force = {.force = true};
 
-    expect(SECONDER_OK, seconder_request_sms(service, svc_id, NULL, 0, NULL, &error),
+    expect(SECONDER_OK, seconder_request_sms(service, user_id, NULL, 0, NULL, &error),
            "A code is sent by SMS");
     read_sms(spool, code, sizeof code);
 
     /* A user who never used a code is not confirmed, and nothing of theirs is checked unasked. */
     expect(SECONDER_TOKEN_NOT_CHECKED,
-           seconder_verify(service, code, svc_id, NULL, 0, NULL, &error),
+           seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
            "The code of a user who is not confirmed");
     expect(SECONDER_OK,
-           seconder_verify(service, code, svc_id, &force, sizeof force, NULL, &error),
+           seconder_verify(service, code, user_id, &force, sizeof force, NULL, &error),
            "The same code, checked regardless");
     expect(SECONDER_TOKEN_REUSED,
-           seconder_verify(service, code, svc_id, NULL, 0, NULL, &error),
+           seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
            "The same code once more");
     expect(SECONDER_INVALID_ARGUMENT,
-           seconder_verify(service, "../sms", svc_id, NULL, 0, NULL, &error),
+           seconder_verify(service, "../sms", user_id, NULL, 0, NULL, &error),
            "A token that is none");
 }
 
@@ -275,16 +275,16 @@ int main(void)
            seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                 &error),
            "A user is enrolled");
-    uint64_t svc_id = seconder_user_created_id(user);
+    uint64_t user_id = seconder_user_created_id(user);
     seconder_user_created_free(user);
 
-    codes(service, svc_id, spool);
-    authenticator(service, svc_id);
-    approval(service, svc_id, &listener);
+    codes(service, user_id, spool);
+    authenticator(service, user_id);
+    approval(service, user_id, &listener);
 
     /* The last step, because after a wrong code the user must wait before the next one. */
     expect(SECONDER_TOKEN_WRONG,
-           seconder_verify(service, "0000000", svc_id, NULL, 0, NULL, &error), "A wrong code");
+           seconder_verify(service, "0000000", user_id, NULL, 0, NULL, &error), "A wrong code");
     seconder_service_free(service);
     close(listener.socket);
     printf("All as it should be.\n");

@@ -92,7 +92,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         },
     )?;
     ensure("the callback came, and its signature holds", event.uuid == uuid)?;
-    ensure("it says: approved, by this user", event.svc_id == Some(user))?;
+    ensure("it says: approved, by this user", event.user_id == Some(user))?;
     ensure("the callback and the request agree", event.status == answered?.status)?;
     let forged = callback::Received {
         url: callback_url,

@@ -50,8 +50,8 @@ static void wait_please(seconder_error *error)
     seconder_error_free(error);
 }
 
-/* Stands for the application's own accounts, where the hash of a password is, and the svc_id of its
- * user: here there is one, who is enrolled again at each start, which gives the same svc_id. */
+/* Stands for the application's own accounts, where the hash of a password is, and the user_id of its
+ * user: here there is one, who is enrolled again at each start, which gives the same user_id. */
 static bool password_is_right(const char *name, const char *password)
 {
     return strcmp(name, "ada") == 0 && strcmp(password, "analytical engine") == 0;
@@ -61,18 +61,18 @@ static uint64_t enrolled(seconder_service *service)
 {
     seconder_user_created *user = NULL;
     seconder_error *error = NULL;
-    uint64_t svc_id = 0;
+    uint64_t user_id = 0;
     if (seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user, &error) ==
         SECONDER_OK)
-        svc_id = seconder_user_created_id(user);
+        user_id = seconder_user_created_id(user);
     else
         trouble("enrolling", error);
     seconder_user_created_free(user);
-    return svc_id;
+    return user_id;
 }
 
 /* Lets the user type a code, from an SMS or from an app. */
-static bool by_code(seconder_service *service, uint64_t svc_id)
+static bool by_code(seconder_service *service, uint64_t user_id)
 {
     /* Without `force`, the first code of a user who never used one would not be looked at. */
     const seconder_verify_options options = {.force = true};
@@ -81,7 +81,7 @@ static bool by_code(seconder_service *service, uint64_t svc_id)
         seconder_error *error = NULL;
         if (!ask("Code: ", typed, sizeof typed))
             return false;
-        switch (seconder_verify(service, typed, svc_id, &options, sizeof options, NULL, &error)) {
+        switch (seconder_verify(service, typed, user_id, &options, sizeof options, NULL, &error)) {
         case SECONDER_OK:
             return true;
         case SECONDER_TOKEN_WRONG:
@@ -107,13 +107,13 @@ static bool by_code(seconder_service *service, uint64_t svc_id)
     return false;
 }
 
-static bool by_sms(seconder_service *service, uint64_t svc_id)
+static bool by_sms(seconder_service *service, uint64_t user_id)
 {
     /* Without `force`, a user who has an app would be sent nothing. */
     const seconder_request_sms_options options = {.force = true};
     seconder_code_requested *sent = NULL;
     seconder_error *error = NULL;
-    switch (seconder_request_sms(service, svc_id, &options, sizeof options, &sent, &error)) {
+    switch (seconder_request_sms(service, user_id, &options, sizeof options, &sent, &error)) {
     case SECONDER_OK: {
         const char *number = seconder_code_requested_cellphone(sent);
         printf("A code was sent to %s.\n", number != NULL ? number : "your phone");
@@ -128,26 +128,26 @@ static bool by_sms(seconder_service *service, uint64_t svc_id)
         return false;
     }
     seconder_code_requested_free(sent);
-    return by_code(service, svc_id);
+    return by_code(service, user_id);
 }
 
 /* Asks on the user's phone. The question expires with the login, so that a late yes opens nothing. */
-static bool by_push(seconder_service *service, uint64_t svc_id)
+static bool by_push(seconder_service *service, uint64_t user_id)
 {
     const seconder_create_approval_options options = {.seconds_to_expire = ANSWER_SECONDS};
     seconder_approval_created *asked = NULL;
     seconder_approval *answer = NULL;
     seconder_error *error = NULL;
-    seconder_status status = seconder_create_approval(service, svc_id, "Log in to Example?", &options,
+    seconder_status status = seconder_create_approval(service, user_id, "Log in to Example?", &options,
                                                       sizeof options, &asked, &error);
     if (status == SECONDER_OK) {
         puts("Please answer on your phone.");
         fflush(stdout);
-        status = seconder_wait_for_approval(service, seconder_approval_created_uuid(asked), svc_id,
+        status = seconder_wait_for_approval(service, seconder_approval_created_uuid(asked), user_id,
                                             ANSWER_SECONDS * 1000, NULL, 0, &answer, &error);
     }
     /* The one question that counts: an answer, that it is a yes, and that it is this user's. */
-    bool yes = status == SECONDER_OK && seconder_approval_approved_by(answer, svc_id);
+    bool yes = status == SECONDER_OK && seconder_approval_approved_by(answer, user_id);
     if (status == SECONDER_RATE_LIMITED)
         wait_please(error);
     else if (status != SECONDER_OK)
@@ -161,17 +161,17 @@ static bool by_push(seconder_service *service, uint64_t svc_id)
     return yes;
 }
 
-static bool second_factor(seconder_service *service, uint64_t svc_id)
+static bool second_factor(seconder_service *service, uint64_t user_id)
 {
     char way[8];
     if (!ask("Second factor (sms, app or push): ", way, sizeof way))
         return false;
     if (strcmp(way, "sms") == 0)
-        return by_sms(service, svc_id);
+        return by_sms(service, user_id);
     if (strcmp(way, "app") == 0)
-        return by_code(service, svc_id);
+        return by_code(service, user_id);
     if (strcmp(way, "push") == 0)
-        return by_push(service, svc_id);
+        return by_push(service, user_id);
     puts("There is no such second factor.");
     return false;
 }
@@ -190,9 +190,9 @@ int main(int count, char **arguments)
         trouble("opening", error);
         return 2;
     }
-    uint64_t svc_id = enrolled(service);
-    if (svc_id != 0 && ask("Name: ", name, sizeof name) && ask("Password: ", password, sizeof password))
-        in = password_is_right(name, password) && second_factor(service, svc_id);
+    uint64_t user_id = enrolled(service);
+    if (user_id != 0 && ask("Name: ", name, sizeof name) && ask("Password: ", password, sizeof password))
+        in = password_is_right(name, password) && second_factor(service, user_id);
     seconder_service_free(service);
     puts(in ? "Welcome." : "Nobody comes in.");
     return in ? 0 : 1;

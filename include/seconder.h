@@ -286,7 +286,7 @@ typedef struct seconder_application seconder_application;
 /**
  * An approval request as the service knows it (interface 2.6).
  *
- * Before an approval lets anyone in, compare its svc_id with the user who logs in: an approved
+ * Before an approval lets anyone in, compare its user_id with the user who logs in: an approved
  * request of somebody else proves nothing.
  */
 typedef struct seconder_approval seconder_approval;
@@ -1333,7 +1333,7 @@ seconder_status seconder_user_status(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * The id to keep and to give to the other calls, as `svc_id` or `user_id`.
+ * The id to keep and to give to the other calls, as `user_id`.
  */
 uint64_t seconder_user_created_id(const struct seconder_user_created *user);
 
@@ -1360,7 +1360,7 @@ void seconder_done_free(struct seconder_done *done);
 /**
  * The user's id.
  */
-uint64_t seconder_user_status_reply_svc_id(const struct seconder_user_status_reply *user);
+uint64_t seconder_user_status_reply_user_id(const struct seconder_user_status_reply *user);
 
 /**
  * Whether the user has used a valid code.
@@ -1423,7 +1423,7 @@ void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
-                                     uint64_t svc_id,
+                                     uint64_t user_id,
                                      const struct seconder_request_sms_options *options,
                                      size_t options_size,
                                      struct seconder_code_requested **out,
@@ -1438,7 +1438,7 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_call(const struct seconder_service *service,
-                                      uint64_t svc_id,
+                                      uint64_t user_id,
                                       const struct seconder_request_call_options *options,
                                       size_t options_size,
                                       struct seconder_code_requested **out,
@@ -1458,7 +1458,7 @@ seconder_status seconder_request_call(const struct seconder_service *service,
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
                                 const char *token,
-                                uint64_t svc_id,
+                                uint64_t user_id,
                                 const struct seconder_verify_options *options,
                                 size_t options_size,
                                 struct seconder_verification **out,
@@ -1597,7 +1597,7 @@ int32_t seconder_approval_status(const struct seconder_approval *approval);
  * Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
  * answer, for another user, and when the service does not tell who was asked.
  */
-bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t svc_id);
+bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t user_id);
 
 /**
  * The request's name. NULL where the service does not tell.
@@ -1608,7 +1608,7 @@ const char *seconder_approval_uuid(const struct seconder_approval *approval);
  * The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
  * or ask seconder_approval_approved_by().
  */
-uint64_t seconder_approval_svc_id(const struct seconder_approval *approval);
+uint64_t seconder_approval_user_id(const struct seconder_approval *approval);
 
 /**
  * When the request was made, in RFC 3339. NULL where the service does not tell.
@@ -1661,7 +1661,7 @@ void seconder_approval_free(struct seconder_approval *approval);
 SECONDER_MUST_USE
 seconder_status seconder_wait_for_approval(const struct seconder_service *service,
                                            const char *uuid,
-                                           uint64_t svc_id,
+                                           uint64_t user_id,
                                            uint32_t deadline_ms,
                                            const struct seconder_wait_for_approval_options *options,
                                            size_t options_size,
@@ -1885,7 +1885,7 @@ void seconder_statistics_free(struct seconder_statistics *statistics);
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_device(const struct seconder_service *service,
-                                         uint64_t svc_id,
+                                         uint64_t user_id,
                                          const char *device_type,
                                          struct seconder_device **out,
                                          struct seconder_error **error);
@@ -2036,7 +2036,7 @@ seconder_status seconder_callback_query(const void *body,
  * Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
  * answer, for another user, and when the service does not tell who answered.
  */
-bool seconder_event_approved_by(const struct seconder_event *event, uint64_t svc_id);
+bool seconder_event_approved_by(const struct seconder_event *event, uint64_t user_id);
 
 /**
  * The approval request's name. NULL for NULL alone.
@@ -2053,7 +2053,7 @@ int32_t seconder_event_status(const struct seconder_event *event);
  * The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
  * ask seconder_event_approved_by().
  */
-uint64_t seconder_event_svc_id(const struct seconder_event *event);
+uint64_t seconder_event_user_id(const struct seconder_event *event);
 
 /**
  * The device that answered; NULL where the service does not tell. It belongs to the event.
@@ -2238,8 +2238,8 @@ seconder_status seconder_check_token(const char *text,
  * for NULL too.
  */
 SECONDER_MUST_USE
-seconder_status seconder_check_svc_id(const char *text,
-                                      struct seconder_error **error);
+seconder_status seconder_check_user_id(const char *text,
+                                       struct seconder_error **error);
 
 /**
  * Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of

@@ -717,7 +717,7 @@ class UserStatusReply
 public:
     using Handle::Handle;
 
-    std::uint64_t svc_id() const noexcept { return seconder_user_status_reply_svc_id(get()); }
+    std::uint64_t user_id() const noexcept { return seconder_user_status_reply_user_id(get()); }
     bool confirmed() const noexcept { return seconder_user_status_reply_confirmed(get()); }
     bool registered() const noexcept { return seconder_user_status_reply_registered(get()); }
     std::uint64_t country_code() const noexcept
@@ -859,9 +859,9 @@ public:
     using Handle::Handle;
 
     /// Whether this user said yes: the one question that lets anybody in.
-    bool approved_by(std::uint64_t svc_id) const noexcept
+    bool approved_by(std::uint64_t user_id) const noexcept
     {
-        return seconder_approval_approved_by(get(), svc_id);
+        return seconder_approval_approved_by(get(), user_id);
     }
 
     ApprovalStatus status() const noexcept
@@ -869,7 +869,7 @@ public:
         return static_cast<ApprovalStatus>(seconder_approval_status(get()));
     }
     /// The user who was asked.
-    std::uint64_t svc_id() const noexcept { return seconder_approval_svc_id(get()); }
+    std::uint64_t user_id() const noexcept { return seconder_approval_user_id(get()); }
     /// How long it can be answered, or `forever`.
     std::int64_t seconds_to_expire() const noexcept
     {
@@ -1070,9 +1070,9 @@ public:
     using Handle::Handle;
 
     /// Whether this user said yes: the one question that lets anybody in.
-    bool approved_by(std::uint64_t svc_id) const noexcept
+    bool approved_by(std::uint64_t user_id) const noexcept
     {
-        return seconder_event_approved_by(get(), svc_id);
+        return seconder_event_approved_by(get(), user_id);
     }
 
     ApprovalStatus status() const noexcept
@@ -1080,7 +1080,7 @@ public:
         return static_cast<ApprovalStatus>(seconder_event_status(get()));
     }
     /// The user who answered.
-    std::uint64_t svc_id() const noexcept { return seconder_event_svc_id(get()); }
+    std::uint64_t user_id() const noexcept { return seconder_event_user_id(get()); }
 
     std::string_view uuid() const & noexcept { return detail::view(seconder_event_uuid(get())); }
     std::string_view uuid() const && = delete;
@@ -1167,7 +1167,7 @@ public:
         });
     }
 
-    Result<CodeRequested> try_request_sms(std::uint64_t svc_id,
+    Result<CodeRequested> try_request_sms(std::uint64_t user_id,
                                           const RequestSmsOptions &options = {}) const
     {
         seconder_request_sms_options c = {};
@@ -1175,11 +1175,11 @@ public:
         c.action_message = detail::text(options.action_message);
         c.force = options.force;
         return detail::ask<CodeRequested>([&](auto out, auto error) {
-            return seconder_request_sms(get(), svc_id, &c, sizeof c, out, error);
+            return seconder_request_sms(get(), user_id, &c, sizeof c, out, error);
         });
     }
 
-    Result<CodeRequested> try_request_call(std::uint64_t svc_id,
+    Result<CodeRequested> try_request_call(std::uint64_t user_id,
                                            const RequestCallOptions &options = {}) const
     {
         seconder_request_call_options c = {};
@@ -1187,19 +1187,19 @@ public:
         c.action_message = detail::text(options.action_message);
         c.force = options.force;
         return detail::ask<CodeRequested>([&](auto out, auto error) {
-            return seconder_request_call(get(), svc_id, &c, sizeof c, out, error);
+            return seconder_request_call(get(), user_id, &c, sizeof c, out, error);
         });
     }
 
     /// Checks the code that a user typed. There is a value only when it was checked and is right.
-    Result<Verification> try_verify(const Text &token, std::uint64_t svc_id,
+    Result<Verification> try_verify(const Text &token, std::uint64_t user_id,
                                     const VerifyOptions &options = {}) const
     {
         seconder_verify_options c = {};
         c.force = options.force;
         c.action = detail::text(options.action);
         return detail::ask<Verification>([&](auto out, auto error) {
-            return seconder_verify(get(), token.c_str(), svc_id, &c, sizeof c, out, error);
+            return seconder_verify(get(), token.c_str(), user_id, &c, sizeof c, out, error);
         });
     }
 
@@ -1248,7 +1248,7 @@ public:
 
     /// Waits for the answer, in this thread. That there is a value says nothing of the answer: ask
     /// its approved_by().
-    Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t svc_id,
+    Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t user_id,
                                            std::chrono::milliseconds deadline,
                                            Stop stop = {}) const
     {
@@ -1258,7 +1258,7 @@ public:
             c.stop_userdata = &stop;
         }
         return detail::ask<Approval>([&](auto out, auto error) {
-            return seconder_wait_for_approval(get(), uuid.c_str(), svc_id,
+            return seconder_wait_for_approval(get(), uuid.c_str(), user_id,
                                               detail::from_now(deadline), &c, sizeof c, out,
                                               error);
         });
@@ -1320,10 +1320,10 @@ public:
     }
 
     /// Registers a device, with an engine in this process.
-    Result<Device> try_register_device(std::uint64_t svc_id, const Text &device_type) const
+    Result<Device> try_register_device(std::uint64_t user_id, const Text &device_type) const
     {
         return detail::ask<Device>([&](auto out, auto error) {
-            return seconder_register_device(get(), svc_id, device_type.c_str(), out, error);
+            return seconder_register_device(get(), user_id, device_type.c_str(), out, error);
         });
     }
 
@@ -1372,19 +1372,19 @@ public:
     {
         return try_user_status(user_id, options).value();
     }
-    CodeRequested request_sms(std::uint64_t svc_id, const RequestSmsOptions &options = {}) const
+    CodeRequested request_sms(std::uint64_t user_id, const RequestSmsOptions &options = {}) const
     {
-        return try_request_sms(svc_id, options).value();
+        return try_request_sms(user_id, options).value();
     }
-    CodeRequested request_call(std::uint64_t svc_id, const RequestCallOptions &options = {}) const
+    CodeRequested request_call(std::uint64_t user_id, const RequestCallOptions &options = {}) const
     {
-        return try_request_call(svc_id, options).value();
+        return try_request_call(user_id, options).value();
     }
     /// Returns only when the code was checked and is right.
-    Verification verify(const Text &token, std::uint64_t svc_id,
+    Verification verify(const Text &token, std::uint64_t user_id,
                         const VerifyOptions &options = {}) const
     {
-        return try_verify(token, svc_id, options).value();
+        return try_verify(token, user_id, options).value();
     }
     AuthenticatorEnrolled enrol_authenticator(std::uint64_t user_id,
                                               const EnrolAuthenticatorOptions &options = {}) const
@@ -1399,10 +1399,10 @@ public:
     /// That it returns says nothing of the answer: ask approved_by().
     Approval check_approval(const Text &uuid) const { return try_check_approval(uuid).value(); }
     /// That it returns says nothing of the answer: ask approved_by().
-    Approval wait_for_approval(const Text &uuid, std::uint64_t svc_id,
+    Approval wait_for_approval(const Text &uuid, std::uint64_t user_id,
                                std::chrono::milliseconds deadline, Stop stop = {}) const
     {
-        return try_wait_for_approval(uuid, svc_id, deadline, std::move(stop)).value();
+        return try_wait_for_approval(uuid, user_id, deadline, std::move(stop)).value();
     }
     PhoneVerificationStarted
     start_phone_verification(const Text &via, const Text &phone_number, const Text &country_code,
@@ -1429,9 +1429,9 @@ public:
     {
         return try_app_stats(options).value();
     }
-    Device register_device(std::uint64_t svc_id, const Text &device_type) const
+    Device register_device(std::uint64_t user_id, const Text &device_type) const
     {
-        return try_register_device(svc_id, device_type).value();
+        return try_register_device(user_id, device_type).value();
     }
     ApprovalRequests open_approvals(std::uint64_t device_id, const Text &device_secret) const
     {
@@ -1771,9 +1771,9 @@ inline Result<void> try_check_token(const Text &text)
 }
 
 /// Whether a text has the form of a user's id.
-inline Result<void> try_check_svc_id(const Text &text)
+inline Result<void> try_check_user_id(const Text &text)
 {
-    return detail::tell([&](auto error) { return seconder_check_svc_id(text.c_str(), error); });
+    return detail::tell([&](auto error) { return seconder_check_user_id(text.c_str(), error); });
 }
 
 /// Whether a text has the form of an approval request's uuid.
@@ -1815,7 +1815,7 @@ inline OwnedText sign_callback_query(const Text &api_key, const Text &nonce, con
 }
 inline OwnedText callback_query(std::string_view body) { return try_callback_query(body).value(); }
 inline void check_token(const Text &text) { try_check_token(text).value(); }
-inline void check_svc_id(const Text &text) { try_check_svc_id(text).value(); }
+inline void check_user_id(const Text &text) { try_check_user_id(text).value(); }
 inline void check_uuid(const Text &text) { try_check_uuid(text).value(); }
 inline void check_phone_number(const Text &text) { try_check_phone_number(text).value(); }
 #endif

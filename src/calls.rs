@@ -41,6 +41,11 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+/// What the wire calls a user's id where this library says `user_id`. Some calls say `user_id` on the
+/// wire as well, so the name is translated per call: in each call's declaration by serde, and where
+/// calls are made by name, by their route.
+pub const USER_ID_ON_THE_WIRE: &str = "svc_id";
+
 /// The most that a parameter of any shape may have, in bytes of JSON.
 const LARGEST: usize = 16 * 1024;
 

@@ -229,24 +229,24 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::RateLimited`] when the user was sent one just now; else as [`Error`] says.
-    pub fn request_sms(&self, svc_id: UserId) -> Result<CodeRequested> {
-        self.handle(&RequestSms::new(svc_id))
+    pub fn request_sms(&self, user_id: UserId) -> Result<CodeRequested> {
+        self.handle(&RequestSms::new(user_id))
     }
 
     /// Speaks a code in a voice call (interface 4.3). See [`RequestCall`] for the options.
     ///
     /// # Errors
     /// As for [`Service::request_sms`].
-    pub fn request_call(&self, svc_id: UserId) -> Result<CodeRequested> {
-        self.handle(&RequestCall::new(svc_id))
+    pub fn request_call(&self, user_id: UserId) -> Result<CodeRequested> {
+        self.handle(&RequestCall::new(user_id))
     }
 
     /// Checks a code (interface 4.4). See [`Verify`] for the options.
     ///
     /// # Errors
     /// [`Error::RateLimited`] after wrong codes, until the user may try again; else as [`Error`] says.
-    pub fn verify(&self, token: &Token, svc_id: UserId) -> Result<Verdict> {
-        self.handle(&Verify::new(token.clone(), svc_id)).map(|found| found.verdict)
+    pub fn verify(&self, token: &Token, user_id: UserId) -> Result<Verdict> {
+        self.handle(&Verify::new(token.clone(), user_id)).map(|found| found.verdict)
     }
 
     /// Removes a user (interface 4.5). See [`DeleteUser`] for the options.

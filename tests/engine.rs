@@ -278,7 +278,7 @@ fn an_answer_is_posted_and_signed() {
     };
     let event = callback::verify(engine.api_key(), &event).unwrap();
     assert!(event.approved_by(user));
-    assert_eq!((&event.uuid, event.svc_id), (&uuid, Some(user)));
+    assert_eq!((&event.uuid, event.user_id), (&uuid, Some(user)));
     assert_eq!(event.status, calls::ApprovalStatus::Approved);
     let request = &event.parameters()["approval_request"];
     assert_eq!(request["transaction"]["hidden_details"]["ip"], "10.1.2.3");

@@ -151,7 +151,7 @@ fn an_approval_names_one_user() {
         CheckApproval::read(Reply::new(200, json!({"approval_request": request, "success": true})))
     };
     for user in [json!({"svc_id": 7}), json!({"_svc_id": 7}), json!({"svc_id": 7, "_svc_id": 7})] {
-        assert_eq!(of(user).unwrap().svc_id.unwrap().get(), 7);
+        assert_eq!(of(user).unwrap().user_id.unwrap().get(), 7);
     }
     assert!(of(json!({"svc_id": 7, "_svc_id": 8})).is_err());
 }

@@ -84,10 +84,10 @@ fn write_interface() {
 fn parameters_are_found_in_c_and_python() {
     let header = "struct seconder_f_options {\n    /* One; two. */\n    bool force;\n    const struct \
         seconder_logo *logos;\n    size_t logos_count;\n};\nSECONDER_MUST_USE seconder_status \
-        seconder_f(const struct seconder_service *service,\n uint64_t svc_id, const struct \
+        seconder_f(const struct seconder_service *service,\n uint64_t user_id, const struct \
         seconder_f_options *options, size_t options_size, struct seconder_error **error);";
     let found = c_parameters(header, "f").unwrap_or_default();
-    assert_eq!(found, names(&["force", "logos", "svc_id"]));
+    assert_eq!(found, names(&["force", "logos", "user_id"]));
     let stub = "    def f(\n        self,\n        type: Literal[\"a\", \"b\"],\n        *,\n        \
         data: Mapping[str, Any] | None = None,\n    ) -> Done:\n    def g(self, x=(1, 2)): pass";
     assert_eq!(python_parameters(stub, "f").unwrap_or_default(), names(&["type", "data"]));
@@ -249,7 +249,15 @@ fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
 }
 
 fn names(names: &[&str]) -> BTreeSet<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+    names.iter().map(|name| in_the_api(name)).collect()
+}
+
+/// What every API calls a field of the wire: a user's id is `user_id` in each of them.
+fn in_the_api(field: &str) -> String {
+    match field {
+        USER_ID_ON_THE_WIRE => "user_id".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 fn root() -> &'static Path {

@@ -87,7 +87,7 @@ class Account:
     """A user of the application, who keeps the id that the service gave."""
 
     name: str
-    svc_id: int
+    user_id: int
     salt: bytes
     password: bytes
     authenticator: bool = False

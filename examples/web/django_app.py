@@ -122,7 +122,7 @@ def second(request: HttpRequest, account: Account) -> HttpResponse:
 @pending
 def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        sent = service.request_sms(account.svc_id, force=True)
+        sent = service.request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "code.html", 429, error=explain(error))
     return page(request, "code.html", cellphone=sent.cellphone)
@@ -134,7 +134,7 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
         return page(request, "code.html")
     try:
         # `force` checks also the first code of a user's life.
-        service.verify(digits(request.POST.get("code", "")), account.svc_id, force=True)
+        service.verify(digits(request.POST.get("code", "")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "code.html", 401, error=explain(error))
     return log_in(request, account)
@@ -147,7 +147,7 @@ def second_push(request: HttpRequest, account: Account) -> HttpResponse:
     details = {"Name": account.name, "Address": request.META["REMOTE_ADDR"]}
     try:
         asked = service.create_approval(
-            account.svc_id, "Log in to Example?", details=details, seconds_to_expire=120
+            account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
         return page(request, "second.html", 429, account=account, error=explain(error))
@@ -175,7 +175,7 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
         return redirect("/second/push")
     # One answer of this very user opens one door.
     until = request.session["until"]
-    if approval.approved_by(account.svc_id) and memory.first_time(uuid, until):
+    if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
     return page(
         request, "second.html", 401, account=account, error="Your phone did not say yes."
@@ -184,7 +184,7 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
 
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
 def answered(event: seconder.Event) -> None:
-    logging.warning("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+    logging.warning("user %s said %s to %s", event.user_id, event.status, event.uuid)
 
 
 # Those who are in.
@@ -209,7 +209,7 @@ def home(request: HttpRequest, account: Account) -> HttpResponse:
 @require_POST
 @user
 def enrol(request: HttpRequest, account: Account) -> HttpResponse:
-    enrolled = service.enrol_authenticator(account.svc_id, label=account.name)
+    enrolled = service.enrol_authenticator(account.user_id, label=account.name)
     return page(request, "authenticator.html", enrolled=enrolled)
 
 
@@ -217,7 +217,7 @@ def enrol(request: HttpRequest, account: Account) -> HttpResponse:
 @user
 def confirm(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        right = service.verify(digits(request.POST.get("code", "")), account.svc_id, force=True)
+        right = service.verify(digits(request.POST.get("code", "")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "authenticator.html", 401, error=explain(error))
     if not is_from_an_app(right):
@@ -229,7 +229,7 @@ def confirm(request: HttpRequest, account: Account) -> HttpResponse:
 @require_POST
 @user
 def device(request: HttpRequest, account: Account) -> HttpResponse:
-    account.device = service.register_device(account.svc_id, "android")
+    account.device = service.register_device(account.user_id, "android")
     return redirect("/")
 
 

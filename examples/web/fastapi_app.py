@@ -140,7 +140,7 @@ def second(request: Request, account: Pending) -> Response:
 @forms.post("/second/sms")
 def second_sms(request: Request, account: Pending) -> Response:
     try:
-        sent = service.request_sms(account.svc_id, force=True)
+        sent = service.request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "code.html", 429, error=explain(error))
     return page(request, "code.html", cellphone=sent.cellphone)
@@ -155,7 +155,7 @@ def second_code_page(request: Request, account: Pending) -> Response:
 def second_code(request: Request, account: Pending, code: Typed) -> Response:
     try:
         # `force` checks also the first code of a user's life.
-        service.verify(digits(code), account.svc_id, force=True)
+        service.verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "code.html", 401, error=explain(error))
     return log_in(request, account)
@@ -166,7 +166,7 @@ def second_push(request: Request, account: Pending) -> Response:
     details = {"Name": account.name, "Address": request.client.host if request.client else ""}
     try:
         asked = service.create_approval(
-            account.svc_id, "Log in to Example?", details=details, seconds_to_expire=120
+            account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
         return page(request, "second.html", 429, account=account, error=explain(error))
@@ -197,7 +197,7 @@ def second_push_finish(request: Request, account: Pending) -> Response:
         return go("/second/push")
     # One answer of this very user opens one door.
     until = request.session["until"]
-    if approval.approved_by(account.svc_id) and memory.first_time(uuid, until):
+    if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
     return page(
         request, "second.html", 401, account=account, error="Your phone did not say yes."
@@ -206,7 +206,7 @@ def second_push_finish(request: Request, account: Pending) -> Response:
 
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
 async def answered(event: seconder.Event) -> None:
-    logging.warning("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+    logging.warning("user %s said %s to %s", event.user_id, event.status, event.uuid)
 
 
 app.add_route("/seconder/callback", answered, methods=["GET", "POST"])
@@ -232,14 +232,14 @@ def home(request: Request, account: User) -> Response:
 
 @forms.post("/authenticator")
 def enrol(request: Request, account: User) -> Response:
-    enrolled = service.enrol_authenticator(account.svc_id, label=account.name)
+    enrolled = service.enrol_authenticator(account.user_id, label=account.name)
     return page(request, "authenticator.html", enrolled=enrolled)
 
 
 @forms.post("/authenticator/confirm")
 def confirm(request: Request, account: User, code: Typed) -> Response:
     try:
-        right = service.verify(digits(code), account.svc_id, force=True)
+        right = service.verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "authenticator.html", 401, error=explain(error))
     if not is_from_an_app(right):
@@ -250,7 +250,7 @@ def confirm(request: Request, account: User, code: Typed) -> Response:
 
 @forms.post("/device")
 def device(account: User) -> Response:
-    account.device = service.register_device(account.svc_id, "android")
+    account.device = service.register_device(account.user_id, "android")
     return go("/")
 
 

@@ -89,7 +89,7 @@ def second() -> str:
 def second_sms() -> str | tuple[str, int]:
     account = pending()
     try:
-        sent = service.request_sms(account.svc_id, force=True)
+        sent = service.request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return render_template("code.html", error=explain(error)), 429
     return render_template("code.html", cellphone=sent.cellphone)
@@ -106,7 +106,7 @@ def second_code() -> Reply | tuple[str, int]:
     account = pending()
     try:
         # `force` checks also the first code of a user's life.
-        service.verify(digits(request.form["code"]), account.svc_id, force=True)
+        service.verify(digits(request.form["code"]), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return render_template("code.html", error=explain(error)), 401
     return log_in(account)
@@ -118,7 +118,7 @@ def second_push() -> Reply | tuple[str, int]:
     details = {"Name": account.name, "Address": request.remote_addr}
     try:
         asked = service.create_approval(
-            account.svc_id, "Log in to Example?", details=details, seconds_to_expire=120
+            account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
         return render_template("second.html", account=account, error=explain(error)), 429
@@ -147,7 +147,7 @@ def second_push_finish() -> Reply | tuple[str, int]:
     if approval.status is seconder.ApprovalStatus.PENDING:
         return redirect("/second/push", 303)
     # One answer of this very user opens one door.
-    if approval.approved_by(account.svc_id) and memory.first_time(uuid, session["until"]):
+    if approval.approved_by(account.user_id) and memory.first_time(uuid, session["until"]):
         return log_in(account)
     return render_template("second.html", account=account, error="Your phone did not say yes."), 401
 
@@ -155,7 +155,7 @@ def second_push_finish() -> Reply | tuple[str, int]:
 @app.route("/seconder/callback", methods=["GET", "POST"])
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
 def answered(event: seconder.Event) -> None:
-    logging.warning("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+    logging.warning("user %s said %s to %s", event.user_id, event.status, event.uuid)
 
 
 # Those who are in.
@@ -173,7 +173,7 @@ def home() -> str:
 @app.post("/authenticator")
 def enrol() -> str:
     account = user()
-    enrolled = service.enrol_authenticator(account.svc_id, label=account.name)
+    enrolled = service.enrol_authenticator(account.user_id, label=account.name)
     return render_template("authenticator.html", enrolled=enrolled)
 
 
@@ -181,7 +181,7 @@ def enrol() -> str:
 def confirm() -> Reply | tuple[str, int]:
     account = user()
     try:
-        right = service.verify(digits(request.form["code"]), account.svc_id, force=True)
+        right = service.verify(digits(request.form["code"]), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return render_template("authenticator.html", error=explain(error)), 401
     if not is_from_an_app(right):
@@ -193,7 +193,7 @@ def confirm() -> Reply | tuple[str, int]:
 @app.post("/device")
 def device() -> Reply:
     account = user()
-    account.device = service.register_device(account.svc_id, "android")
+    account.device = service.register_device(account.user_id, "android")
     return redirect("/", 303)
 
 

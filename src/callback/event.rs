@@ -23,15 +23,15 @@ pub struct Event {
     pub status: ApprovalStatus,
     /// The user who answered, where the service tells. Compare it with the user who logs in: see
     /// [`Event::approved_by`].
-    pub svc_id: Option<UserId>,
+    pub user_id: Option<UserId>,
     signed: Kept,
     names: Arc<Names>,
 }
 
 impl Event {
     /// Whether this user said yes. False also when the service does not tell who did.
-    pub fn approved_by(&self, svc_id: UserId) -> bool {
-        self.status == ApprovalStatus::Approved && self.svc_id == Some(svc_id)
+    pub fn approved_by(&self, user_id: UserId) -> bool {
+        self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
     /// The device that answered, where the service tells; read anew each time. It decides nothing,
@@ -64,7 +64,8 @@ impl Event {
         struct Body {
             uuid: ApprovalId,
             status: ApprovalStatus,
-            svc_id: Option<UserId>,
+            #[serde(rename = "svc_id")]
+            user_id: Option<UserId>,
             callback_action: Option<String>,
         }
         let mut fields = told(&received, names)?;
@@ -76,20 +77,20 @@ impl Event {
         }
         let body: Body = loose::read(fields)
             .map_err(|mismatch| invalid_callback(format!("it is signed, but {mismatch}")))?;
-        let Body { uuid, status, svc_id, callback_action } = body;
+        let Body { uuid, status, user_id, callback_action } = body;
         if callback_action.is_some_and(|action| action != ANSWERED) {
             return Err(invalid_callback(
                 "it is signed, but it is no answer to an approval request",
             ));
         }
-        Ok(Event { uuid, status, svc_id, signed: received.kept(), names: Arc::clone(names) })
+        Ok(Event { uuid, status, user_id, signed: received.kept(), names: Arc::clone(names) })
     }
 }
 
 /// By what is said, whatever the service calls it.
 impl PartialEq for Event {
     fn eq(&self, other: &Event) -> bool {
-        let decides = |event: &Event| (event.uuid.clone(), event.status, event.svc_id);
+        let decides = |event: &Event| (event.uuid.clone(), event.status, event.user_id);
         decides(self) == decides(other) && self.signed == other.signed
     }
 }

@@ -124,7 +124,7 @@ fn an_event_is_what_was_signed() {
     let body = br#"{"svc_id":7,"uuid":"ab-1","status":"approved","device":{"id":3},"x":{"y":[]}}"#;
     let event = post(body, |_| ()).unwrap();
     assert_eq!(event.status, ApprovalStatus::Approved);
-    assert_eq!((event.uuid.as_str(), event.svc_id), ("ab-1", Some(user("7"))));
+    assert_eq!((event.uuid.as_str(), event.user_id), ("ab-1", Some(user("7"))));
     assert_eq!(event.device().as_ref().and_then(|device| device.id), Some(3));
     assert!(event.approved_by(user("7")) && !event.approved_by(user("8")));
     assert!(!event.parameters().contains_key("x"), "no signature covers what is empty");
@@ -244,7 +244,7 @@ fn a_user_has_one_name_and_is_no_object() {
     let device = body(r#""acme_id":7,"device":{"acme_id":1,"svc_id":2,"id":3}"#);
     assert!(as_acme(&device).unwrap().approved_by(user("7")), "a device decides nothing");
     let nested = post(body(r#""svc_id":{"a":7}"#).as_bytes(), |_| ()).unwrap();
-    assert_eq!(nested.svc_id, None);
+    assert_eq!(nested.user_id, None);
 }
 
 #[test]

@@ -53,7 +53,8 @@ pub struct Approval {
     /// The request's name.
     pub uuid: Option<ApprovalId>,
     /// The user who was asked, where the service tells.
-    pub svc_id: Option<UserId>,
+    #[serde(rename = "svc_id")]
+    pub user_id: Option<UserId>,
     /// When the request was made, in RFC 3339.
     pub created_at: Option<String>,
     /// When the request last changed, in RFC 3339.
@@ -100,8 +101,8 @@ impl ApprovalStatus {
 
 impl Approval {
     /// Whether this user said yes. False also when the service does not tell who did.
-    pub fn approved_by(&self, svc_id: UserId) -> bool {
-        self.status == ApprovalStatus::Approved && self.svc_id == Some(svc_id)
+    pub fn approved_by(&self, user_id: UserId) -> bool {
+        self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
     /// A request of which only the status is known.
@@ -109,7 +110,7 @@ impl Approval {
         Approval {
             status,
             uuid: None,
-            svc_id: None,
+            user_id: None,
             created_at: None,
             updated_at: None,
             processed_at: None,

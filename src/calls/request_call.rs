@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCall {
     /// The user who is called.
-    pub svc_id: UserId,
+    #[serde(rename = "svc_id")]
+    pub user_id: UserId,
     /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
     pub action: Option<Action>,
     /// What the voice says of the action.
@@ -21,8 +22,8 @@ pub struct RequestCall {
 
 impl RequestCall {
     /// The call with its defaults.
-    pub fn new(svc_id: UserId) -> RequestCall {
-        RequestCall { svc_id, action: None, action_message: None, force: false }
+    pub fn new(user_id: UserId) -> RequestCall {
+        RequestCall { user_id, action: None, action_message: None, force: false }
     }
 }
 

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSms {
     /// The user who gets the code.
-    pub svc_id: UserId,
+    #[serde(rename = "svc_id")]
+    pub user_id: UserId,
     /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
     pub action: Option<Action>,
     /// What the message says of the action.
@@ -21,8 +22,8 @@ pub struct RequestSms {
 
 impl RequestSms {
     /// The call with its defaults.
-    pub fn new(svc_id: UserId) -> RequestSms {
-        RequestSms { svc_id, action: None, action_message: None, force: false }
+    pub fn new(user_id: UserId) -> RequestSms {
+        RequestSms { user_id, action: None, action_message: None, force: false }
     }
 }
 

@@ -33,7 +33,8 @@ impl Call for UserStatus {
 #[non_exhaustive]
 pub struct UserStatusReply {
     /// The user's id.
-    pub svc_id: UserId,
+    #[serde(rename = "svc_id")]
+    pub user_id: UserId,
     /// Whether the user has used a valid code.
     #[serde(default)]
     pub confirmed: bool,
@@ -59,9 +60,9 @@ pub struct UserStatusReply {
 
 impl UserStatusReply {
     /// A user of whom only the id is known.
-    pub fn new(svc_id: UserId) -> UserStatusReply {
+    pub fn new(user_id: UserId) -> UserStatusReply {
         UserStatusReply {
-            svc_id,
+            user_id,
             confirmed: false,
             registered: false,
             country_code: None,

@@ -21,7 +21,8 @@ pub struct Verify {
     /// What the user typed.
     pub token: Token,
     /// The user who is said to have typed it.
-    pub svc_id: UserId,
+    #[serde(rename = "svc_id")]
+    pub user_id: UserId,
     /// Checks the code even of a user who was never confirmed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
@@ -31,8 +32,8 @@ pub struct Verify {
 
 impl Verify {
     /// The call with its defaults.
-    pub fn new(token: Token, svc_id: UserId) -> Verify {
-        Verify { token, svc_id, force: false, action: None }
+    pub fn new(token: Token, user_id: UserId) -> Verify {
+        Verify { token, user_id, force: false, action: None }
     }
 }
 

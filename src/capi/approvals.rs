@@ -47,7 +47,7 @@ pub struct seconder_approval_created {
 
 /// An approval request as the service knows it (interface 2.6).
 ///
-/// Before an approval lets anyone in, compare its svc_id with the user who logs in: an approved
+/// Before an approval lets anyone in, compare its user_id with the user who logs in: an approved
 /// request of somebody else proves nothing.
 pub struct seconder_approval {
     reply: Approval,
@@ -188,9 +188,9 @@ pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>)
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_approved_by(
     approval: Option<&seconder_approval>,
-    svc_id: u64,
+    user_id: u64,
 ) -> bool {
-    let who = UserId::try_from(svc_id).ok();
+    let who = UserId::try_from(user_id).ok();
     read_handle(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
 }
 
@@ -203,8 +203,8 @@ pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -
 /// The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
 /// or ask seconder_approval_approved_by().
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_svc_id(approval: Option<&seconder_approval>) -> u64 {
-    read_handle(approval, |approval| approval.reply.svc_id.map_or(0, UserId::get))
+pub extern "C" fn seconder_approval_user_id(approval: Option<&seconder_approval>) -> u64 {
+    read_handle(approval, |approval| approval.reply.user_id.map_or(0, UserId::get))
 }
 
 /// When the request was made, in RFC 3339. NULL where the service does not tell.

@@ -41,7 +41,7 @@ unsafe impl Plain for seconder_callback {}
 pub struct seconder_event {
     uuid: Text,
     status: ApprovalStatus,
-    svc_id: u64,
+    user_id: u64,
     event: Event,
     // Few ask for these, so they are made when they are asked for.
     device: OnceLock<Option<DeviceInfo>>,
@@ -53,7 +53,7 @@ impl From<Event> for seconder_event {
         seconder_event {
             uuid: Text::new(event.uuid.as_str()),
             status: event.status,
-            svc_id: event.svc_id.map_or(0, UserId::get),
+            user_id: event.user_id.map_or(0, UserId::get),
             event,
             device: OnceLock::new(),
             parameters: OnceLock::new(),
@@ -225,9 +225,9 @@ pub unsafe extern "C" fn seconder_callback_query(
 /// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
 /// answer, for another user, and when the service does not tell who answered.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, svc_id: u64) -> bool {
+pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, user_id: u64) -> bool {
     let yes = |event: &seconder_event| event.status == ApprovalStatus::Approved;
-    read_handle(event, |event| svc_id != 0 && event.svc_id == svc_id && yes(event))
+    read_handle(event, |event| user_id != 0 && event.user_id == user_id && yes(event))
 }
 
 /// The approval request's name. NULL for NULL alone.
@@ -246,8 +246,8 @@ pub extern "C" fn seconder_event_status(event: Option<&seconder_event>) -> i32 {
 /// The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
 /// ask seconder_event_approved_by().
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_event_svc_id(event: Option<&seconder_event>) -> u64 {
-    read_handle(event, |event| event.svc_id)
+pub extern "C" fn seconder_event_user_id(event: Option<&seconder_event>) -> u64 {
+    read_handle(event, |event| event.user_id)
 }
 
 /// The device that answered; NULL where the service does not tell. It belongs to the event.

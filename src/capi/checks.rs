@@ -37,12 +37,12 @@ pub unsafe extern "C" fn seconder_check_token(
 /// for NULL too.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn seconder_check_svc_id(
+pub unsafe extern "C" fn seconder_check_user_id(
     text: *const c_char,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header asks.
-    unsafe { check::<UserId>("svc_id", text, error) }
+    unsafe { check::<UserId>("user_id", text, error) }
 }
 
 /// Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of

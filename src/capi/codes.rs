@@ -143,7 +143,7 @@ fn decide(found: Verification) -> Outcome<seconder_verification> {
 #[must_use]
 pub unsafe extern "C" fn seconder_request_sms(
     service: Option<&seconder_service>,
-    svc_id: u64,
+    user_id: u64,
     options: *const seconder_request_sms_options,
     options_size: usize,
     out: *mut *mut seconder_code_requested,
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn seconder_request_sms(
             let service = ffi::need("service", service)?;
             let options = ffi::options(options, options_size)?;
             let call = RequestSms {
-                svc_id: named("svc_id", UserId::try_from(svc_id))?,
+                user_id: named("user_id", UserId::try_from(user_id))?,
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn seconder_request_sms(
 #[must_use]
 pub unsafe extern "C" fn seconder_request_call(
     service: Option<&seconder_service>,
-    svc_id: u64,
+    user_id: u64,
     options: *const seconder_request_call_options,
     options_size: usize,
     out: *mut *mut seconder_code_requested,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn seconder_request_call(
             let service = ffi::need("service", service)?;
             let options = ffi::options(options, options_size)?;
             let call = RequestCall {
-                svc_id: named("svc_id", UserId::try_from(svc_id))?,
+                user_id: named("user_id", UserId::try_from(user_id))?,
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn seconder_request_call(
 pub unsafe extern "C" fn seconder_verify(
     service: Option<&seconder_service>,
     token: *const c_char,
-    svc_id: u64,
+    user_id: u64,
     options: *const seconder_verify_options,
     options_size: usize,
     out: *mut *mut seconder_verification,
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn seconder_verify(
             let options = ffi::options(options, options_size)?;
             let call = Verify {
                 token: ffi::value("token", token)?,
-                svc_id: named("svc_id", UserId::try_from(svc_id))?,
+                user_id: named("user_id", UserId::try_from(user_id))?,
                 force: options.force.is_set(),
                 action: ffi::value_if("action", options.action)?,
             };

@@ -49,7 +49,7 @@ unsafe impl Sync for seconder_approval_requests {}
 #[must_use]
 pub unsafe extern "C" fn seconder_register_device(
     service: Option<&seconder_service>,
-    svc_id: u64,
+    user_id: u64,
     device_type: *const c_char,
     out: *mut *mut seconder_device,
     error: *mut *mut seconder_error,
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn seconder_register_device(
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
-            within::register_device(service, svc_id, device_type)
+            within::register_device(service, user_id, device_type)
         })
     }
 }
@@ -127,14 +127,14 @@ mod within {
     /// The pointer is NULL or a text.
     pub(super) unsafe fn register_device(
         service: &seconder_service,
-        svc_id: u64,
+        user_id: u64,
         device_type: *const c_char,
     ) -> Outcome<seconder_device> {
         let engine = service.service.require_engine()?;
-        let svc_id = named("svc_id", UserId::try_from(svc_id))?;
+        let user_id = named("user_id", UserId::try_from(user_id))?;
         // SAFETY: promised by the caller.
         let kind = unsafe { ffi::value("device_type", device_type) }?;
-        let device = engine.register_device(svc_id, kind)?;
+        let device = engine.register_device(user_id, kind)?;
         let secret = Text::new(device.secret.expose());
         Ok(seconder_device { id: device.device_id.get(), secret })
     }

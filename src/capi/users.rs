@@ -243,7 +243,7 @@ pub unsafe extern "C" fn seconder_user_status(
     }
 }
 
-/// The id to keep and to give to the other calls, as `svc_id` or `user_id`.
+/// The id to keep and to give to the other calls, as `user_id`.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>) -> u64 {
     read_handle(user, |user| user.id)
@@ -277,10 +277,10 @@ pub extern "C" fn seconder_done_free(done: Option<Box<seconder_done>>) {
 
 /// The user's id.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_user_status_reply_svc_id(
+pub extern "C" fn seconder_user_status_reply_user_id(
     user: Option<&seconder_user_status_reply>,
 ) -> u64 {
-    read_handle(user, |user| user.reply.svc_id.get())
+    read_handle(user, |user| user.reply.user_id.get())
 }
 
 /// Whether the user has used a valid code.

@@ -53,7 +53,7 @@ unsafe impl Plain for seconder_wait_for_approval_options {}
 pub unsafe extern "C" fn seconder_wait_for_approval(
     service: Option<&seconder_service>,
     uuid: *const c_char,
-    svc_id: u64,
+    user_id: u64,
     deadline_ms: u32,
     options: *const seconder_wait_for_approval_options,
     options_size: usize,
@@ -66,10 +66,10 @@ pub unsafe extern "C" fn seconder_wait_for_approval(
             let service = &ffi::need("service", service)?.service;
             let options = ffi::options(options, options_size)?;
             let uuid = ffi::value("uuid", uuid)?;
-            let svc_id = named("svc_id", UserId::try_from(svc_id))?;
+            let user_id = named("user_id", UserId::try_from(user_id))?;
             let deadline = Duration::from_millis(deadline_ms.into());
             let mut pace = Stoppable { sleep: Sleep::begin(), options, stopped: false };
-            let found = service.wait_for_approval_with(&uuid, svc_id, deadline, &mut pace);
+            let found = service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace);
             answered(found, pace.stopped)
         })
     }

@@ -81,7 +81,7 @@ impl Engine {
         device_secret: &Secret,
     ) -> Result<Vec<ApprovalRequest>> {
         let device = self.device(device_id, device_secret)?;
-        let open = self.store().open_approvals(device.svc_id, self.now())?;
+        let open = self.store().open_approvals(device.user_id, self.now())?;
         let shown = |row: ApprovalRow| ApprovalRequest {
             uuid: row.uuid,
             message: row.message,
@@ -101,7 +101,7 @@ impl Engine {
         let now = self.now();
         let device = self.device(response.device_id, &response.device_secret)?;
         let row = self.approval(&response.uuid)?;
-        if row.svc_id != device.svc_id {
+        if row.user_id != device.user_id {
             return Err(rejections::approval_not_found());
         }
         let approved = response.response == ApprovalResponse::Approve;
@@ -111,7 +111,7 @@ impl Engine {
         let url = self.app.callback_url.clone();
         let decided = self.store().decide_approval(Decision {
             app: self.app.app_id,
-            svc_id: device.svc_id,
+            user_id: device.user_id,
             uuid: response.uuid.clone(),
             device: device.device_id,
             approved,
@@ -161,7 +161,7 @@ impl Engine {
             ApprovalResponse::Deny | ApprovalResponse::Report => ApprovalStatus::Denied,
         };
         json!({
-            "svc_id": row.svc_id,
+            "svc_id": row.user_id,
             "device_uuid": device.device_id,
             "callback_action": "approval_request_status",
             "uuid": row.uuid,
@@ -209,7 +209,7 @@ impl Handle<CreateApproval> for Engine {
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
         let asked = self.store().add_approval(NewApproval {
             app: self.app.app_id,
-            svc_id: call.user_id,
+            user_id: call.user_id,
             uuid: uuid.clone(),
             message: call.message.as_str().to_owned(),
             details: json!(call.details).to_string(),
@@ -251,7 +251,7 @@ fn shown(row: ApprovalRow, now: Time) -> Approval {
     };
     let mut approval = Approval::new(status);
     approval.uuid = Some(row.uuid);
-    approval.svc_id = Some(row.svc_id);
+    approval.user_id = Some(row.user_id);
     approval.created_at = Some(row.created_at.rfc3339());
     approval.updated_at = Some(processed_at.unwrap_or(row.updated_at).rfc3339());
     approval.processed_at = processed_at.map(Time::rfc3339);

@@ -26,8 +26,8 @@ impl Handle<EnrolAuthenticator> for Engine {
         let (digits, period) = self.shared.authenticator;
         let uri = Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label);
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;
-        let (app, svc_id) = (self.app.app_id, call.user_id);
-        let new = NewAuthenticator { app, svc_id, secret, digits, period, now };
+        let (app, user_id) = (self.app.app_id, call.user_id);
+        let new = NewAuthenticator { app, user_id, secret, digits, period, now };
         if !self.store().add_authenticator(new)? {
             return Err(rejections::user_not_found());
         }

@@ -26,7 +26,7 @@ impl Engine {
     /// Answers a user's request for a code, unless an app makes it needless.
     fn request_code(
         &self,
-        svc_id: UserId,
+        user_id: UserId,
         channel: Channel,
         bound: (&Option<Action>, &Option<DisplayText>),
         force: bool,
@@ -35,7 +35,7 @@ impl Engine {
         if !self.app.sms_enabled {
             return Err(rejections::sms_not_enabled());
         }
-        let user = self.user(svc_id)?;
+        let user = self.user(user_id)?;
         let cellphone = Some(user.phone.masked_e164());
         let word = if channel == Channel::Sms { "SMS" } else { "Call" };
         if user.uses_app() && !force {
@@ -47,7 +47,7 @@ impl Engine {
         }
         let text = |part: &Option<DisplayText>| part.as_ref().map(|line| line.as_str().to_owned());
         self.send_code(Order {
-            subject: Subject::User(self.app.app_id, svc_id),
+            subject: Subject::User(self.app.app_id, user_id),
             phone: user.phone,
             action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
             about: text(bound.1),
@@ -121,14 +121,14 @@ impl Engine {
 impl Handle<RequestSms> for Engine {
     fn handle(&self, call: &RequestSms) -> Result<CodeRequested> {
         let bound = (&call.action, &call.action_message);
-        self.request_code(call.svc_id, Channel::Sms, bound, call.force)
+        self.request_code(call.user_id, Channel::Sms, bound, call.force)
     }
 }
 
 impl Handle<RequestCall> for Engine {
     fn handle(&self, call: &RequestCall) -> Result<CodeRequested> {
         let bound = (&call.action, &call.action_message);
-        self.request_code(call.svc_id, Channel::Call, bound, call.force)
+        self.request_code(call.user_id, Channel::Call, bound, call.force)
     }
 }
 

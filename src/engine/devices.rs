@@ -61,11 +61,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Rejected`] when there is no such user; else as [`Error`] says.
-    pub fn register_device(&self, svc_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
+    pub fn register_device(&self, user_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
         let secret = secret(self.random())?;
         let device = self.store().add_device(NewDevice {
             app: self.app.app_id,
-            svc_id,
+            user_id,
             os_type: kind.name(),
             secret_hash: hash(&secret),
             now: self.now(),

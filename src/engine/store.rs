@@ -32,9 +32,9 @@ pub(super) trait Store: Send + Sync {
 
     /// Adds the user of that phone, or the e-mail to the user who has it.
     fn enrol_user(&self, user: EnrolUser) -> Result<UserId>;
-    fn user(&self, app: AppId, svc_id: UserId) -> Result<Option<UserRow>>;
+    fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>>;
     /// Whether there was such a user.
-    fn delete_user(&self, app: AppId, svc_id: UserId) -> Result<bool>;
+    fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool>;
     /// Whether there is such a user.
     fn add_activity(&self, activity: Activity) -> Result<bool>;
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>>;
@@ -54,7 +54,7 @@ pub(super) trait Store: Send + Sync {
     fn add_approval(&self, approval: NewApproval) -> Result<AddApproval>;
     fn approval(&self, app: AppId, uuid: ApprovalId) -> Result<Option<ApprovalRow>>;
     /// Requests that a user can still answer, the oldest first.
-    fn open_approvals(&self, svc_id: UserId, now: Time) -> Result<Vec<ApprovalRow>>;
+    fn open_approvals(&self, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>>;
     /// Decides a request that is still pending.
     fn decide_approval(&self, decision: Decision) -> Result<Decided>;
     /// Ends a callback: the application took it, or it waits for another try.
@@ -102,7 +102,7 @@ pub(super) struct EnrolUser {
 
 #[derive(Clone)]
 pub(super) struct UserRow {
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) phone: Phone,
     /// The e-mail that was added last.
     pub(super) email: String,
@@ -115,7 +115,7 @@ pub(super) struct UserRow {
 
 pub(super) struct Activity {
     pub(super) app: AppId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) kind: &'static str,
     pub(super) data: String,
     pub(super) user_ip: Option<String>,
@@ -124,7 +124,7 @@ pub(super) struct Activity {
 
 pub(super) struct NewDevice {
     pub(super) app: AppId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) os_type: &'static str,
     pub(super) secret_hash: [u8; 32],
     pub(super) now: Time,
@@ -132,7 +132,7 @@ pub(super) struct NewDevice {
 
 pub(super) struct DeviceRow {
     pub(super) device_id: DeviceId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) os_type: String,
     pub(super) secret_hash: Vec<u8>,
     pub(super) registered_at: Time,
@@ -140,7 +140,7 @@ pub(super) struct DeviceRow {
 
 pub(super) struct NewAuthenticator {
     pub(super) app: AppId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) digits: u8,
     pub(super) period: u64,
@@ -271,7 +271,7 @@ pub(super) enum Committed {
 
 pub(super) struct NewApproval {
     pub(super) app: AppId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) uuid: ApprovalId,
     pub(super) message: String,
     pub(super) details: String,
@@ -296,7 +296,7 @@ pub(super) enum AddApproval {
 #[derive(Clone)]
 pub(super) struct ApprovalRow {
     pub(super) uuid: ApprovalId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) message: String,
     pub(super) details: String,
     pub(super) hidden_details: String,
@@ -312,7 +312,7 @@ pub(super) struct ApprovalRow {
 
 pub(super) struct Decision {
     pub(super) app: AppId,
-    pub(super) svc_id: UserId,
+    pub(super) user_id: UserId,
     pub(super) uuid: ApprovalId,
     pub(super) device: DeviceId,
     pub(super) approved: bool,

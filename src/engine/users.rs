@@ -9,8 +9,8 @@ use crate::{Handle, Result};
 
 impl Engine {
     /// The user, of this application.
-    pub(super) fn user(&self, svc_id: UserId) -> Result<UserRow> {
-        self.store().user(self.app.app_id, svc_id)?.ok_or_else(rejections::user_not_found)
+    pub(super) fn user(&self, user_id: UserId) -> Result<UserRow> {
+        self.store().user(self.app.app_id, user_id)?.ok_or_else(rejections::user_not_found)
     }
 }
 
@@ -29,8 +29,8 @@ impl Handle<CreateUser> for Engine {
             .map_err(phones::invalid("cellphone"))?;
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
-        let svc_id = self.store().enrol_user(EnrolUser { app, email, phone, now })?;
-        let mut created = UserCreated::new(svc_id);
+        let user_id = self.store().enrol_user(EnrolUser { app, email, phone, now })?;
+        let mut created = UserCreated::new(user_id);
         created.message = Some("User created successfully.".into());
         Ok(created)
     }
@@ -40,7 +40,7 @@ impl Handle<UserStatus> for Engine {
     fn handle(&self, call: &UserStatus) -> Result<UserStatusReply> {
         self.begin();
         let user = self.user(call.user_id)?;
-        let mut status = UserStatusReply::new(user.svc_id);
+        let mut status = UserStatusReply::new(user.user_id);
         status.confirmed = user.confirmed;
         status.registered = !user.devices.is_empty();
         status.country_code = Some(user.phone.country_code.into());
@@ -74,7 +74,7 @@ impl Handle<RegisterActivity> for Engine {
         let data = serde_json::to_string(&call.data).unwrap_or_default();
         let found = self.store().add_activity(Activity {
             app: self.app.app_id,
-            svc_id: call.user_id,
+            user_id: call.user_id,
             kind: call.activity.name(),
             data,
             user_ip: call.user_ip.map(|ip| ip.to_string()),

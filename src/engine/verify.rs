@@ -33,7 +33,7 @@ impl Handle<Verify> for Engine {
         if let Some(sandbox) = &self.shared.sandbox {
             return Ok(sandbox.verdict(&call.token));
         }
-        let subject = Subject::User(self.app.app_id, call.svc_id);
+        let subject = Subject::User(self.app.app_id, call.user_id);
         for _ in 0..ROUNDS {
             let state = self.store().begin_verify(subject.clone())?;
             let state = state.ok_or_else(rejections::user_not_found)?;

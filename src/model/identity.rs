@@ -62,7 +62,7 @@ macro_rules! number {
 }
 
 number! {
-    UserId "svc_id";
+    UserId "user_id";
     DeviceId "device_id";
 }
 

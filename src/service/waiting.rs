@@ -31,7 +31,7 @@ pub trait Sleeper {
 #[derive(Clone, Debug)]
 pub struct ApprovalWait {
     uuid: ApprovalId,
-    svc_id: UserId,
+    user_id: UserId,
     deadline: Duration,
     pause: Duration,
 }
@@ -48,8 +48,8 @@ pub enum ApprovalPoll {
 
 impl ApprovalWait {
     /// The wait for this user's answer, for so long as `deadline` says.
-    pub fn new(uuid: ApprovalId, svc_id: UserId, deadline: Duration) -> ApprovalWait {
-        ApprovalWait { uuid, svc_id, deadline, pause: FIRST }
+    pub fn new(uuid: ApprovalId, user_id: UserId, deadline: Duration) -> ApprovalWait {
+        ApprovalWait { uuid, user_id, deadline, pause: FIRST }
     }
 
     /// Asks once, with the time that is left, and says what comes next.
@@ -59,7 +59,7 @@ impl ApprovalWait {
         elapsed: &mut dyn FnMut() -> Duration,
     ) -> ApprovalPoll {
         let left = self.deadline.saturating_sub(elapsed());
-        let found = ask(left).and_then(|approval| own(approval, &self.uuid, self.svc_id));
+        let found = ask(left).and_then(|approval| own(approval, &self.uuid, self.user_id));
         let least = match &found {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
@@ -121,10 +121,10 @@ impl Service {
     pub fn wait_for_approval(
         &self,
         uuid: &ApprovalId,
-        svc_id: UserId,
+        user_id: UserId,
         deadline: Duration,
     ) -> Result<Approval> {
-        self.wait_for_approval_with(uuid, svc_id, deadline, &mut Sleep::begin())
+        self.wait_for_approval_with(uuid, user_id, deadline, &mut Sleep::begin())
     }
 
     /// As [`Service::wait_for_approval`], where the time passes as `sleeper` says: a program that can
@@ -135,11 +135,11 @@ impl Service {
     pub fn wait_for_approval_with(
         &self,
         uuid: &ApprovalId,
-        svc_id: UserId,
+        user_id: UserId,
         deadline: Duration,
         sleeper: &mut dyn Sleeper,
     ) -> Result<Approval> {
-        let mut wait = ApprovalWait::new(uuid.clone(), svc_id, deadline);
+        let mut wait = ApprovalWait::new(uuid.clone(), user_id, deadline);
         pass(|wait, elapsed| self.poll_approval(wait, elapsed), &mut wait, sleeper)
     }
 
@@ -190,12 +190,12 @@ fn is_open(approval: &Approval) -> bool {
 }
 
 /// The request, if it is this one and this user's.
-fn own(approval: Approval, uuid: &ApprovalId, svc_id: UserId) -> Result<Approval> {
+fn own(approval: Approval, uuid: &ApprovalId, user_id: UserId) -> Result<Approval> {
     if approval.uuid.as_ref().is_some_and(|given| given != uuid) {
         return Err(Error::invalid_response("it is about another approval request"));
     }
-    match approval.svc_id {
-        Some(owner) if owner == svc_id => Ok(approval),
+    match approval.user_id {
+        Some(owner) if owner == user_id => Ok(approval),
         Some(_) => Err(Error::invalid_argument("uuid", "is the approval request of another user")),
         None => Err(Error::invalid_response("it does not tell whose approval request this is")),
     }
@@ -221,7 +221,7 @@ mod tests {
 
     fn approval(status: ApprovalStatus, owner: Option<u64>) -> Approval {
         let mut approval = Approval::new(status);
-        approval.svc_id = owner.map(|owner| owner.try_into().unwrap());
+        approval.user_id = owner.map(|owner| owner.try_into().unwrap());
         approval
     }
 

@@ -45,7 +45,7 @@ static void users(seconder_service *service)
     CHECK(enrol(service, "bob@example.com", "555-010-0124") != id);
 
     EXPECT(SECONDER_OK, seconder_user_status(service, id, NULL, 0, &status, &error));
-    CHECK(seconder_user_status_reply_svc_id(status) == id);
+    CHECK(seconder_user_status_reply_user_id(status) == id);
     CHECK(!seconder_user_status_reply_confirmed(status));
     CHECK(!seconder_user_status_reply_registered(status));
     CHECK(!seconder_user_status_reply_has_hard_token(status));
@@ -199,7 +199,7 @@ static void approvals(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error));
     CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_PENDING);
     CHECK(seconder_approval_seconds_to_expire(approval) == SECONDER_FOREVER);
-    CHECK(seconder_approval_svc_id(approval) == id && same(seconder_approval_uuid(approval), uuid));
+    CHECK(seconder_approval_user_id(approval) == id && same(seconder_approval_uuid(approval), uuid));
     CHECK(seconder_approval_created_at(approval) != NULL);
     CHECK(seconder_approval_processed_at(approval) == NULL);
     seconder_approval_free(approval);

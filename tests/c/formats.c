@@ -12,9 +12,9 @@ int main(void)
         EXPECT_INVALID("token", seconder_check_token(tokens[index], &error));
     EXPECT(SECONDER_OK, seconder_check_token("123456", &error));
     EXPECT(SECONDER_OK, seconder_check_token("123456789012", &error));
-    EXPECT(SECONDER_OK, seconder_check_svc_id("9223372036854775807", &error));
-    EXPECT_INVALID("svc_id", seconder_check_svc_id("01", &error));
-    EXPECT_INVALID("svc_id", seconder_check_svc_id("1/../2", &error));
+    EXPECT(SECONDER_OK, seconder_check_user_id("9223372036854775807", &error));
+    EXPECT_INVALID("user_id", seconder_check_user_id("01", &error));
+    EXPECT_INVALID("user_id", seconder_check_user_id("1/../2", &error));
     EXPECT(SECONDER_OK, seconder_check_uuid("4a725520-bff5-0135-eb01-0e5d90336a8c", &error));
     EXPECT_INVALID("uuid", seconder_check_uuid("..", &error));
     EXPECT(SECONDER_OK, seconder_check_phone_number("555-010-0123", &error));

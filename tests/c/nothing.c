@@ -63,7 +63,7 @@ static void texts_and_ways_out_that_are_missing(void)
                    seconder_create_user(service, "a@b", "5550100", NULL, NULL, 0, &user, &error));
     EXPECT_INVALID("out", seconder_create_user(service, "a@b", "5550100", "1", NULL, 0, NULL, &error));
     EXPECT_INVALID("token", seconder_verify(service, NULL, 1, NULL, 0, NULL, &error));
-    EXPECT_INVALID("svc_id", seconder_verify(service, "123456", 0, NULL, 0, NULL, &error));
+    EXPECT_INVALID("user_id", seconder_verify(service, "123456", 0, NULL, 0, NULL, &error));
     EXPECT_INVALID("user_id", seconder_delete_user(service, UINT64_MAX, NULL, 0, NULL, &error));
     EXPECT_INVALID("out", seconder_register_device(service, 1, "ios", NULL, &error));
 

@@ -5,7 +5,7 @@ static void ask(seconder_service *service)
 {
     seconder_user_status_reply *status = NULL;
     EXPECT(SECONDER_OK, seconder_user_status(service, 7, NULL, 0, &status, &error));
-    CHECK(seconder_user_status_reply_svc_id(status) == 7);
+    CHECK(seconder_user_status_reply_user_id(status) == 7);
     seconder_user_status_reply_free(status);
 }
 

@@ -152,7 +152,7 @@ static void believed(const struct outside *outside, const seconder_names *names,
     CHECK(strstr(outside->body, "\"acme_id\"") != NULL);
     EXPECT(SECONDER_OK, seconder_verifier_verify(verifier, &received, sizeof received,
                                                  (uint64_t)time(NULL), &event, &error));
-    CHECK(seconder_event_approved_by(event, id) && seconder_event_svc_id(event) == id);
+    CHECK(seconder_event_approved_by(event, id) && seconder_event_user_id(event) == id);
     CHECK(seconder_event_device(event) != NULL && seconder_event_uuid(event) != NULL);
     CHECK(strstr(seconder_event_parameters(event), "\"acme_id\"") != NULL);
     seconder_event_free(event);

@@ -9,7 +9,7 @@
 struct login {
     pthread_t thread;
     seconder_service *service;
-    uint64_t svc_id;
+    uint64_t user_id;
     const char *code;
     seconder_status status;
     bool has_error;
@@ -27,7 +27,7 @@ static void *try_to_log_in(void *argument)
     seconder_error *why = NULL;
     seconder_verify_options options = {0};
     options.force = true;
-    login->status = seconder_verify(login->service, login->code, login->svc_id, &options,
+    login->status = seconder_verify(login->service, login->code, login->user_id, &options,
                                     sizeof options, NULL, &why);
     login->has_error = why != NULL;
     seconder_error_free(why);
@@ -109,7 +109,7 @@ int main(int count, char **arguments)
 
     for (index = 0; index < THREADS; index++) {
         logins[index].service = service;
-        logins[index].svc_id = seconder_user_created_id(user);
+        logins[index].user_id = seconder_user_created_id(user);
         logins[index].code = code;
         CHECK(pthread_create(&logins[index].thread, NULL, try_to_log_in, &logins[index]) == 0);
     }

@@ -68,7 +68,7 @@ static void waits(seconder_service *service, uint64_t id, const char *uuid, cons
     approval = GARBAGE(seconder_approval);
     EXPECT_INVALID("uuid", seconder_wait_for_approval(service, uuid, id + 1, 0, NULL, 0, &approval, &error));
     EXPECT_INVALID("uuid", seconder_wait_for_approval(service, "..", id, 0, NULL, 0, &approval, &error));
-    EXPECT_INVALID("svc_id", seconder_wait_for_approval(service, uuid, 0, 0, NULL, 0, &approval, &error));
+    EXPECT_INVALID("user_id", seconder_wait_for_approval(service, uuid, 0, 0, NULL, 0, &approval, &error));
     EXPECT(SECONDER_REJECTED,
            seconder_wait_for_approval(service, "none", id, 60000, NULL, 0, &approval, &error));
     CHECK(approval == NULL);

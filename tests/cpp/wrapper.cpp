@@ -95,7 +95,7 @@ static void texts_are_whole_or_refused()
     CHECK(service.try_verify(right, user.id(), cut).status() == Status::invalid_argument);
 
     const UserStatusReply status = service.user_status(user.id());
-    CHECK(status.svc_id() == user.id() && status.country_code() == 1);
+    CHECK(status.user_id() == user.id() && status.country_code() == 1);
     CHECK(status.phone_number() == "XXX-XXX-0123" && !status.account_disabled());
     CHECK(!status.registered() && !status.has_hard_token());
     CHECK(status.devices().size() == seconder_user_status_reply_device_count(status.get()));
@@ -231,14 +231,14 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     const Approval answered =
         service.respond_to_approval(created.uuid(), device.id(), device.secret(), "approve");
     CHECK(answered.approved_by(id) && !answered.approved_by(id + 1) && !answered.approved_by(0));
-    CHECK(answered.svc_id() == id && answered.uuid() == created.uuid());
+    CHECK(answered.user_id() == id && answered.uuid() == created.uuid());
     CHECK(!answered.updated_at().empty() && !answered.processed_at().empty());
     static_cast<void>(answered.notified());
 
     const std::string key(service.api_key());
     const Event event = verify_callback(key, received);
     CHECK(event.approved_by(id) && !event.approved_by(id + 1));
-    CHECK(event.status() == ApprovalStatus::approved && event.svc_id() == id);
+    CHECK(event.status() == ApprovalStatus::approved && event.user_id() == id);
     CHECK(event.uuid() == created.uuid() && !event.parameters().empty());
     static_cast<void>(event.device());
     CHECK(verify_callback_parameters(key, received).get() != nullptr);
@@ -285,11 +285,11 @@ static void codes_are_made_and_checked()
 static void forms_are_checked_and_queries_signed()
 {
     check_token("123456");
-    check_svc_id("1");
+    check_user_id("1");
     check_uuid("a-b");
     check_phone_number("555-010-0123");
     CHECK(THROWN(check_token("12345")) == Status::invalid_argument);
-    CHECK(THROWN(check_svc_id("0")) == Status::invalid_argument);
+    CHECK(THROWN(check_user_id("0")) == Status::invalid_argument);
     CHECK(THROWN(check_uuid("a/b")) == Status::invalid_argument);
     CHECK(THROWN(check_phone_number("call me")) == Status::invalid_argument);
 

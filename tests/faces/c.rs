@@ -4,7 +4,7 @@
 use super::sources::{
     Takes, constant_case, functions, members, methods, parameters, variant_fields, variants,
 };
-use super::{fields, read};
+use super::{fields, in_the_api, read};
 use seconder::calls::*;
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn reply<C: Call>(prefix: &str, others: &[Otherwise]) -> &'static str {
             _ => vec![name.clone()],
         })
         .collect();
-    let names: Vec<String> = fields::<C::Reply>().iter().map(|name| (*name).to_owned()).collect();
+    let names: Vec<String> = fields::<C::Reply>().iter().map(|name| in_the_api(name)).collect();
     shown(C::ROUTE.name, &names, &format!("seconder_{prefix}_"), others, &there);
     C::ROUTE.name
 }

@@ -2,7 +2,7 @@
 //! and what the sources say of everything else. What Python calls otherwise is listed with its
 //! reason.
 
-use super::{fields, flat, names, python_parameters as parameters, read, sources};
+use super::{fields, flat, in_the_api, names, python_parameters as parameters, read, sources};
 use seconder::calls::*;
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn every_call_has_its_parameters() {
     for call in super::calls() {
         let name = call.route.name;
         let shown = parameters(&module, name).unwrap_or_default();
-        same(name, "calls.py", &shown, &flat(&call).map(str::to_owned).collect());
+        same(name, "calls.py", &shown, &flat(&call).map(in_the_api).collect());
     }
 }
 

@@ -133,7 +133,7 @@ class AsyncService:
 
     async def request_sms(
         self,
-        svc_id: int,
+        user_id: int,
         *,
         action: str | None = None,
         action_message: str | None = None,
@@ -142,7 +142,7 @@ class AsyncService:
         """As :meth:`seconder.Service.request_sms`."""
         return await self._run(
             self._service.request_sms,
-            svc_id,
+            user_id,
             action=action,
             action_message=action_message,
             force=force,
@@ -150,7 +150,7 @@ class AsyncService:
 
     async def request_call(
         self,
-        svc_id: int,
+        user_id: int,
         *,
         action: str | None = None,
         action_message: str | None = None,
@@ -159,17 +159,17 @@ class AsyncService:
         """As :meth:`seconder.Service.request_call`."""
         return await self._run(
             self._service.request_call,
-            svc_id,
+            user_id,
             action=action,
             action_message=action_message,
             force=force,
         )
 
     async def verify(
-        self, token: str, svc_id: int, *, force: bool = False, action: str | None = None
+        self, token: str, user_id: int, *, force: bool = False, action: str | None = None
     ) -> Verification:
         """As :meth:`seconder.Service.verify`."""
-        return await self._run(self._service.verify, token, svc_id, force=force, action=action)
+        return await self._run(self._service.verify, token, user_id, force=force, action=action)
 
     async def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
         """As :meth:`seconder.Service.delete_user`."""
@@ -270,11 +270,11 @@ class AsyncService:
 
     async def register_device(
         self,
-        svc_id: int,
+        user_id: int,
         device_type: DeviceType | Literal["android", "android_tablet", "ios", "svc_chrome"],
     ) -> DeviceRegistered:
         """As :meth:`seconder.Service.register_device`."""
-        return await self._run(self._service.register_device, svc_id, device_type)
+        return await self._run(self._service.register_device, user_id, device_type)
 
     async def open_approvals(
         self, *, device_id: int, device_secret: str
@@ -305,9 +305,9 @@ class AsyncService:
         """As :meth:`seconder.Service.api_key`."""
         return await self._run(self._service.api_key)
 
-    async def wait_for_approval(self, uuid: str, svc_id: int, *, timeout: float) -> Approval:
+    async def wait_for_approval(self, uuid: str, user_id: int, *, timeout: float) -> Approval:
         """As :meth:`seconder.Service.wait_for_approval`. A task that is cancelled ends the wait."""
-        wait = _seconder.ApprovalWait({"uuid": uuid, "svc_id": svc_id, "timeout": timeout})
+        wait = _seconder.ApprovalWait({"uuid": uuid, "user_id": user_id, "timeout": timeout})
         while True:
             told = await self._run(self._service._poll_approval, wait)
             if not isinstance(told, float):

@@ -75,7 +75,7 @@ class Calls:
 
     def request_sms(
         self,
-        svc_id: int,
+        user_id: int,
         *,
         action: str | None = None,
         action_message: str | None = None,
@@ -84,7 +84,7 @@ class Calls:
         """Sends a code by SMS (section 4.2).
 
         Args:
-            svc_id: The user who gets the code.
+            user_id: The user who gets the code.
             action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
                 be given to :meth:`verify`.
             action_message: What the message says of the action.
@@ -102,13 +102,13 @@ class Calls:
             '+1-XXX-XXX-XX23'
         """
         reply = self._call(
-            "request_sms", svc_id=svc_id, action=action, action_message=action_message, force=force
+            "request_sms", user_id=user_id, action=action, action_message=action_message, force=force
         )
         return CodeRequested._read(reply)
 
     def request_call(
         self,
-        svc_id: int,
+        user_id: int,
         *,
         action: str | None = None,
         action_message: str | None = None,
@@ -117,7 +117,7 @@ class Calls:
         """Speaks a code in a voice call (section 4.3).
 
         Args:
-            svc_id: The user who gets the code.
+            user_id: The user who gets the code.
             action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
                 be given to :meth:`verify`.
             action_message: What the call says of the action.
@@ -136,7 +136,7 @@ class Calls:
         """
         reply = self._call(
             "request_call",
-            svc_id=svc_id,
+            user_id=user_id,
             action=action,
             action_message=action_message,
             force=force,
@@ -144,13 +144,13 @@ class Calls:
         return CodeRequested._read(reply)
 
     def verify(
-        self, token: str, svc_id: int, *, force: bool = False, action: str | None = None
+        self, token: str, user_id: int, *, force: bool = False, action: str | None = None
     ) -> Verification:
         """Checks the code that a user typed (section 4.4). It returns for a right code alone.
 
         Args:
             token: What the user typed: 6 to 12 digits and nothing else, as text.
-            svc_id: The user who is said to have typed it.
+            user_id: The user who is said to have typed it.
             force: Checks the code even of a user who was never confirmed.
             action: The action that the code was sent for.
 
@@ -175,7 +175,7 @@ class Calls:
             Verification(message=None, device=None)
         """
         _text("token", token)
-        reply = self._call("verify", token=token, svc_id=svc_id, force=force, action=action)
+        reply = self._call("verify", token=token, user_id=user_id, force=force, action=action)
         return Verification._read(reply)
 
     def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:

@@ -77,7 +77,7 @@ class UserCreated(Reply):
     """The user is enrolled (section 4.1)."""
 
     id: int
-    """The id to keep and to give to the other calls as ``svc_id`` or ``user_id``."""
+    """The id to keep and to give to the other calls as ``user_id``."""
     message: str | None = None
     """What happened, in the service's words."""
 
@@ -173,7 +173,7 @@ class Application(Reply):
 class UserStatus(Reply):
     """A user as the service knows them (section 2.2)."""
 
-    svc_id: int
+    user_id: int
     """The user's id."""
     confirmed: bool = False
     """Whether the user has used a valid code."""
@@ -289,7 +289,7 @@ class Approval(Reply):
     """How the user answered."""
     uuid: str | None = None
     """The request's name."""
-    svc_id: int | None = None
+    user_id: int | None = None
     """The user who was asked, where the service tells."""
     created_at: datetime | None = None
     """When the request was made."""
@@ -310,21 +310,21 @@ class Approval(Reply):
     def __bool__(self) -> bool:
         return bool(self.status)
 
-    def approved_by(self, svc_id: int) -> bool:
+    def approved_by(self, user_id: int) -> bool:
         """Whether this user said yes. False also when the service does not tell who did.
 
         Args:
-            svc_id: The user who logs in.
+            user_id: The user who logs in.
 
         Returns:
             True for the user who approved it, and for nobody else.
 
         Example:
-            >>> told = seconder.Approval(seconder.ApprovalStatus.APPROVED, svc_id=7)
+            >>> told = seconder.Approval(seconder.ApprovalStatus.APPROVED, user_id=7)
             >>> told.approved_by(7), told.approved_by(8)
             (True, False)
         """
-        return bool(self.status) and self.svc_id == svc_id
+        return bool(self.status) and self.user_id == user_id
 
 
 class AuthenticatorEnrolled(Reply):
@@ -382,7 +382,7 @@ class Event(Result):
     """The approval request."""
     status: ApprovalStatus
     """How the user answered."""
-    svc_id: int | None = None
+    user_id: int | None = None
     """The user who answered, where the service tells."""
     device: Device | None = None
     """The device that answered, where the service tells."""
@@ -396,7 +396,7 @@ class Event(Result):
         event, put = cls.__new__(cls), object.__setattr__
         put(event, "uuid", told.uuid)
         put(event, "status", _APPROVAL_STATUS[told.status])
-        put(event, "svc_id", told.svc_id)
+        put(event, "user_id", told.user_id)
         put(event, "_said", told)
         return event
 
@@ -417,21 +417,21 @@ class Event(Result):
     def __bool__(self) -> bool:
         return bool(self.status)
 
-    def approved_by(self, svc_id: int) -> bool:
+    def approved_by(self, user_id: int) -> bool:
         """Whether this user said yes. False also when the service does not tell who did.
 
         Args:
-            svc_id: The user who logs in.
+            user_id: The user who logs in.
 
         Returns:
             True for the user who approved it, and for nobody else.
 
         Example:
-            >>> told = seconder.Event("a-1", seconder.ApprovalStatus.APPROVED, svc_id=7)
+            >>> told = seconder.Event("a-1", seconder.ApprovalStatus.APPROVED, user_id=7)
             >>> told.approved_by(7), told.approved_by(8)
             (True, False)
         """
-        return bool(self.status) and self.svc_id == svc_id
+        return bool(self.status) and self.user_id == user_id
 
 
 class Message(Result):

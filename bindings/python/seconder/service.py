@@ -43,7 +43,7 @@ class Service(Calls):
         self._native = native
         self._scheme = scheme
 
-    def wait_for_approval(self, uuid: str, svc_id: int, *, timeout: float) -> Approval:
+    def wait_for_approval(self, uuid: str, user_id: int, *, timeout: float) -> Approval:
         """Waits until a user has answered, until the request has expired, or for so long as
         ``timeout`` says; then the status is still pending. Ask :meth:`Approval.approved_by` of what
         comes back.
@@ -55,7 +55,7 @@ class Service(Calls):
 
         Args:
             uuid: The request's name, from :meth:`create_approval`.
-            svc_id: The user who logs in, and must be the one who was asked.
+            user_id: The user who logs in, and must be the one who was asked.
             timeout: How long to wait, in seconds. The last question may end later than that, by
                 the time that a call may take.
 
@@ -80,7 +80,7 @@ class Service(Calls):
             >>> service.wait_for_approval(asked.uuid, user.id, timeout=60).approved_by(user.id)
             True
         """
-        reply = self._call("wait_for_approval", uuid=uuid, svc_id=svc_id, timeout=timeout)
+        reply = self._call("wait_for_approval", uuid=uuid, user_id=user_id, timeout=timeout)
         return Approval._read(reply)
 
     def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:
@@ -89,13 +89,13 @@ class Service(Calls):
 
     def register_device(
         self,
-        svc_id: int,
+        user_id: int,
         device_type: DeviceType | Literal["android", "android_tablet", "ios", "svc_chrome"],
     ) -> DeviceRegistered:
         """Registers a device that answers approval requests. Engines in this process alone do it.
 
         Args:
-            svc_id: The user whose device it is.
+            user_id: The user whose device it is.
             device_type: The kind of device (section 2.2).
 
         Returns:
@@ -108,7 +108,7 @@ class Service(Calls):
             >>> service.register_device(user.id, seconder.DeviceType.ANDROID)  # doctest: +ELLIPSIS
             DeviceRegistered(device_id=...)
         """
-        reply = self._call("register_device", svc_id=svc_id, device_type=device_type)
+        reply = self._call("register_device", user_id=user_id, device_type=device_type)
         return DeviceRegistered._read(reply)
 
     def open_approvals(self, *, device_id: int, device_secret: str) -> tuple[ApprovalRequest, ...]:
@@ -207,7 +207,7 @@ class Service(Calls):
             InvalidArgument: It is no such time.
 
         Example:
-            >>> service.with_timeout(2.5).user_status(user.id).svc_id == user.id
+            >>> service.with_timeout(2.5).user_status(user.id).user_id == user.id
             True
         """
         return type(self)(self._native.with_timeout(timeout), self._scheme)

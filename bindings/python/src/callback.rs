@@ -81,8 +81,8 @@ impl Told {
     }
 
     #[getter]
-    fn svc_id(&self) -> Option<u64> {
-        self.event.svc_id.map(UserId::get)
+    fn user_id(&self) -> Option<u64> {
+        self.event.user_id.map(UserId::get)
     }
 
     #[getter]

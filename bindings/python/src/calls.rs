@@ -12,7 +12,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The parameters of a call, by their names in the interface.
+const USER_ID: &str = "user_id";
+
+/// The parameters of a call, by their names in Python.
 pub(crate) type Params = Map<String, Value>;
 type Ask = fn(&Service, Params) -> Result<Value, Failure>;
 
@@ -47,7 +49,7 @@ pub(crate) fn names() -> Vec<&'static str> {
 /// Makes the call of that name.
 pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Value, Failure> {
     match CALLS.iter().find(|(known, _)| *known == name) {
-        Some((_, ask)) => ask(service, params),
+        Some((_, ask)) => ask(service, params).map(with_user_id),
         None => Err(internal(format!("there is no call {name}"))),
     }
 }
@@ -56,7 +58,7 @@ fn ask<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
 where
     Engine: Handle<C>,
 {
-    let call: C = read(params)?;
+    let call: C = read_call(params)?;
     let (reply, body) = service.handle_with_body(&call)?;
     let mut told = write(&reply)?;
     extra::keep::<C>(&mut told, body);
@@ -65,7 +67,7 @@ where
 
 /// Only a right code has a value; all else is a failure, so no caller can forget to look.
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
-    let call: Verify = read(params)?;
+    let call: Verify = read_call(params)?;
     let (found, body) = service.handle_with_body(&call)?;
     match found.verdict {
         Verdict::Right => {
@@ -82,14 +84,14 @@ fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
 
 #[derive(Deserialize)]
 struct RegisterDevice {
-    svc_id: UserId,
+    user_id: UserId,
     device_type: String,
 }
 
 fn register_device(service: &Service, params: Params) -> Result<Value, Failure> {
     let engine = service.require_engine()?;
     let call: RegisterDevice = read(params)?;
-    let device = engine.register_device(call.svc_id, call.device_type.parse()?)?;
+    let device = engine.register_device(call.user_id, call.device_type.parse()?)?;
     Ok(json!({ "device_id": device.device_id, "secret": device.secret }))
 }
 
@@ -132,6 +134,30 @@ fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failu
 
 fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
     Ok(json!({ "api_key": service.require_engine()?.api_key() }))
+}
+
+/// Reads a call, whose user Python calls `user_id` whatever the wire calls it.
+fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
+    let on_the_wire = C::ROUTE.path.contains(&format!("{{{USER_ID_ON_THE_WIRE}}}"));
+    if on_the_wire && let Some(id) = params.remove(USER_ID) {
+        params.insert(USER_ID_ON_THE_WIRE.into(), id);
+    }
+    loose::read(params).map_err(|mut mismatch| {
+        if mismatch.field == USER_ID_ON_THE_WIRE {
+            mismatch.field = USER_ID.into();
+        }
+        Error::from(mismatch).into()
+    })
+}
+
+/// A reply whose user is called `user_id`.
+pub(crate) fn with_user_id(mut reply: Value) -> Value {
+    if let Value::Object(fields) = &mut reply
+        && let Some(id) = fields.remove(USER_ID_ON_THE_WIRE)
+    {
+        fields.insert(USER_ID.into(), id);
+    }
+    reply
 }
 
 pub(crate) fn read<T: DeserializeOwned>(params: Params) -> Result<T, Failure> {

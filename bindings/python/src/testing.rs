@@ -4,7 +4,7 @@
 use crate::failure::{detached, ending};
 use crate::service::Service;
 use crate::settings::{Poster, deliver_by};
-use crate::{names, values};
+use crate::{calls, names, values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -111,7 +111,9 @@ pub(crate) fn call_of<'py>(
         route.matches(method, &path).map(|found| (route.name, Value::Object(found.fields)))
     };
     let found = ROUTES.iter().find_map(named);
-    found.map(|(name, fields)| Ok((name, values::to_python(py, &fields)?))).transpose()
+    found
+        .map(|(name, fields)| Ok((name, values::to_python(py, &calls::with_user_id(fields))?)))
+        .transpose()
 }
 
 /// What goes back to a client: status, seconds to wait, media type, body, and the body as values.

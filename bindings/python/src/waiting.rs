@@ -1,7 +1,7 @@
 //! Waiting for the answer to an approval request, by Python's clock and Python's sleep, which
 //! Ctrl-C interrupts.
 
-use crate::calls::{Params, read, write};
+use crate::calls::{Params, read, with_user_id, write};
 use crate::failure::{Failure, interrupted};
 use crate::service::seconds;
 use crate::values;
@@ -17,15 +17,15 @@ use std::time::Duration;
 #[derive(Deserialize)]
 struct WaitForApproval {
     uuid: ApprovalId,
-    svc_id: UserId,
+    user_id: UserId,
     timeout: f64,
 }
 
 pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Value, Failure> {
-    let WaitForApproval { uuid, svc_id, timeout } = read(params)?;
+    let WaitForApproval { uuid, user_id, timeout } = read(params)?;
     let deadline = seconds(timeout)?;
     let mut pace = PythonTime { began: monotonic()? };
-    write(&service.wait_for_approval_with(&uuid, svc_id, deadline, &mut pace)?)
+    write(&service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace)?)
 }
 
 /// A wait that asks once at a time, for an event loop.
@@ -37,8 +37,8 @@ impl ApprovalWait {
     #[new]
     fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<ApprovalWait> {
         let params = values::params(params)?;
-        let made = read(params).and_then(|WaitForApproval { uuid, svc_id, timeout }| {
-            let wait = seconder::ApprovalWait::new(uuid, svc_id, seconds(timeout)?);
+        let made = read(params).and_then(|WaitForApproval { uuid, user_id, timeout }| {
+            let wait = seconder::ApprovalWait::new(uuid, user_id, seconds(timeout)?);
             Ok((wait, PythonTime { began: monotonic()? }))
         });
         made.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
@@ -54,7 +54,7 @@ impl ApprovalWait {
         let asked = service.poll_approval(&mut wait, &mut || time.elapsed());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = wait;
         match asked {
-            ApprovalPoll::Finished(found) => write(&found?),
+            ApprovalPoll::Finished(found) => write(&found?).map(with_user_id),
             ApprovalPoll::PollAgain(time) => Ok(time.as_secs_f64().into()),
         }
     }

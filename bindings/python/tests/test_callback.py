@@ -40,7 +40,7 @@ def received(**changes: Any) -> dict[str, Any]:
 
 def test_a_signed_callback_is_an_event() -> None:
     event = seconder.callback.verify(**received())
-    assert event.uuid == "3f05a350-4b2c-0136" and event.svc_id == 7
+    assert event.uuid == "3f05a350-4b2c-0136" and event.user_id == 7
     assert event.status is seconder.ApprovalStatus.APPROVED and event.approved_by(7)
     assert event.parameters == PARAMETERS
 
@@ -73,7 +73,7 @@ SAME = seconder.Event(
         lambda event: pickle.loads(pickle.dumps(event)),
         lambda event: event.device,
         lambda event: event.parameters,
-        lambda event: event.__replace__(svc_id=8),
+        lambda event: event.__replace__(user_id=8),
         lambda event: event == SAME and SAME == event,
     ],
 )

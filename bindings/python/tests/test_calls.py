@@ -111,7 +111,7 @@ def test_app_details_and_statistics(phone: Phone) -> None:
 
 def test_user_status(phone: Phone) -> None:
     status = phone.service.user_status(phone.user_id)
-    assert status.svc_id == phone.user_id and status.phone_number == "XXX-XXX-0123"
+    assert status.user_id == phone.user_id and status.phone_number == "XXX-XXX-0123"
     assert status.country_code == 1 and isinstance(status.devices, tuple)
 
 

@@ -250,7 +250,7 @@ def test_both_libraries_on_one_server(old: Old) -> None:
         names=seconder.Names("authy", push_path="onetouch"),
     ) as new:
         user = old.user()
-        assert new.user_status(user).svc_id == user
+        assert new.user_status(user).user_id == user
         assert old.client.users.request_sms(user).ok()
         assert new.verify(old.code(), user, force=True)
         enrolled = new.enrol_authenticator(user)

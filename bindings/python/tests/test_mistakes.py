@@ -32,7 +32,7 @@ MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
         ),
     ),
     ("token must be text", lambda p: p.service.verify(1234567, p.user_id)),  # type: ignore[arg-type]
-    ("svc_id must be a whole number", lambda p: p.service.verify("1234567", -1)),
+    ("user_id must be a whole number", lambda p: p.service.verify("1234567", -1)),
     (
         "via must be sms or call",
         lambda p: p.service.start_phone_verification("mail", "555-010-0123", 1),  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ APPROVED = seconder.ApprovalStatus.APPROVED
 SOON = datetime(2026, 5, 1, 12, 30, tzinfo=timezone.utc)
 SAMPLES: list[results.Result] = [
     seconder.Application(name="Example", app_id=1, sms_enabled=True),
-    seconder.Approval(APPROVED, uuid="u", svc_id=7, created_at=SOON),
+    seconder.Approval(APPROVED, uuid="u", user_id=7, created_at=SOON),
     seconder.ApprovalCreated("u"),
     seconder.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, SOON),
     seconder.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
@@ -65,7 +65,7 @@ def test_it_is_a_value(sample: results.Result) -> None:
 
 def test_a_value_can_be_matched_and_shown() -> None:
     match seconder.Approval(APPROVED, "u", 7):
-        case seconder.Approval(status=seconder.ApprovalStatus.APPROVED, svc_id=8):
+        case seconder.Approval(status=seconder.ApprovalStatus.APPROVED, user_id=8):
             pytest.fail("it is another user's")
         case seconder.Approval(status, uuid, 7):
             assert (status, uuid) == (APPROVED, "u")
@@ -86,7 +86,7 @@ def test_results_that_differ_are_not_equal() -> None:
 
 def test_only_an_approval_is_true() -> None:
     for status in seconder.ApprovalStatus:
-        approval = seconder.Approval(status, svc_id=7)
+        approval = seconder.Approval(status, user_id=7)
         event = seconder.Event("u", status, 7)
         for each in (status, approval, event):
             assert bool(each) is (status is APPROVED)

@@ -43,7 +43,7 @@ def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
     with seconder.open(url) as service:
         assert service.api_key() == key
-        assert service.user_status(user.id).svc_id == user.id
+        assert service.user_status(user.id).user_id == user.id
 
 
 def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
@@ -67,7 +67,7 @@ def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
         with concurrent.futures.ThreadPoolExecutor() as pool:
             sending = pool.submit(service.request_sms, user.id)
             assert slow.wait(timeout=10)
-            assert service.user_status(user.id).svc_id == user.id
+            assert service.user_status(user.id).user_id == user.id
             other.set()
             sending.result(timeout=10)
 
@@ -80,7 +80,7 @@ def test_ctrl_c_in_deliver_ends_the_program_and_not_the_delivery_alone(tmp_path:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         with pytest.raises(KeyboardInterrupt):
             service.request_sms(user.id)
-        assert service.user_status(user.id).svc_id == user.id
+        assert service.user_status(user.id).user_id == user.id
 
 
 def present(phone: Phone, code: str, together: threading.Barrier) -> str:

@@ -147,7 +147,7 @@ def test_a_service_that_is_closed_holds_no_function() -> None:
 
 def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
     quick = phone.service.with_timeout(0.5).with_repeats("all")
-    assert quick.user_status(phone.user_id).svc_id == phone.user_id
+    assert quick.user_status(phone.user_id).user_id == phone.user_id
     phone.service.close()
     assert "closed" in repr(quick)
     with pytest.raises(seconder.InvalidArgument, match="closed"):

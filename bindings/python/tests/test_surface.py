@@ -22,9 +22,9 @@ PATH = f"import sys; sys.path.insert(0, {str(Path(seconder.__file__).parents[1])
 
 REQUIRED = {
     "create_user": ["email", "cellphone", "country_code"],
-    "request_sms": ["svc_id"],
-    "request_call": ["svc_id"],
-    "verify": ["token", "svc_id"],
+    "request_sms": ["user_id"],
+    "request_call": ["user_id"],
+    "verify": ["token", "user_id"],
     "delete_user": ["user_id"],
     "register_activity": ["user_id", "type"],
     "app_details": [],

@@ -136,7 +136,7 @@ def test_a_user_answers(sandbox: Sandbox, ada: int, say: str, status: str) -> No
     callback = getattr(sandbox, say)(ada)
     assert sandbox.service.check_approval(uuid).status == status
     event = believed(sandbox, callback)
-    assert (event.uuid, event.status, event.svc_id) == (uuid, status, ada)
+    assert (event.uuid, event.status, event.user_id) == (uuid, status, ada)
     assert callback in sandbox.callbacks
     with pytest.raises(AssertionError, match="no pending approval request"):
         sandbox.approve(ada)

@@ -34,11 +34,11 @@ def test_results_have_types(phone: Phone) -> None:
     assert_type(user.country_code, int | None)
     assert_type(user.devices, tuple[str, ...])
     assert_type(user.extra, Mapping[str, Any])
-    asked = assert_type(service.create_approval(user.svc_id, "Log in?"), seconder.ApprovalCreated)
+    asked = assert_type(service.create_approval(user.user_id, "Log in?"), seconder.ApprovalCreated)
     approval = assert_type(service.check_approval(asked.uuid), seconder.Approval)
     assert_type(approval.status, seconder.ApprovalStatus)
     assert_type(approval.created_at, datetime | None)
-    assert_type(approval.approved_by(user.svc_id), bool)
+    assert_type(approval.approved_by(user.user_id), bool)
     assert_type(user.to_dict(), dict[str, Any])
 
 
@@ -49,7 +49,7 @@ def test_mistakes_are_seen_before_they_are_made(phone: Phone) -> None:
         (lambda: seconder.UserStatus(7, none=1), TypeError),  # type: ignore[call-arg]
         (lambda: phone.service.verify("1234567"), TypeError),  # type: ignore[call-arg]
         (lambda: phone.service.verify("1234567", 7, True), TypeError),  # type: ignore[call-arg]
-        (lambda: user.svc_ids, AttributeError),  # type: ignore[attr-defined]
+        (lambda: user.user_ids, AttributeError),  # type: ignore[attr-defined]
         (
             lambda: phone.service.register_activity(7, "dancing"),  # type: ignore[arg-type]
             seconder.InvalidArgument,
@@ -60,7 +60,7 @@ def test_mistakes_are_seen_before_they_are_made(phone: Phone) -> None:
         with pytest.raises(kind):
             mistake()
     with pytest.raises(AttributeError):
-        user.svc_id = 8  # type: ignore[misc]
+        user.user_id = 8  # type: ignore[misc]
 
 
 def test_every_status_can_be_told_apart(phone: Phone) -> None:

@@ -155,12 +155,12 @@ impl Store for Sqlite {
         self.write(move |db| users::enrol(db, &user))
     }
 
-    fn user(&self, app: AppId, svc_id: UserId) -> Result<Option<UserRow>> {
-        self.read(|db| users::find(db, app, svc_id))
+    fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>> {
+        self.read(|db| users::find(db, app, user_id))
     }
 
-    fn delete_user(&self, app: AppId, svc_id: UserId) -> Result<bool> {
-        self.write(move |db| users::delete(db, app, svc_id))
+    fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool> {
+        self.write(move |db| users::delete(db, app, user_id))
     }
 
     fn add_activity(&self, activity: Activity) -> Result<bool> {
@@ -203,8 +203,8 @@ impl Store for Sqlite {
         self.read(|db| approvals::find(db, app, &uuid))
     }
 
-    fn open_approvals(&self, svc_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
-        self.read(|db| approvals::open(db, svc_id, now))
+    fn open_approvals(&self, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
+        self.read(|db| approvals::open(db, user_id, now))
     }
 
     fn decide_approval(&self, decision: Decision) -> Result<Decided> {

@@ -8,7 +8,7 @@
 ... @callback(api_key="the application's key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
 ... def answered(event: seconder.Event) -> None:
-...     print(f"user {event.svc_id} said {event.status} to {event.uuid}")
+...     print(f"user {event.user_id} said {event.status} to {event.uuid}")
 """
 
 from __future__ import annotations

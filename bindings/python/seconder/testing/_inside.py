@@ -140,7 +140,7 @@ class Inside:
     def _making(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:
         """Tells what the engine does within a call which call that is; gives the callbacks that it
         makes there."""
-        self._making_now.name, self._making_now.user = name, params.get("svc_id")
+        self._making_now.name, self._making_now.user = name, params.get("user_id")
         posted: list[Callback] = []
         self._making_now.posted = posted
         yield posted
@@ -151,7 +151,7 @@ class Inside:
             if name == "enrol_authenticator":
                 self.uris[int(params["user_id"])] = reply["uri"]
             if name == "register_device":
-                self.devices[int(params["svc_id"])] = DeviceRegistered._read(reply)
+                self.devices[int(params["user_id"])] = DeviceRegistered._read(reply)
 
     def _deliver(self, message: Message) -> None:
         name, user = self._making_now.name, self._making_now.user

@@ -350,7 +350,7 @@ class Sandbox:
         return self._inside.devices.get(user_id) or self.add_device(user_id)
 
     def _say(
-        self, answer: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
+        self, response: Literal["approve", "deny", "report"], user_id: int | None, uuid: str | None
     ) -> Callback:
         if uuid is None and user_id is not None:
             pending = self.pending(user_id)
@@ -360,10 +360,10 @@ class Sandbox:
         elif uuid is None or user_id is not None:
             raise TypeError("name the user or the request, and not both")
         else:
-            user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["svc_id"])
+            user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["user_id"])
         device = self._device(user_id)
         self._own.respond_to_approval(
-            uuid, device_id=device.device_id, device_secret=device.secret, answer=answer
+            uuid, device_id=device.device_id, device_secret=device.secret, response=response
         )
         named = uuid.encode()
         return next(each for each in reversed(self.callbacks) if named in each.body)

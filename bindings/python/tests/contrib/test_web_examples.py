@@ -151,7 +151,7 @@ def visitors(request: pytest.FixtureRequest) -> tuple[type[Visitor], ModuleType]
 @dataclass
 class User:
     name: str
-    svc_id: int
+    user_id: int
 
 
 class Site:
@@ -166,7 +166,7 @@ class Site:
         name = f"user{number}"
         email, cellphone = f"{name}@example.com", f"555-010-{number}"
         account = self.app.accounts.add(name, "pass word", email, cellphone)
-        return User(name, account.svc_id)
+        return User(name, account.user_id)
 
     def after_password(self, user: User | None = None) -> Visitor:
         visitor = self.kind(self.app)
@@ -274,7 +274,7 @@ def test_an_authenticator_app_is_set_up_and_used(site: Site) -> None:
 
 
 def test_a_code_by_sms_confirms_no_authenticator_app(site: Site) -> None:
-    device = site.app.service.register_device(site.user.svc_id, "android")
+    device = site.app.service.register_device(site.user.user_id, "android")
     site.app.accounts.get(site.user.name).device = device
     visitor = site.after_password()
     uuid = asked(site, visitor)
@@ -408,14 +408,14 @@ def test_behind_https_cookies_are_for_https_alone(name: str, tmp_path: Path) -> 
 
 
 def test_the_callback_is_believed_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    told = signing.parameters(svc_id=site.user.svc_id)
+    told = signing.parameters(svc_id=site.user.user_id)
     key, url = site.app.service.api_key(), site.app.CALLBACK_URL
     head = signing.headers(told, "GET", key=key, url=url)
     client: Any = site.kind(site.app).client  # type: ignore[attr-defined]
     path = f"/seconder/callback?{signing.pairs(told)}"
     statuses = [client.get(path, headers=head).status_code for _ in range(2)]
     assert statuses == [200, 401]
-    assert f"user {site.user.svc_id} said approved to {told['uuid']}" in caplog.text
+    assert f"user {site.user.user_id} said approved to {told['uuid']}" in caplog.text
 
 
 class HttpVisitor(Visitor):

@@ -7,13 +7,13 @@ use crate::engine::clock::Time;
 use crate::model::{ApprovalId, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-const COLUMNS: &str = "uuid, svc_id, message, details, hidden_details, logos, seconds_to_expire, \
+const COLUMNS: &str = "uuid, user_id, message, details, hidden_details, logos, seconds_to_expire, \
                        status, created_at, updated_at, expires_at, processed_at";
 
 pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
-    let id = new.svc_id.get() as i64;
+    let id = new.user_id.get() as i64;
     let snoozed_until = db
-        .prepare_cached("SELECT snoozed_until FROM users WHERE svc_id = $1 AND app_id = $2")?
+        .prepare_cached("SELECT snoozed_until FROM users WHERE user_id = $1 AND app_id = $2")?
         .query_row(params![id, new.app], |row| row.get(0).map(Time))
         .optional()?;
     match snoozed_until {
@@ -23,7 +23,7 @@ pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
     }
     let open: u32 = db
         .prepare_cached(
-            "SELECT count(*) FROM approvals WHERE svc_id = $1 AND status = 'pending' \
+            "SELECT count(*) FROM approvals WHERE user_id = $1 AND status = 'pending' \
              AND (expires_at IS NULL OR expires_at > $2)",
         )?
         .query_row(params![id, new.now.0], |row| row.get(0))?;
@@ -31,7 +31,7 @@ pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
         return Ok(AddApproval::TooMany);
     }
     db.prepare_cached(
-        "INSERT INTO approvals (uuid, app_id, svc_id, message, details, hidden_details, logos, \
+        "INSERT INTO approvals (uuid, app_id, user_id, message, details, hidden_details, logos, \
          seconds_to_expire, status, created_at, updated_at, expires_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', $9, $9, $10)",
     )?
@@ -55,21 +55,21 @@ pub(super) fn find(db: &Connection, app: AppId, uuid: &ApprovalId) -> Result<Opt
     db.prepare_cached(&sql)?.query_row(params![uuid.as_str(), app], row).optional()
 }
 
-pub(super) fn open(db: &Connection, svc_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
+pub(super) fn open(db: &Connection, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM approvals WHERE svc_id = $1 AND status = 'pending' \
+        "SELECT {COLUMNS} FROM approvals WHERE user_id = $1 AND status = 'pending' \
          AND (expires_at IS NULL OR expires_at > $2) ORDER BY created_at"
     );
-    db.prepare_cached(&sql)?.query_map(params![svc_id.get() as i64, now.0], row)?.collect()
+    db.prepare_cached(&sql)?.query_map(params![user_id.get() as i64, now.0], row)?.collect()
 }
 
 pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
-    let id = decision.svc_id.get() as i64;
+    let id = decision.user_id.get() as i64;
     let status = if decision.approved { "approved" } else { "denied" };
     let decided = db
         .prepare_cached(
             "UPDATE approvals SET status = $1, processed_at = $2, updated_at = $2, \
-             device_id = $3 WHERE uuid = $4 AND app_id = $5 AND svc_id = $6 \
+             device_id = $3 WHERE uuid = $4 AND app_id = $5 AND user_id = $6 \
              AND status = 'pending' AND (expires_at IS NULL OR expires_at > $2)",
         )?
         .execute(params![
@@ -87,7 +87,7 @@ pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
         count(db, decision.app, decision.now.month(), "auths", 1)?;
     }
     if let Some(until) = decision.snoozed_until {
-        db.prepare_cached("UPDATE users SET snoozed_until = $1 WHERE svc_id = $2")?
+        db.prepare_cached("UPDATE users SET snoozed_until = $1 WHERE user_id = $2")?
             .execute(params![until.0, id])?;
     }
     let Some((url, body)) = &decision.callback else {
@@ -118,7 +118,7 @@ fn row(row: &Row<'_>) -> Result<ApprovalRow> {
     let uuid: String = row.get(0)?;
     Ok(ApprovalRow {
         uuid: uuid.parse().map_err(|_| rusqlite::Error::InvalidQuery)?,
-        svc_id: user_id(row.get(1)?)?,
+        user_id: user_id(row.get(1)?)?,
         message: row.get(2)?,
         details: row.get(3)?,
         hidden_details: row.get(4)?,

@@ -114,7 +114,7 @@ impl Subject {
     /// The subject as the tables name it.
     pub(super) fn key(&self) -> String {
         match self {
-            Subject::User(_, svc_id) => format!("user:{svc_id}"),
+            Subject::User(_, user_id) => format!("user:{user_id}"),
             Subject::Phone(app, number) => format!("phone:{app}:{number}"),
         }
     }

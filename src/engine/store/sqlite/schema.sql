@@ -14,7 +14,7 @@ CREATE TABLE applications (
 ) STRICT;
 
 CREATE TABLE users (
-    svc_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id INTEGER PRIMARY KEY AUTOINCREMENT,
     app_id INTEGER NOT NULL REFERENCES applications,
     country_code INTEGER NOT NULL,
     cellphone TEXT NOT NULL,
@@ -27,9 +27,9 @@ CREATE TABLE users (
 
 CREATE TABLE emails (
     email_id INTEGER PRIMARY KEY AUTOINCREMENT,
-    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
     email TEXT NOT NULL,
-    UNIQUE (svc_id, email)
+    UNIQUE (user_id, email)
 ) STRICT;
 
 -- A subject is `user:` and an id, or `phone:`, an application and a number.
@@ -56,28 +56,28 @@ CREATE TABLE wrong_answers (
 
 CREATE TABLE authenticators (
     authenticator_id INTEGER PRIMARY KEY AUTOINCREMENT,
-    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
     secret BLOB NOT NULL,
     digits INTEGER NOT NULL,
     period INTEGER NOT NULL,
     last_step INTEGER,
     created_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX authenticators_of_user ON authenticators (svc_id);
+CREATE INDEX authenticators_of_user ON authenticators (user_id);
 
 CREATE TABLE devices (
     device_id INTEGER PRIMARY KEY AUTOINCREMENT,
-    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
     os_type TEXT NOT NULL,
     secret_hash BLOB NOT NULL,
     registered_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX devices_of_user ON devices (svc_id);
+CREATE INDEX devices_of_user ON devices (user_id);
 
 CREATE TABLE approvals (
     uuid TEXT PRIMARY KEY,
     app_id INTEGER NOT NULL,
-    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
     message TEXT NOT NULL,
     details TEXT NOT NULL,
     hidden_details TEXT NOT NULL,
@@ -90,17 +90,17 @@ CREATE TABLE approvals (
     processed_at INTEGER,
     device_id INTEGER
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX approvals_of_user ON approvals (svc_id, status);
+CREATE INDEX approvals_of_user ON approvals (user_id, status);
 
 CREATE TABLE activities (
     activity_id INTEGER PRIMARY KEY,
-    svc_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
     type TEXT NOT NULL,
     data TEXT NOT NULL,
     user_ip TEXT,
     created_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX activities_of_user ON activities (svc_id);
+CREATE INDEX activities_of_user ON activities (user_id);
 
 -- What has to leave the engine: `sms`, `calls` and `callback`. A row is written with its cause and
 -- goes when it was delivered.

@@ -14,33 +14,35 @@ pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<UserId> {
              VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
         )?
         .execute(params![user.app, user.phone.country_code, user.phone.national, user.now.0])?;
-    let svc_id = db
+    let user_id = db
         .prepare_cached(
-            "SELECT svc_id FROM users WHERE app_id = $1 AND country_code = $2 AND cellphone = $3",
+            "SELECT user_id FROM users WHERE app_id = $1 AND country_code = $2 AND cellphone = $3",
         )?
         .query_row(params![user.app, user.phone.country_code, user.phone.national], |row| {
             user_id(row.get(0)?)
         })?;
-    db.prepare_cached("INSERT INTO emails (svc_id, email) VALUES ($1, $2) ON CONFLICT DO NOTHING")?
-        .execute(params![svc_id.get() as i64, user.email])?;
+    db.prepare_cached(
+        "INSERT INTO emails (user_id, email) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+    )?
+    .execute(params![user_id.get() as i64, user.email])?;
     if added > 0 {
         count(db, user.app, user.now.month(), "users", 1)?;
     }
-    Ok(svc_id)
+    Ok(user_id)
 }
 
-pub(super) fn find(db: &Connection, app: AppId, svc_id: UserId) -> Result<Option<UserRow>> {
-    let id = svc_id.get() as i64;
+pub(super) fn find(db: &Connection, app: AppId, user_id: UserId) -> Result<Option<UserRow>> {
+    let id = user_id.get() as i64;
     let user = db
         .prepare_cached(
             "SELECT country_code, cellphone, confirmed, sms_used, \
-             (SELECT email FROM emails WHERE svc_id = $1 ORDER BY email_id DESC LIMIT 1), \
-             EXISTS (SELECT 1 FROM authenticators WHERE svc_id = $1 AND last_step IS NOT NULL) \
-             FROM users WHERE svc_id = $1 AND app_id = $2",
+             (SELECT email FROM emails WHERE user_id = $1 ORDER BY email_id DESC LIMIT 1), \
+             EXISTS (SELECT 1 FROM authenticators WHERE user_id = $1 AND last_step IS NOT NULL) \
+             FROM users WHERE user_id = $1 AND app_id = $2",
         )?
         .query_row(params![id, app], |row| {
             Ok(UserRow {
-                svc_id,
+                user_id,
                 phone: Phone { country_code: row.get(0)?, national: row.get(1)? },
                 email: row.get(4)?,
                 confirmed: row.get(2)?,
@@ -52,16 +54,16 @@ pub(super) fn find(db: &Connection, app: AppId, svc_id: UserId) -> Result<Option
         .optional()?;
     let Some(mut user) = user else { return Ok(None) };
     user.devices = db
-        .prepare_cached("SELECT os_type FROM devices WHERE svc_id = $1 ORDER BY device_id")?
+        .prepare_cached("SELECT os_type FROM devices WHERE user_id = $1 ORDER BY device_id")?
         .query_map(params![id], |row| row.get(0))?
         .collect::<Result<_>>()?;
     Ok(Some(user))
 }
 
-pub(super) fn delete(db: &Connection, app: AppId, svc_id: UserId) -> Result<bool> {
-    let id = svc_id.get() as i64;
+pub(super) fn delete(db: &Connection, app: AppId, user_id: UserId) -> Result<bool> {
+    let id = user_id.get() as i64;
     let gone = db
-        .prepare_cached("DELETE FROM users WHERE svc_id = $1 AND app_id = $2")?
+        .prepare_cached("DELETE FROM users WHERE user_id = $1 AND app_id = $2")?
         .execute(params![id, app])?;
     if gone > 0 {
         for table in ["codes", "wrong_answers", "outbox"] {
@@ -75,15 +77,15 @@ pub(super) fn delete(db: &Connection, app: AppId, svc_id: UserId) -> Result<bool
 pub(super) fn add_activity(db: &Connection, activity: &Activity) -> Result<bool> {
     let added = db
         .prepare_cached(
-            "INSERT INTO activities (svc_id, type, data, user_ip, created_at) \
-             SELECT svc_id, $1, $2, $3, $4 FROM users WHERE svc_id = $5 AND app_id = $6",
+            "INSERT INTO activities (user_id, type, data, user_ip, created_at) \
+             SELECT user_id, $1, $2, $3, $4 FROM users WHERE user_id = $5 AND app_id = $6",
         )?
         .execute(params![
             activity.kind,
             activity.data,
             activity.user_ip,
             activity.now.0,
-            activity.svc_id.get() as i64,
+            activity.user_id.get() as i64,
             activity.app
         ])?;
     Ok(added > 0)
@@ -92,14 +94,14 @@ pub(super) fn add_activity(db: &Connection, activity: &Activity) -> Result<bool>
 pub(super) fn add_device(db: &Connection, device: &NewDevice) -> Result<Option<DeviceId>> {
     let added = db
         .prepare_cached(
-            "INSERT INTO devices (svc_id, os_type, secret_hash, registered_at) \
-             SELECT svc_id, $1, $2, $3 FROM users WHERE svc_id = $4 AND app_id = $5",
+            "INSERT INTO devices (user_id, os_type, secret_hash, registered_at) \
+             SELECT user_id, $1, $2, $3 FROM users WHERE user_id = $4 AND app_id = $5",
         )?
         .execute(params![
             device.os_type,
             device.secret_hash,
             device.now.0,
-            device.svc_id.get() as i64,
+            device.user_id.get() as i64,
             device.app
         ])?;
     match added {
@@ -110,13 +112,13 @@ pub(super) fn add_device(db: &Connection, device: &NewDevice) -> Result<Option<D
 
 pub(super) fn device(db: &Connection, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>> {
     db.prepare_cached(
-        "SELECT d.svc_id, d.os_type, d.secret_hash, d.registered_at FROM devices d \
-         JOIN users u USING (svc_id) WHERE d.device_id = $1 AND u.app_id = $2",
+        "SELECT d.user_id, d.os_type, d.secret_hash, d.registered_at FROM devices d \
+         JOIN users u USING (user_id) WHERE d.device_id = $1 AND u.app_id = $2",
     )?
     .query_row(params![device.get() as i64, app], |row| {
         Ok(DeviceRow {
             device_id: device,
-            svc_id: user_id(row.get(0)?)?,
+            user_id: user_id(row.get(0)?)?,
             os_type: row.get(1)?,
             secret_hash: row.get(2)?,
             registered_at: Time(row.get(3)?),
@@ -128,16 +130,16 @@ pub(super) fn device(db: &Connection, app: AppId, device: DeviceId) -> Result<Op
 /// A secret that never showed a right code may have been lost on its way to the app, so the next
 /// one takes its place. One that did stays until the next one shows a right code.
 pub(super) fn add_authenticator(db: &Connection, new: &NewAuthenticator) -> Result<bool> {
-    let id = new.svc_id.get() as i64;
+    let id = new.user_id.get() as i64;
     let added = db
         .prepare_cached(
-            "INSERT INTO authenticators (svc_id, secret, digits, period, created_at) \
-             SELECT svc_id, $1, $2, $3, $4 FROM users WHERE svc_id = $5 AND app_id = $6",
+            "INSERT INTO authenticators (user_id, secret, digits, period, created_at) \
+             SELECT user_id, $1, $2, $3, $4 FROM users WHERE user_id = $5 AND app_id = $6",
         )?
         .execute(params![*new.secret, new.digits, new.period as i64, new.now.0, id, new.app])?;
     if added > 0 {
         db.prepare_cached(
-            "DELETE FROM authenticators WHERE svc_id = $1 AND last_step IS NULL \
+            "DELETE FROM authenticators WHERE user_id = $1 AND last_step IS NULL \
              AND authenticator_id < $2",
         )?
         .execute(params![id, db.last_insert_rowid()])?;

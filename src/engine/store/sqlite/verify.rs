@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 
 pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<VerifyState>> {
     let mut state = VerifyState::default();
-    if let Subject::User(app, svc_id) = subject {
-        let id = svc_id.get() as i64;
+    if let Subject::User(app, user_id) = subject {
+        let id = user_id.get() as i64;
         let user = db
             .prepare_cached(
-                "SELECT confirmed, created_at FROM users WHERE svc_id = $1 AND app_id = $2",
+                "SELECT confirmed, created_at FROM users WHERE user_id = $1 AND app_id = $2",
             )?
             .query_row(params![id, app], |row| Ok((row.get(0)?, Time(row.get(1)?))))
             .optional()?;
@@ -43,12 +43,12 @@ pub(super) fn begin(db: &Connection, subject: &Subject) -> Result<Option<VerifyS
     Ok(Some(state))
 }
 
-fn authenticators(db: &Connection, svc_id: i64) -> Result<Vec<AuthenticatorRow>> {
+fn authenticators(db: &Connection, user_id: i64) -> Result<Vec<AuthenticatorRow>> {
     db.prepare_cached(
         "SELECT authenticator_id, secret, digits, period, last_step FROM authenticators \
-         WHERE svc_id = $1 ORDER BY authenticator_id",
+         WHERE user_id = $1 ORDER BY authenticator_id",
     )?
-    .query_map(params![svc_id], |row| {
+    .query_map(params![user_id], |row| {
         Ok(AuthenticatorRow {
             authenticator_id: row.get(0)?,
             secret: Zeroizing::new(row.get(1)?),
@@ -101,17 +101,17 @@ pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
 fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> Result<()> {
     db.prepare_cached("DELETE FROM wrong_answers WHERE subject = $1 AND factor = $2")?
         .execute(params![subject, factor.name()])?;
-    if let Subject::User(_, svc_id) = &attempt.subject {
-        let id = svc_id.get() as i64;
+    if let Subject::User(_, user_id) = &attempt.subject {
+        let id = user_id.get() as i64;
         let by_sms = matches!(attempt.found, Match::Code { .. });
         db.prepare_cached(
-            "UPDATE users SET confirmed = 1, sms_used = max(sms_used, $1) WHERE svc_id = $2",
+            "UPDATE users SET confirmed = 1, sms_used = max(sms_used, $1) WHERE user_id = $2",
         )?
         .execute(params![by_sms, id])?;
         if let Match::Step { authenticator_id, .. } = attempt.found {
             // The app shows this secret's codes, so the secrets before it have gone.
             db.prepare_cached(
-                "DELETE FROM authenticators WHERE svc_id = $1 AND authenticator_id < $2",
+                "DELETE FROM authenticators WHERE user_id = $1 AND authenticator_id < $2",
             )?
             .execute(params![id, authenticator_id])?;
         }

@@ -8,7 +8,7 @@ which callbacks were received. Then, among the views::
 
     @callback(api_key=settings.SECONDER_KEY, url="https://app.example/seconder/callback")
     def answered(event: seconder.Event) -> None:
-        logger.info("user %s said %s to %s", event.svc_id, event.status, event.uuid)
+        logger.info("user %s said %s to %s", event.user_id, event.status, event.uuid)
 
     urlpatterns = [path("seconder/callback", answered)]
 """
