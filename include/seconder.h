@@ -220,7 +220,7 @@ extern "C" {
 /**
  * An answer that the service did not give.
  */
-#define SECONDER_NOT_TOLD 0
+#define SECONDER_NOT_PROVIDED 0
 
 /**
  * A remote service answers in JSON.
@@ -1632,7 +1632,7 @@ const char *seconder_approval_processed_at(const struct seconder_approval *appro
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
 /**
- * Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_TOLD.
+ * Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_approval_notified(const struct seconder_approval *approval);
 
@@ -1724,12 +1724,12 @@ const char *seconder_phone_verification_started_carrier(const struct seconder_ph
 
 /**
  * Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
- * SECONDER_NOT_TOLD.
+ * SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_phone_verification_started_is_ported(const struct seconder_phone_verification_started *started);
 
 /**
- * Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_TOLD.
+ * Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
 
@@ -1765,7 +1765,7 @@ const char *seconder_phone_information_provider(const struct seconder_phone_info
 
 /**
  * Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
- * SECONDER_NOT_TOLD.
+ * SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_phone_information_ported(const struct seconder_phone_information *phone);
 

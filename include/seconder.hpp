@@ -157,7 +157,7 @@ inline std::string_view view(const char *text) noexcept
 
 inline std::optional<bool> told(std::int32_t flag) noexcept
 {
-    if (flag == SECONDER_NOT_TOLD)
+    if (flag == SECONDER_NOT_PROVIDED)
         return std::nullopt;
     return flag == SECONDER_YES;
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, told by who must act.
+//! Errors, by who has to act on them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use std::time::Duration;
 /// The result of everything that can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no answer. The variant says who must act; none of them lets anybody in.
+/// Why a call failed. The variant says who has to act; none of them lets anybody in.
 ///
 /// No variant ever holds an API key, a token, a code or a shared secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The caller: an argument cannot be right. Nothing was sent and nothing was changed.
+    /// The caller: an argument is invalid. Nothing was sent and nothing was changed.
     #[error("{parameter} {reason}")]
     InvalidArgument {
-        /// The parameter, by its name in the interface.
+        /// The parameter's name.
         parameter: Cow<'static, str>,
         /// What is wrong with it and what would be accepted.
         reason: Cow<'static, str>,
@@ -26,39 +26,41 @@ pub enum Error {
     /// about the user, so a lock-out must not count it.
     #[error("the API key is not accepted: {message}. Check the api_key setting")]
     Unauthorized {
-        /// What the service said.
+        /// The service's message.
         message: String,
     },
-    /// The service looked at the call and said no (interface 7).
+    /// The service understood the call and rejected it (interface 7).
     #[error("{0}")]
     Rejected(Box<Rejection>),
-    /// Nobody yet: wait, then repeat (interface 7, statuses 503 and 429).
+    /// The caller, later: wait, then retry (interface 7, statuses 503 and 429).
     #[error("{message}{}", wait(.retry_after))]
     RateLimited {
-        /// What was reached.
+        /// Which limit was reached.
         message: String,
         /// How long to wait, where that is known.
         retry_after: Option<Duration>,
     },
-    /// The network or the service: there was no answer in time.
-    #[error("no answer from the service while {stage}: {message}. {}", .stage.advice())]
+    /// The network or the service: no response came in time.
+    #[error("service unavailable while {stage}: {message}. {}", .stage.advice())]
     Unavailable {
-        /// How far the call came.
+        /// How far the call got.
         stage: Stage,
-        /// What the network said.
+        /// What failed.
         message: String,
     },
-    /// The service: there was an answer that makes no sense. The base URL may be wrong.
-    #[error("the answer makes no sense: {message}. Check that the URL is the service's base URL")]
+    /// The service: its response could not be parsed, or contradicts itself. The base URL may be wrong.
+    #[error(
+        "invalid response from the service: {message}. Check that the URL is the service's base URL"
+    )]
     InvalidResponse {
         /// What was expected and what came.
         message: String,
     },
     /// Nobody: a callback was not signed by the service with this API key (interface 5.5), or is
-    /// stale, or was received before. Answer it with status 401 and believe nothing of it.
-    #[error("the callback is not from the service: {message}. Answer it with status 401")]
+    /// stale, or was received before. Reply with status 401 and trust nothing in it.
+    #[error("invalid callback: {message}. Reply with status 401")]
     InvalidCallback {
-        /// What did not hold.
+        /// Which check failed.
         message: String,
     },
     /// The operator: the database cannot be opened, read or written.
@@ -67,7 +69,7 @@ pub enum Error {
         /// What happened and what to do about it.
         message: String,
     },
-    /// The makers of this library.
+    /// The developers of this library.
     #[error("internal error, please report it: {message}")]
     Internal {
         /// What should not have happened.
@@ -75,38 +77,38 @@ pub enum Error {
     },
 }
 
-/// A rejection by the service, with all that it said.
+/// A rejection by the service, with everything in its reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejection {
     /// The HTTP status (interface 7).
     pub status: u16,
     /// The service's error code, as text (`60026`), where it sent one.
     pub code: Option<String>,
-    /// The service's words. Their spelling changes over the years: decide on `code`.
+    /// The service's message. Its wording changes over the years: decide on `code`.
     pub message: String,
     /// What is wrong with each field, by its name in the interface.
     pub fields: BTreeMap<String, String>,
 }
 
-/// How far a call came before it failed.
+/// How far a call got before it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
-    /// The host name was being looked up.
+    /// The host name was being resolved.
     Dns,
-    /// The connection was being made.
+    /// The connection was being established.
     Connect,
-    /// The service's certificate was being checked.
+    /// The TLS handshake was under way and the certificate was being verified.
     Tls,
     /// The request may have been sent, whole or in part.
     Response,
-    /// A code was being handed to what delivers it.
+    /// A code was being handed to the gateway or function that delivers it.
     Delivery,
 }
 
-/// What an error says when the time for a call was over.
+/// How the message ends when a call ran into its deadline.
 #[cfg(feature = "remote")]
-pub(crate) const TIME_IS_OVER: &str = "the time for the call is over";
+pub(crate) const DEADLINE_EXCEEDED: &str = "the deadline was exceeded";
 
 impl Error {
     pub(crate) fn invalid_argument(
@@ -125,13 +127,13 @@ impl Error {
         Error::Storage { message: message.into() }
     }
 
-    /// Whether there was no answer because the time for the call was over.
+    /// Whether the call ran into its deadline.
     #[cfg(feature = "remote")]
     pub fn timed_out(&self) -> bool {
-        matches!(self, Error::Unavailable { message, .. } if message.ends_with(TIME_IS_OVER))
+        matches!(self, Error::Unavailable { message, .. } if message.ends_with(DEADLINE_EXCEEDED))
     }
 
-    /// Whether the same call can be made again without the risk that it happens twice.
+    /// Whether the same call can be retried without the risk that it takes effect twice.
     pub fn retry_safe(&self) -> bool {
         match self {
             Error::RateLimited { .. } => true,
@@ -145,31 +147,31 @@ impl Error {
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the service refused: {} (status {}", self.message, self.status)?;
+        write!(f, "rejected by the service: {} (status {}", self.message, self.status)?;
         if let Some(code) = &self.code {
             write!(f, ", code {code}")?;
         }
         for (field, text) in self.fields.iter().filter(|(field, _)| *field != "message") {
             write!(f, "; {field} {text}")?;
         }
-        write!(f, "). It will refuse the same call again")
+        write!(f, "). Do not retry: the same call will be rejected again")
     }
 }
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stage::Dns => "looking up its name",
+            Stage::Dns => "resolving its name",
             Stage::Connect => "connecting",
             Stage::Tls => "checking its certificate",
-            Stage::Response => "waiting for its reply",
+            Stage::Response => "waiting for its response",
             Stage::Delivery => "delivering the code",
         })
     }
 }
 
 impl Stage {
-    /// What to do when a call got no further.
+    /// What to do when a call got no further than this.
     fn advice(self) -> &'static str {
         match self {
             Stage::Dns => {
@@ -178,8 +180,8 @@ impl Stage {
             }
             Stage::Connect => "Check that the service runs, and the host and port of the URL",
             Stage::Tls => "Nothing was sent",
-            Stage::Response => "The call may have been carried out: look before it is repeated",
-            Stage::Delivery => "Look after what delivers, and ask for a code again",
+            Stage::Response => "The call may have been carried out: check before you retry it",
+            Stage::Delivery => "Check the delivery function or gateway, and request the code again",
         }
     }
 }
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rejection_tells_status_code_and_fields() {
+    fn a_rejection_shows_status_code_and_fields() {
         let fields = [("message", "no"), ("email", "is invalid")];
         let rejection = Rejection {
             status: 400,
@@ -206,13 +208,13 @@ mod tests {
         };
         assert_eq!(
             Error::Rejected(Box::new(rejection)).to_string(),
-            "the service refused: User was not valid (status 400, code 60027; email is \
-             invalid). It will refuse the same call again"
+            "rejected by the service: User was not valid (status 400, code 60027; email is \
+             invalid). Do not retry: the same call will be rejected again"
         );
     }
 
     #[test]
-    fn only_what_cannot_have_happened_is_safe_to_repeat() {
+    fn only_calls_that_cannot_have_taken_effect_are_safe_to_retry() {
         let unavailable = |stage| Error::Unavailable { stage, message: String::new() };
         assert!(unavailable(Stage::Connect).retry_safe());
         assert!(!unavailable(Stage::Response).retry_safe());

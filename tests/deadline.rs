@@ -41,7 +41,7 @@ fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
 
 fn is_late(error: &Error) {
     assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
-    assert!(error.to_string().contains("the time for the call is over"), "{error}");
+    assert!(error.to_string().contains("the deadline was exceeded"), "{error}");
     assert!(!error.retry_safe());
 }
 
@@ -165,7 +165,7 @@ fn connections_that_are_reset_or_silent_while_they_are_secured() {
     const PIN: &str = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
     // The head of a handshake record, whose rest never comes.
     const BEGUN: &[u8] = &[22, 3, 3, 0, 100, 2, 0, 0];
-    for (first, told) in [(None, "closed"), (Some(BEGUN), "closed"), (Some(BEGUN), "is over")] {
+    for (first, told) in [(None, "closed"), (Some(BEGUN), "closed"), (Some(BEGUN), "deadline")] {
         let stub = Stub::start(move |mut peer| {
             peer.stream.read_exact(&mut [0; 64]).unwrap();
             first.map(|first| peer.send(first));
@@ -204,7 +204,7 @@ fn connections_that_never_come_about() {
     let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.retry_safe(), "{error}");
-    assert!(error.to_string().contains("the time for the call is over"), "{error}");
+    assert!(error.to_string().contains("the deadline was exceeded"), "{error}");
 }
 
 #[test]

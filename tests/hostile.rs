@@ -213,7 +213,7 @@ fn statuses() -> Vec<Case> {
             401 => (Kind::Unauthorized, "api_key"),
             429 | 503 => (Kind::RateLimited, "Try again later"),
             400..500 => (Kind::Rejected, "Token is valid."),
-            _ => (Kind::Unavailable, "look before it is repeated"),
+            _ => (Kind::Unavailable, "check before you retry it"),
         };
         ("status", response(status, "", RIGHT), kind, says)
     };

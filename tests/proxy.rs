@@ -122,7 +122,7 @@ fn what_is_wrong_with_a_proxy_is_told() {
     told(b"HTTP/1.1 100 Continue\r\n\r\n", "status 100");
     told(b"SSH-2.0-x\r\n\r\n", "not answer as an HTTP proxy");
     told(&[b'x'; 20_000], "not answer as an HTTP proxy");
-    told(b"HTTP/1.1 200 X\r\n", "the time for the call is over");
+    told(b"HTTP/1.1 200 X\r\n", "the deadline was exceeded");
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn ends(stub: &Stub, pin: String) -> Error {
 
 fn is_late(error: &Error, at: Stage) {
     assert!(matches!(error, Error::Unavailable { stage, .. } if *stage == at), "{error}");
-    assert!(error.to_string().contains("the time for the call is over"), "{error}");
+    assert!(error.to_string().contains("the deadline was exceeded"), "{error}");
     assert_eq!(error.retry_safe(), at == Stage::Tls);
 }
 

@@ -93,7 +93,7 @@ fn what_does_not_speak_tls_is_told_within_the_deadline() {
         let slow = Settings::new(&url).api_key(KEY).ca_file(world.ca_file());
         let started = Instant::now();
         let slow = slow.timeout(Duration::from_millis(300)).open().unwrap();
-        is_refused(slow.app_details().map(drop), "the time for the call is over");
+        is_refused(slow.app_details().map(drop), "the deadline was exceeded");
         assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
     });
 }

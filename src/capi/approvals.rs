@@ -238,7 +238,7 @@ pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder
     read_handle(approval, |approval| of_seconds(approval.reply.seconds_to_expire))
 }
 
-/// Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_TOLD.
+/// Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval>) -> i32 {
     read_handle(approval, |approval| of_flag(approval.reply.notified))

@@ -185,7 +185,7 @@ pub extern "C" fn seconder_phone_verification_started_carrier(
 }
 
 /// Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
-/// SECONDER_NOT_TOLD.
+/// SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_is_ported(
     started: Option<&seconder_phone_verification_started>,
@@ -193,7 +193,7 @@ pub extern "C" fn seconder_phone_verification_started_is_ported(
     read_handle(started, |started| of_flag(started.reply.is_ported))
 }
 
-/// Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_TOLD.
+/// Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_is_cellphone(
     started: Option<&seconder_phone_verification_started>,
@@ -250,7 +250,7 @@ pub extern "C" fn seconder_phone_information_provider(
 }
 
 /// Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
-/// SECONDER_NOT_TOLD.
+/// SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_ported(
     phone: Option<&seconder_phone_information>,

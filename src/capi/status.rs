@@ -69,7 +69,7 @@ pub const SECONDER_YES: i32 = 1;
 /// No. It is not 0: compare with the names.
 pub const SECONDER_NO: i32 = 2;
 /// An answer that the service did not give.
-pub const SECONDER_NOT_TOLD: i32 = 0;
+pub const SECONDER_NOT_PROVIDED: i32 = 0;
 
 /// A remote service answers in JSON.
 pub const SECONDER_FORMAT_JSON: i32 = 1;
@@ -156,7 +156,7 @@ pub(super) fn of_approval(status: ApprovalStatus) -> i32 {
 
 pub(super) fn of_flag(told: Option<bool>) -> i32 {
     match told {
-        None => SECONDER_NOT_TOLD,
+        None => SECONDER_NOT_PROVIDED,
         Some(true) => SECONDER_YES,
         Some(false) => SECONDER_NO,
     }

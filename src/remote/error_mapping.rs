@@ -4,7 +4,7 @@
 use super::connect::ConnectError;
 use super::lookup::Failure;
 use super::pin::NotPinned;
-use crate::error::TIME_IS_OVER;
+use crate::error::DEADLINE_EXCEEDED;
 use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
 use std::io;
@@ -31,7 +31,7 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
         E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
             return Error::Internal { message: "a request could not be put together".into() };
         }
-        E::Timeout(_) => TIME_IS_OVER.to_owned(),
+        E::Timeout(_) => DEADLINE_EXCEEDED.to_owned(),
         E::Other(inner) => match inner.downcast_ref::<Failure>() {
             Some(failure) => failure.to_string(),
             None => "the connection failed".to_owned(),
@@ -53,7 +53,7 @@ fn from_io(error: &io::Error) -> String {
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
             "the network cannot reach it".to_owned()
         }
-        Kind::TimedOut | Kind::WouldBlock => TIME_IS_OVER.to_owned(),
+        Kind::TimedOut | Kind::WouldBlock => DEADLINE_EXCEEDED.to_owned(),
         Kind::ConnectionReset
         | Kind::ConnectionAborted
         | Kind::BrokenPipe

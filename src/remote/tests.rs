@@ -142,7 +142,7 @@ fn what_comes_in_drips_ends_at_the_deadline() {
         let error = verify(&service).unwrap_err();
         assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
         assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
-        assert!(error.timed_out() && error.to_string().contains("the time for the call is over"));
+        assert!(error.timed_out() && error.to_string().contains("the deadline was exceeded"));
     }
 }
 

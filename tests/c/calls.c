@@ -243,7 +243,7 @@ static void phones(seconder_service *service, struct phone *phone)
     EXPECT(SECONDER_OK, seconder_start_phone_verification(service, "call", "7400123456", "44", &options,
                                                           sizeof options, &started, &error));
     CHECK(seconder_phone_verification_started_is_cellphone(started) == SECONDER_YES);
-    CHECK(seconder_phone_verification_started_is_ported(started) == SECONDER_NOT_TOLD);
+    CHECK(seconder_phone_verification_started_is_ported(started) == SECONDER_NOT_PROVIDED);
     CHECK(seconder_phone_verification_started_carrier(started) == NULL);
     CHECK(seconder_phone_verification_started_seconds_to_expire(started) == 600);
     seconder_phone_verification_started_free(started);
@@ -258,7 +258,7 @@ static void phones(seconder_service *service, struct phone *phone)
     EXPECT(SECONDER_OK,
            seconder_phone_info(service, "20 7946 0000", "44", NULL, 0, &information, &error));
     CHECK(same(seconder_phone_information_type(information), "landline"));
-    CHECK(seconder_phone_information_ported(information) == SECONDER_NOT_TOLD);
+    CHECK(seconder_phone_information_ported(information) == SECONDER_NOT_PROVIDED);
     CHECK(seconder_phone_information_provider(information) == NULL);
     seconder_phone_information_free(information);
 }
