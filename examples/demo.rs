@@ -81,7 +81,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
     say("The user approved it on the device.");
     let posted = posted.map_err(|_| "the listener failed")??;
     let event = callback::verify(
-        engine.api_key(),
+        engine.api_key().secret(),
         &callback::Received {
             url: callback_url,
             method: "POST",
@@ -102,7 +102,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         signature: &posted.signature,
         nonce: &posted.nonce,
     };
-    let forged = callback::verify(engine.api_key(), &forged);
+    let forged = callback::verify(engine.api_key().secret(), &forged);
     ensure("a changed callback is refused", matches!(forged, Err(Error::InvalidCallback { .. })))
 }
 

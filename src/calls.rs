@@ -39,7 +39,7 @@ pub use verify::{Device, Verdict, Verification, Verify};
 use crate::wire::{Format, Generation, Reply, Request, loose, object, older};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What the wire calls a user's id where this library says `user_id`. Some calls say `user_id` on the
 /// wire as well, so the name is translated per call: in each call's declaration by serde, and where
@@ -62,6 +62,11 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Whether nothing else in the reply shows that the service did what was asked, so that it must
     /// say so.
     const MUST_SAY_SUCCESS: bool = false;
+    /// How the parameters of a POST are sent.
+    const BODY: BodyKind = BodyKind::Form;
+    /// Whether a client sends the API key in the header in the older generation too, as push calls
+    /// do (interface 5.4).
+    const KEY_IN_HEADER: bool = false;
     /// The object of the body that holds the reply's fields, all but `message`.
     const REPLY_OBJECT: Option<&'static str> = None;
     /// What a service answers when it did what was asked.
@@ -96,9 +101,21 @@ pub trait Call: Serialize + DeserializeOwned {
     }
 }
 
-/// Whatever can answer a call: a client by asking a service, an engine by itself.
+/// How a client sends the parameters of a POST. A service reads every kind, whatever the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyKind {
+    /// As a form, which every service of the interface reads.
+    Form,
+    /// As JSON.
+    Json,
+    /// As JSON where this parameter is given, since a form would turn the numbers, flags and empty
+    /// values inside it into other values; else as a form.
+    JsonWith(&'static str),
+}
+
+/// Whatever can handle a call: a client by asking a service, an engine by itself.
 pub trait Handle<C: Call> {
-    /// Answers the call.
+    /// Handles the call.
     ///
     /// # Errors
     /// As [`Error`] says; an error lets nobody in.
@@ -125,45 +142,115 @@ pub fn request<C: Call>(call: &C, format: Format, generation: Generation) -> Req
     C::ROUTE.request(format, generation, object(call))
 }
 
-/// A request as a service answers it, with the format that it asked for; nothing when no call has
-/// its path and method.
-pub fn dispatch(service: &impl HandleAll, request: &Request) -> Option<(Format, Reply)> {
-    service.dispatch(request)
+/// What a method and a path ask for.
+#[derive(Debug)]
+pub enum RouteMatch {
+    /// This call.
+    Call(MatchedCall),
+    /// A call that has the path, but with one of these methods.
+    MethodNotAllowed(Vec<&'static str>),
+    /// No call has the path.
+    NotFound,
 }
 
-/// When the path and the parameters name one field, the path wins.
-fn handle<C: Call>(service: &impl Handle<C>, request: &Request) -> Option<(Format, Reply)> {
-    let InPath { format, generation, fields } = C::ROUTE.matches(request.method, &request.path)?;
-    let mut params = request.params.clone();
-    params.extend(fields);
+/// A call by its path, before its parameters are read.
+#[derive(Debug)]
+pub struct MatchedCall {
+    /// Where it stands in [`ROUTES`].
+    index: usize,
+    in_path: InPath,
+}
+
+/// Finds the call of a method and a path, which stands as the interface document has it.
+pub fn match_route(method: &str, path: &str) -> RouteMatch {
+    let mut allowed = Vec::new();
+    for (index, route) in ROUTES.iter().enumerate() {
+        match route.read(path) {
+            Some(in_path) if route.method == method => {
+                return RouteMatch::Call(MatchedCall { index, in_path });
+            }
+            Some(_) if !allowed.contains(&route.method) => allowed.push(route.method),
+            _ => {}
+        }
+    }
+    match allowed.is_empty() {
+        true => RouteMatch::NotFound,
+        false => RouteMatch::MethodNotAllowed(allowed),
+    }
+}
+
+impl MatchedCall {
+    /// The call's route.
+    pub fn route(&self) -> &'static Route {
+        ROUTES[self.index]
+    }
+
+    /// The format that the path asks for.
+    pub fn format(&self) -> Format {
+        self.in_path.format
+    }
+
+    /// The fields that stand in the path.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.in_path.fields
+    }
+
+    /// Reads the parameters, checks them and lets the service handle the call. A client that speaks
+    /// the older generation, or uses a path of it, gets a reply of it (interface 9).
+    pub fn handle(
+        self,
+        service: &impl HandleAll,
+        params: Map<String, Value>,
+        generation: Generation,
+    ) -> Reply {
+        service.handle_matched(self, params, generation)
+    }
+}
+
+/// Handles a request, and returns the reply with the format that the path asks for; `None` when no
+/// call has its method and path.
+pub fn dispatch(service: &impl HandleAll, request: Request) -> Option<(Format, Reply)> {
+    let RouteMatch::Call(call) = match_route(request.method, &request.path) else { return None };
+    let format = call.format();
+    Some((format, call.handle(service, request.params, request.generation)))
+}
+
+fn handle<C: Call>(
+    service: &impl Handle<C>,
+    in_path: InPath,
+    mut params: Map<String, Value>,
+    generation: Generation,
+) -> Reply {
+    // Where the path and the parameters name one field, the path wins: a parameter must not turn a
+    // call to another user than its path names.
+    params.extend(in_path.fields);
     let call = loose::read(params).map_err(Error::from);
     let checked = call.and_then(|call: C| call.check().map(|()| call));
-    let reply = match checked.and_then(|call| service.handle(&call)) {
+    match checked.and_then(|call| service.handle(&call)) {
         Ok(answer) => {
             let mut reply = C::write(&answer);
-            if [request.generation, generation].contains(&Generation::Older) {
+            if [generation, in_path.generation].contains(&Generation::Older) {
                 older::downgrade(C::OLDER, &mut reply.body);
             }
             reply
         }
         Err(error) => failure::write::<C>(&error),
-    };
-    Some((format, reply))
+    }
 }
 
 /// How most calls read their replies.
 fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
-    let fields = told(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::REPLY_OBJECT)?;
+    let fields = success_fields(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::REPLY_OBJECT)?;
     loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
 }
 
 /// The fields of a reply that is plainly a success.
-fn told(
+fn success_fields(
     mut reply: Reply,
     older: older::Shape,
     must_say_success: bool,
     reply_object: Option<&str>,
-) -> Result<serde_json::Map<String, Value>> {
+) -> Result<Map<String, Value>> {
     older::upgrade(older, &mut reply.body);
     let mut fields = failure::success(reply, must_say_success)?;
     if let Some(name) = reply_object {
@@ -182,20 +269,35 @@ pub fn failure(error: &Error) -> Reply {
     failure::write::<AppDetails>(error)
 }
 
+/// What reads one call's parameters and lets a service handle it.
+type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
+
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
         /// Every call, in the order of the interface document; the last two are of its practice.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
-        /// Whatever can answer every call of the interface.
+        /// Whatever can handle every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {
             #[doc(hidden)]
-            fn dispatch(&self, request: &Request) -> Option<(Format, Reply)>;
+            fn handle_matched(
+                &self,
+                call: MatchedCall,
+                params: Map<String, Value>,
+                generation: Generation,
+            ) -> Reply;
         }
 
         impl<S: $(Handle<$call> +)*> HandleAll for S {
-            fn dispatch(&self, request: &Request) -> Option<(Format, Reply)> {
-                None$(.or_else(|| handle::<$call>(self, request)))*
+            fn handle_matched(
+                &self,
+                call: MatchedCall,
+                params: Map<String, Value>,
+                generation: Generation,
+            ) -> Reply {
+                // In the order of `ROUTES`, since both are written from one list.
+                let handlers: [HandleMatched<Self>; ROUTES.len()] = [$(handle::<$call>),*];
+                handlers[call.index](self, call.in_path, params, generation)
             }
         }
     };

@@ -22,7 +22,7 @@ pub use delivery::{Deliver, Message, Post, SignedCallback};
 pub use devices::{DeviceRegistered, DeviceType};
 pub(crate) use settings::EngineSettings;
 
-use crate::model::{Secret, Token};
+use crate::model::{ApiKey, Token};
 use crate::wire::Names;
 use crate::{Error, Result};
 use clock::Time;
@@ -105,7 +105,7 @@ impl Engine {
 
     /// The application's API key: callbacks are signed with it, and clients of `seconder serve`
     /// present it.
-    pub fn api_key(&self) -> &Secret {
+    pub fn api_key(&self) -> &ApiKey {
         &self.app.api_key
     }
 
@@ -119,7 +119,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Unauthorized`] when no application has it, [`Error::Storage`] when the database
     /// does not answer.
-    pub fn authenticate(&self, api_key: &Secret) -> Result<Engine> {
+    pub fn authenticate(&self, api_key: &ApiKey) -> Result<Engine> {
         if *api_key == self.app.api_key {
             return Ok(self.clone());
         }

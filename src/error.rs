@@ -118,6 +118,16 @@ impl Error {
         Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
     }
 
+    /// The same error for the parameter of this name: the type of a value does not know which
+    /// parameter the value is.
+    #[cfg(any(feature = "engine", feature = "remote"))]
+    pub(crate) fn of_parameter(self, parameter: &'static str) -> Error {
+        match self {
+            Error::InvalidArgument { reason, .. } => Error::invalid_argument(parameter, reason),
+            other => other,
+        }
+    }
+
     pub(crate) fn invalid_response(message: impl Into<String>) -> Error {
         Error::InvalidResponse { message: message.into() }
     }

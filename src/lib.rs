@@ -7,6 +7,8 @@ pub mod capi;
 #[cfg(feature = "engine")]
 pub mod engine;
 mod error;
+#[cfg(feature = "engine")]
+pub mod http;
 pub mod model;
 pub mod otp;
 #[cfg(feature = "remote")]

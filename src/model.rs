@@ -4,11 +4,14 @@
 use crate::{Error, Result};
 use serde::{Deserialize, Deserializer, de};
 use std::str::FromStr;
+use zeroize::Zeroizing;
 
+mod application;
 mod identity;
 mod phone;
 mod text;
 
+pub use application::{ApiKey, CallbackUrl};
 pub use identity::{ApprovalId, DeviceId, UserId};
 pub use phone::{CountryCode, PhoneNumber};
 pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};
@@ -20,7 +23,8 @@ where
     T: FromStr<Err = Error>,
     D: Deserializer<'de>,
 {
-    String::deserialize(from)?.parse().map_err(reason)
+    // The text may be a token; the type keeps a copy that it wipes itself.
+    Zeroizing::new(String::deserialize(from)?).parse().map_err(reason)
 }
 
 /// Reads a value out of its number, as [`from_text`] does out of its text.

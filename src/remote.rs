@@ -25,8 +25,8 @@ pub(crate) use callback::Callbacks;
 pub use lookup::addresses_in;
 pub use reply::retry_after;
 
-use crate::calls::{self, Call, Handle};
-use crate::model::Secret;
+use crate::calls::{self, BodyKind, Call, Handle};
+use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
 use address::Address;
@@ -36,7 +36,6 @@ use lookup::Lookup;
 use proxy::Proxy;
 use raw_request::RawRequest;
 use redact::{Redactor, Wiped};
-use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,7 +109,7 @@ impl Repeats {
 
 struct Client {
     address: Address,
-    api_key: Secret,
+    api_key: ApiKey,
     connections: Connections,
     format: Format,
     generation: Generation,
@@ -119,7 +118,7 @@ struct Client {
 
 #[derive(Clone)]
 pub(crate) struct RemoteSettings {
-    pub(crate) api_key: Option<Secret>,
+    pub(crate) api_key: Option<ApiKey>,
     pub(crate) timeout: Duration,
     pub(crate) ca_file: Option<PathBuf>,
     pub(crate) pins: Vec<String>,
@@ -153,7 +152,10 @@ impl Default for RemoteSettings {
 impl Remote {
     pub(crate) fn open(url: &str, settings: RemoteSettings) -> Result<Remote> {
         let address = Address::parse(url, settings.allow_loopback_http)?;
-        let api_key = checked(settings.api_key.as_ref())?;
+        let api_key = settings.api_key.clone().ok_or_else(|| {
+            let reason = "is missing: a remote service requires the application's API key";
+            Error::invalid_argument("api_key", reason)
+        })?;
         Deadline::after(settings.timeout)?;
         let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
         let trust = match address.needs_tls() {
@@ -182,8 +184,13 @@ impl Remote {
     pub(crate) fn ask<C: Call, T>(&self, call: &C, read: impl Fn(Reply) -> Result<T>) -> Result<T> {
         let request = calls::request(call, self.client.format, self.client.generation);
         let request = Wiped(request);
+        let exchange = Exchange {
+            body: body::<C>(&request.0),
+            key_in_header: C::KEY_IN_HEADER || request.0.generation == Generation::Current,
+            request: &request.0,
+        };
         let mut answer = None;
-        self.until_read(&request.0, self.repeats.allow::<C>(), &mut |reply| {
+        self.until_read(&exchange, self.repeats.allow::<C>(), &mut |reply| {
             answer = Some(read(reply)?);
             Ok(())
         })?;
@@ -194,14 +201,14 @@ impl Remote {
     /// every call, which keeps the library small.
     fn until_read(
         &self,
-        request: &Request,
+        exchange: &Exchange<'_>,
         repeatable: bool,
         read: &mut dyn FnMut(Reply) -> Result<()>,
     ) -> Result<()> {
         let deadline = Deadline::after(self.timeout)?;
         let mut pause = PAUSE;
         loop {
-            match self.client.ask(request, deadline, read) {
+            match self.client.ask(exchange, deadline, read) {
                 Err(Error::RateLimited { retry_after: Some(wait), .. })
                     if repeatable && deadline.wait(wait.max(pause)) =>
                 {
@@ -217,26 +224,28 @@ impl Client {
     /// One request and what its reply means, which repeats nothing that is secret.
     fn ask(
         &self,
-        request: &Request,
+        exchange: &Exchange<'_>,
         deadline: Deadline,
         read: &mut dyn FnMut(Reply) -> Result<()>,
     ) -> Result<()> {
-        let response = self.send(request, deadline)?;
+        let request = exchange.request;
+        let response = self.send(exchange, deadline)?;
         let reply = self.read(request, response);
         reply
             .and_then(read)
             .map_err(|error| Redactor::new(request, &self.api_key).redact_error(error))
     }
 
-    fn send(&self, request: &Request, deadline: Deadline) -> Result<Response<Body>> {
-        let target = self.target(request)?;
+    fn send(&self, exchange: &Exchange<'_>, deadline: Deadline) -> Result<Response<Body>> {
+        let request = exchange.request;
+        let target = self.target(request, exchange.key_in_header)?;
         let mut raw = RawRequest::new(request.method, self.address.origin(), &target)?;
         raw = raw.header("accept", self.format.media_type())?;
-        if request.generation == Generation::Current {
-            raw = raw.secret(&self.names.api_key(), &self.api_key)?;
+        if exchange.key_in_header {
+            raw = raw.secret(&self.names.api_key(), self.api_key.secret())?;
         }
-        let body = body(request);
-        let raw = raw.end(body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))?;
+        let body = exchange.body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice()));
+        let raw = raw.end(body)?;
         let sent = connect::run(self.connections.agent(), raw, deadline)?;
         sent.map_err(|error| error_mapping::from_ureq(error, self.address.host()))
     }
@@ -253,13 +262,13 @@ impl Client {
 
     /// What is asked for: the path, and the parameters of a GET, with the key among them in the
     /// older generation.
-    fn target(&self, request: &Request) -> Result<Zeroizing<String>> {
+    fn target(&self, request: &Request, key_in_header: bool) -> Result<Zeroizing<String>> {
         let path = Zeroizing::new(self.names.path_to_wire(&request.path));
         let (mut params, mut key) = (Zeroizing::default(), Zeroizing::default());
         if request.method == "GET" {
             params = Zeroizing::new(form::write(&request.params));
         }
-        if request.generation == Generation::Older {
+        if !key_in_header {
             let escaped = Zeroizing::new(form::escape(self.api_key.expose()));
             key = Zeroizing::new(["api_key=", &escaped].concat());
         }
@@ -267,38 +276,36 @@ impl Client {
     }
 }
 
-/// The parameters that hold whatever the application likes.
-const FREE: [&str; 3] = ["data", "details", "hidden_details"];
+/// A media type and the bytes of it.
+type TypedBody = (&'static str, Zeroizing<Vec<u8>>);
 
-/// The body of a POST and its media type. Free objects have values and keys of every kind, which a
-/// form would make other values and other keys, so these go as JSON, and so do calls below `/push/`
-/// (interface 4.12); all others go as the form that every service of the interface reads.
-fn body(request: &Request) -> Option<(&'static str, Zeroizing<Vec<u8>>)> {
-    let free = FREE.iter().any(|name| request.params.contains_key(*name));
-    let (kind, body) = match (request.method, free || request.path.starts_with("/push/")) {
-        ("POST", true) => ("application/json", json::write(&Value::Object(request.params.clone()))),
+/// A request with what its call's declaration says of sending it. It has no type of the call, so
+/// that what sends it is compiled once and the library stays small.
+struct Exchange<'a> {
+    request: &'a Request,
+    body: Option<TypedBody>,
+    key_in_header: bool,
+}
+
+/// The body of a POST, as the call declares it.
+fn body<C: Call>(request: &Request) -> Option<TypedBody> {
+    let as_json = match C::BODY {
+        BodyKind::Form => false,
+        BodyKind::Json => true,
+        BodyKind::JsonWith(parameter) => request.params.contains_key(parameter),
+    };
+    encode(request, as_json)
+}
+
+fn encode(request: &Request, as_json: bool) -> Option<TypedBody> {
+    let (kind, bytes) = match (request.method, as_json) {
+        ("POST", true) => ("application/json", json::write_object(&request.params)),
         ("POST", false) => {
             ("application/x-www-form-urlencoded", form::write(&request.params).into_bytes())
         }
         _ => return None,
     };
-    Some((kind, Zeroizing::new(body)))
-}
-
-fn checked(key: Option<&Secret>) -> Result<Secret> {
-    let key = key.map(Secret::expose).filter(|key| !key.is_empty()).ok_or_else(|| {
-        Error::invalid_argument(
-            "api_key",
-            "is missing: a remote service asks for the application's key",
-        )
-    })?;
-    match key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(Secret::new(key)),
-        false => Err(Error::invalid_argument(
-            "api_key",
-            "must be ASCII text without spaces: was a line feed read with it?",
-        )),
-    }
+    Some((kind, Zeroizing::new(bytes)))
 }
 
 impl fmt::Debug for Remote {

@@ -12,7 +12,8 @@ use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
 use crate::model::{
-    ApprovalId, CountryCode, DisplayText, PhoneNumber, Secret, Token, UserId, VerificationCode,
+    ApiKey, ApprovalId, CountryCode, DisplayText, PhoneNumber, Secret, Token, UserId,
+    VerificationCode,
 };
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
@@ -54,6 +55,7 @@ enum Backend {
 #[derive(Clone)]
 pub struct Settings {
     url: String,
+    api_key: Option<Secret>,
     #[cfg(feature = "engine")]
     engine: EngineSettings,
     #[cfg(feature = "remote")]
@@ -68,6 +70,7 @@ impl Settings {
     pub fn new(url: &str) -> Settings {
         Settings {
             url: url.to_owned(),
+            api_key: None,
             #[cfg(feature = "engine")]
             engine: EngineSettings::default(),
             #[cfg(feature = "remote")]
@@ -78,11 +81,7 @@ impl Settings {
     /// The application's API key. A remote service needs it; an engine makes one for the first
     /// application of a new database when none is given.
     pub fn api_key(mut self, key: impl Into<String>) -> Settings {
-        let key = Some(Secret::new(key));
-        #[cfg(feature = "engine")]
-        self.engine.api_key.clone_from(&key);
-        #[cfg(feature = "remote")]
-        self.remote.api_key.clone_from(&key);
+        self.api_key = Some(Secret::new(key));
         self
     }
 
@@ -167,9 +166,14 @@ impl Settings {
     /// database that cannot be opened (which is then left as it was), and
     /// [`Error::Unauthorized`] when the database has no application of that API key. Nothing is
     /// sent before the first call.
-    pub fn open(self) -> Result<Service> {
+    pub fn open(mut self) -> Result<Service> {
         let url = self.url.as_str();
-        let answerer = match url.split_once(':') {
+        let api_key = self.api_key.take().map(ApiKey::try_from).transpose()?;
+        #[cfg(feature = "engine")]
+        self.engine.api_key.clone_from(&api_key);
+        #[cfg(feature = "remote")]
+        self.remote.api_key.clone_from(&api_key);
+        let backend = match url.split_once(':') {
             #[cfg(feature = "remote")]
             Some(("https" | "http", _)) => Backend::Remote(Remote::open(url, self.remote)?),
             #[cfg(feature = "engine")]
@@ -182,7 +186,7 @@ impl Settings {
             }
             _ => return Err(Error::invalid_argument("url", SCHEMES)),
         };
-        Ok(Service(answerer))
+        Ok(Service(backend))
     }
 }
 
@@ -221,7 +225,8 @@ impl Service {
         cellphone: &str,
         country_code: &str,
     ) -> Result<UserCreated> {
-        let cellphone = named("cellphone", cellphone.parse())?;
+        let cellphone =
+            cellphone.parse().map_err(|error: Error| error.of_parameter("cellphone"))?;
         self.handle(&CreateUser::new(email.parse()?, cellphone, country_code.parse()?))
     }
 
@@ -332,7 +337,8 @@ impl Service {
     /// # Errors
     /// As [`Error`] says.
     pub fn create_approval(&self, user_id: UserId, message: &str) -> Result<ApprovalCreated> {
-        let message: DisplayText = named("message", message.parse())?;
+        let message: DisplayText =
+            message.parse().map_err(|error: Error| error.of_parameter("message"))?;
         self.handle(&CreateApproval::new(user_id, message))
     }
 
@@ -355,14 +361,6 @@ impl Service {
 
 fn phone(number: &str, country: &str) -> Result<(PhoneNumber, CountryCode)> {
     Ok((number.parse()?, country.parse()?))
-}
-
-/// What is wrong with a value, by the argument's name: its type does not know where it goes.
-fn named<T>(parameter: &'static str, value: Result<T>) -> Result<T> {
-    value.map_err(|error| match error {
-        Error::InvalidArgument { reason, .. } => Error::invalid_argument(parameter, reason),
-        other => other,
-    })
 }
 
 #[cfg(feature = "engine")]

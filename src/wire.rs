@@ -13,6 +13,7 @@ pub use names::Names;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::time::Duration;
+use zeroize::Zeroize;
 
 /// A call on its way to a service.
 #[derive(Clone, PartialEq)]
@@ -139,6 +140,16 @@ pub fn scalar(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         _ => None,
+    }
+}
+
+/// Wipes every text of a value: one of them may be a key or a code.
+pub(crate) fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(wipe),
+        Value::Object(fields) => fields.values_mut().for_each(wipe),
+        _ => {}
     }
 }
 

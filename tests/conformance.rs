@@ -45,7 +45,7 @@ impl<C: Call> Handle<C> for ByBytes {
     fn handle(&self, call: &C) -> Result<C::Reply> {
         let mut request = calls::request(call, self.format, self.generation);
         request.generation = self.answers;
-        let (format, reply) = calls::dispatch(&self.service, &request).unwrap();
+        let (format, reply) = calls::dispatch(&self.service, request).unwrap();
         assert_eq!(format, self.format);
         let body = self.format.read(&self.format.write(&reply.body))?;
         C::read(Reply { body, generation: self.generation, ..reply })

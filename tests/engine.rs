@@ -276,7 +276,7 @@ fn an_answer_is_posted_and_signed() {
         signature: &signature,
         nonce: &nonce,
     };
-    let event = callback::verify(engine.api_key(), &event).unwrap();
+    let event = callback::verify(engine.api_key().secret(), &event).unwrap();
     assert!(event.approved_by(user));
     assert_eq!((&event.uuid, event.user_id), (&uuid, Some(user)));
     assert_eq!(event.status, calls::ApprovalStatus::Approved);

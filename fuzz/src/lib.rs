@@ -134,7 +134,7 @@ pub fn calls(data: &[u8]) {
     let service = seconder::open("sandbox:?accept=999999999999").unwrap();
     let request = route.request(Format::Json, Generation::Current, params);
     let asked_right = text.contains("999999999999");
-    if let Some((_, reply)) = dispatch(&service, &request) {
+    if let Some((_, reply)) = dispatch(&service, request) {
         let right = reply.body.get("token").is_some_and(|token| token == "is valid");
         assert!(!right || asked_right);
     }

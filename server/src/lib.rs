@@ -12,8 +12,7 @@
 //! # Ok::<(), seconder::Error>(())
 //! ```
 
-mod answer;
-mod params;
+mod edge;
 mod server;
 mod tls;
 

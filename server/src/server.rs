@@ -1,7 +1,7 @@
 //! Listening, and leaving in good order.
 
 use crate::tls::{Identity, Tls};
-use crate::{answer, internal, invalid};
+use crate::{edge, internal, invalid};
 use axum::Router;
 use axum_server::Handle;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
@@ -104,7 +104,7 @@ async fn serve(
     handle: Handle<SocketAddr>,
     engine: Engine,
 ) -> std::io::Result<()> {
-    let app = Router::new().fallback(answer::answer).with_state(engine);
+    let app = Router::new().fallback(edge::handle).with_state(engine);
     let acceptor = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
     let mut server =
         axum_server::from_tcp(listener)?.acceptor(acceptor).http1_only().handle(handle);

@@ -24,6 +24,7 @@ impl CheckApproval {
 impl Call for CheckApproval {
     const ROUTE: Route = Route::get("check_approval", "/push/{format}/approval_requests/{uuid}");
     const REPEATABLE: bool = true;
+    const KEY_IN_HEADER: bool = true;
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = Approval;
 

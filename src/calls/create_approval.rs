@@ -1,6 +1,6 @@
 //! `POST /push/{format}/users/{user_id}/approval_requests`
 
-use super::{Call, Route, is_small};
+use super::{BodyKind, Call, Route, is_small};
 use crate::model::{ApprovalId, DisplayText, UserId};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,8 @@ impl CreateApproval {
 impl Call for CreateApproval {
     const ROUTE: Route =
         Route::post("create_approval", "/push/{format}/users/{user_id}/approval_requests");
+    const BODY: BodyKind = BodyKind::Json;
+    const KEY_IN_HEADER: bool = true;
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = ApprovalCreated;
 

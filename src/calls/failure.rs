@@ -22,7 +22,7 @@ pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>
         Some(said) => said.eq_ignore_ascii_case("true") || said == "1",
         None => !must_say,
     };
-    let fails = tells(fields.get("errors")) || tells(fields.get("error_code"));
+    let fails = has_error(fields);
     match (reply.status, reply.body) {
         (200, Value::Object(fields)) if yes && !fails => Ok(fields),
         (200, _) if said.is_none() && !fails => {
@@ -32,32 +32,22 @@ pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>
     }
 }
 
-/// Whether a field says anything: null and what is empty say nothing.
-fn tells(field: Option<&Value>) -> bool {
-    match field {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Object(fields)) => !fields.is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(_) => true,
-    }
-}
-
 /// The error code, where there is one.
 pub(super) fn code(reply: &Reply) -> Option<String> {
     reply.text("error_code").filter(|code| !code.is_empty())
 }
 
-/// Whether a body tells of an error, whatever else it says.
-pub(super) fn is_told(body: &Map<String, Value>) -> bool {
-    let told = |value: &Value| match value {
+/// Whether a body reports an error, whatever else it says. Null and what is empty report nothing:
+/// services send `"errors": {}` beside a success.
+pub(super) fn has_error(body: &Map<String, Value>) -> bool {
+    let is_present = |value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
         Value::Bool(_) | Value::Number(_) => true,
     };
-    ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(told)
+    ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(is_present)
 }
 
 /// The error that a reply stands for.

@@ -1,6 +1,6 @@
 //! `POST /protected/{format}/users/{user_id}/register_activity`
 
-use super::{Call, Done, Route, is_small};
+use super::{BodyKind, Call, Done, Route, is_small};
 use crate::Result;
 use crate::model::UserId;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,7 @@ impl ActivityType {
 impl Call for RegisterActivity {
     const ROUTE: Route =
         Route::post("register_activity", "/protected/{format}/users/{user_id}/register_activity");
+    const BODY: BodyKind = BodyKind::JsonWith("data");
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 

@@ -2,6 +2,7 @@
 
 use crate::wire::{Format, Generation, Request, form, scalar};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// Where a call goes. Fields named in `{}` leave the parameters for the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,18 +45,15 @@ impl Route {
         Request { method: self.method, path, params, generation }
     }
 
-    /// What a path says, when it is one of this route's.
-    pub fn matches(&self, method: &str, path: &str) -> Option<InPath> {
-        if method != self.method {
-            return None;
-        }
+    /// What a path holds, if it is one of this route's, whatever the method.
+    pub fn read(&self, path: &str) -> Option<InPath> {
         let older = || self.older.iter().find_map(|older| read(older, path, Generation::Older));
         read(self.path, path, Generation::Current).or_else(older)
     }
 }
 
-/// What a path says of its request.
-#[derive(Clone, Debug, PartialEq)]
+/// What a path holds.
+#[derive(Clone, PartialEq)]
 pub struct InPath {
     /// The format that is asked for.
     pub format: Format,
@@ -63,6 +61,16 @@ pub struct InPath {
     pub generation: Generation,
     /// The fields that stand in the path.
     pub fields: Map<String, Value>,
+}
+
+impl fmt::Debug for InPath {
+    /// Leaves the fields out: one of them may be a token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InPath")
+            .field("format", &self.format)
+            .field("generation", &self.generation)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A path with its fields, which are taken from the parameters.

@@ -114,7 +114,7 @@ impl Call for Verify {
         // The older generation left it out; the current one never does.
         let older = reply.generation == Generation::Older && !body.contains_key("success");
         let (verdict, reused) = match (reply.status, said("token"), success.as_deref()) {
-            (200, Some(VALID), _) if failure::is_told(body) => {
+            (200, Some(VALID), _) if failure::has_error(body) => {
                 return Err(Error::invalid_response(
                     "the token is said to be valid beside an error",
                 ));

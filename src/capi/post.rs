@@ -50,7 +50,7 @@ impl crate::engine::Post for ByFunction {
         let Some(post) = self.post else { return Err("there is no function".into()) };
         let header = |(name, value): &(String, String)| (Text::new(name), Text::new(value));
         let callback = seconder_signed_callback {
-            url: Text::new(&callback.url),
+            url: Text::new(callback.url.as_str()),
             body: callback.body.clone(),
             headers: callback.headers.each_ref().map(header),
         };

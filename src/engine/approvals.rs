@@ -6,7 +6,7 @@ use super::delivery::SignedCallback;
 use super::store::{AddApproval, ApprovalRow, Decided, Decision, DeviceRow, NewApproval};
 use super::{Engine, limits, rejections};
 use crate::calls::*;
-use crate::model::{ApprovalId, DeviceId, Secret};
+use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -135,12 +135,12 @@ impl Engine {
     }
 
     /// Signs a callback with the second and some randomness as its nonce, and posts it.
-    fn post(&self, url: String, body: String, now: Time) -> std::result::Result<(), String> {
+    fn post(&self, url: CallbackUrl, body: String, now: Time) -> std::result::Result<(), String> {
         let Some(post) = &self.shared.post else { return Err("nothing posts callbacks".into()) };
         let unique = clock::digits(self.random(), 9).map_err(|e| e.to_string())?;
         let nonce = format!("{}.{unique}", now.seconds());
         let body = body.into_bytes();
-        let signature = callback::sign(&self.app.api_key, &nonce, &url, &body);
+        let signature = callback::sign(self.app.api_key.secret(), &nonce, url.as_str(), &body);
         let signature = signature.map_err(|e| e.to_string())?;
         let names = &self.shared.names;
         let headers = [(names.signature(), signature), (names.nonce(), nonce)];

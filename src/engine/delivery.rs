@@ -5,6 +5,7 @@ mod spool;
 pub(super) use spool::Spool;
 
 use crate::calls::Channel;
+use crate::model::CallbackUrl;
 use std::fmt;
 
 /// Carries a message to a phone. It is called within the call that asked for the code, and may
@@ -56,7 +57,7 @@ pub trait Post: Send + Sync {
 #[non_exhaustive]
 pub struct SignedCallback {
     /// Where it goes.
-    pub url: String,
+    pub url: CallbackUrl,
     /// The JSON body.
     pub body: Vec<u8>,
     /// The headers that carry the signature and its nonce, by name.

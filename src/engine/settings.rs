@@ -2,13 +2,13 @@
 
 use super::clock::System;
 use super::{Clock, Deliver, Post, Random, limits};
-use crate::model::Secret;
+use crate::model::ApiKey;
 use crate::wire::Names;
 use std::sync::Arc;
 
 #[derive(Clone)]
 pub(crate) struct EngineSettings {
-    pub(crate) api_key: Option<Secret>,
+    pub(crate) api_key: Option<ApiKey>,
     pub(crate) application_name: Option<String>,
     pub(crate) callback_url: Option<String>,
     pub(crate) token_length: Option<u8>,

@@ -10,7 +10,7 @@ use super::clock::Time;
 use super::limits::CLOCK_SLACK;
 use super::phones::Phone;
 use crate::Result;
-use crate::model::{ApprovalId, DeviceId, Secret, UserId};
+use crate::model::{ApiKey, ApprovalId, CallbackUrl, DeviceId, UserId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -21,7 +21,7 @@ pub(super) trait Store: Send + Sync {
     /// Every application, in the order they were added.
     fn applications(&self) -> Result<Vec<AppRow>>;
     /// The application with that API key.
-    fn application_of_key(&self, api_key: &Secret) -> Result<Option<AppRow>>;
+    fn application_of_key(&self, api_key: &ApiKey) -> Result<Option<AppRow>>;
     /// Adds the first application, unless another process was faster.
     fn add_first_application(&self, app: AppRow, now: Time) -> Result<()>;
     fn configure_application(&self, app: AppId, change: AppChange) -> Result<()>;
@@ -68,8 +68,8 @@ pub(super) struct AppRow {
     pub(super) plan: String,
     pub(super) sms_enabled: bool,
     pub(super) white_label: bool,
-    pub(super) api_key: Secret,
-    pub(super) callback_url: Option<String>,
+    pub(super) api_key: ApiKey,
+    pub(super) callback_url: Option<CallbackUrl>,
     pub(super) token_length: u8,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct AppRow {
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct AppChange {
     pub(super) name: Option<String>,
-    pub(super) callback_url: Option<String>,
+    pub(super) callback_url: Option<CallbackUrl>,
     pub(super) token_length: Option<u8>,
 }
 
@@ -319,7 +319,7 @@ pub(super) struct Decision {
     /// Until when the user is asked nothing, if they ask for it.
     pub(super) snoozed_until: Option<Time>,
     /// Where the callback goes, and its body.
-    pub(super) callback: Option<(String, String)>,
+    pub(super) callback: Option<(CallbackUrl, String)>,
     pub(super) now: Time,
 }
 

@@ -1,6 +1,5 @@
 //! Posting a callback (interface 6).
 
-use super::address;
 use super::connect::Connector;
 use super::deadline::Deadline;
 use super::lookup::Lookup;
@@ -9,8 +8,10 @@ use super::trust::Trust;
 use super::{connect, error_mapping};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Rejection;
+use crate::model::CallbackUrl;
 use crate::{Error, Result};
 use std::time::Duration;
+use ureq::http::Uri;
 use ureq::http::uri::{PathAndQuery, Scheme};
 
 /// How long an application may take to answer.
@@ -28,8 +29,16 @@ impl Post for Callbacks {
 
 /// Only a status from 200 to 299 is `Ok`; every other is [`Error::Rejected`] with that status,
 /// redirects included, and no answer is [`Error::Unavailable`]. The reply's body is not read.
-fn post(url: &str, headers: &[(String, String)], body: &[u8], timeout: Duration) -> Result<()> {
-    let uri = address::check("callback_url", url, true)?;
+fn post(
+    url: &CallbackUrl,
+    headers: &[(String, String)],
+    body: &[u8],
+    timeout: Duration,
+) -> Result<()> {
+    let uri: Uri = url
+        .as_str()
+        .parse()
+        .map_err(|_| Error::Internal { message: "a callback URL could not be parsed".into() })?;
     let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
     let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
         true => Trust::system()?,
@@ -61,15 +70,15 @@ mod tests {
 
     fn posted(url: &str) -> Result<()> {
         let headers = [("X-Svc-Signature".to_owned(), "c2ln".to_owned())];
-        post(url, &headers, br#"{"status":"approved"}"#, Duration::from_secs(5))
+        post(&url.parse()?, &headers, br#"{"status":"approved"}"#, Duration::from_secs(5))
     }
 
     #[test]
     fn posts_json_with_the_headers_given() {
         let server = Loopback::start(|_| ok("taken"));
-        posted(&server.url("/callback?from=2fa")).unwrap();
+        posted(&server.url("/callback")).unwrap();
         let asked = server.asked();
-        assert!(asked.starts_with("POST /callback?from=2fa HTTP/1.1\r\n"), "{asked}");
+        assert!(asked.starts_with("POST /callback HTTP/1.1\r\n"), "{asked}");
         assert!(asked.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{asked}");
         assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
         assert!(asked.ends_with("\r\n\r\n{\"status\":\"approved\"}"), "{asked}");
@@ -82,15 +91,6 @@ mod tests {
             let server = Loopback::start(move |_| reply(status, location, ""));
             let error = posted(&server.url("/")).unwrap_err();
             assert!(matches!(error, Error::Rejected(no) if no.status == status), "{status}");
-        }
-    }
-
-    #[test]
-    fn does_not_leave_this_machine_in_the_clear() {
-        for url in
-            ["http://192.0.2.1/", "http://example.com/", "file:///etc/passwd", "https://a@b/"]
-        {
-            assert!(matches!(posted(url), Err(Error::InvalidArgument { .. })), "{url}");
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::Error;
 use crate::error::Rejection;
-use crate::model::Secret;
-use crate::wire::{Request, form, scalar};
+use crate::model::ApiKey;
+use crate::wire::{Request, form, scalar, wipe};
 use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -19,7 +19,7 @@ pub(super) struct Redactor(Vec<Zeroizing<String>>);
 
 impl Redactor {
     /// The longest first: a number within the key would otherwise leave the rest of it to be read.
-    pub(super) fn new(request: &Request, api_key: &Secret) -> Redactor {
+    pub(super) fn new(request: &Request, api_key: &ApiKey) -> Redactor {
         let in_path = request.path.split('/').map(str::to_owned);
         let in_params = request.params.values().filter_map(scalar);
         let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
@@ -90,15 +90,6 @@ impl Drop for Wiped {
     }
 }
 
-fn wipe(value: &mut Value) {
-    match value {
-        Value::String(text) => text.zeroize(),
-        Value::Array(items) => items.iter_mut().for_each(wipe),
-        Value::Object(fields) => fields.values_mut().for_each(wipe),
-        _ => {}
-    }
-}
-
 fn is_code(word: &str) -> bool {
     word.len() >= SHORTEST && word.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -125,7 +116,7 @@ mod tests {
         let request = request(&call, Format::Json, Generation::Current);
         let mut body = json!({"message": "no 7654321 with the-key", "error_code": "60020",
             "errors": {"message": ["7654321"], "token": "is invalid"}, "token": "is invalid"});
-        Redactor::new(&request, &Secret::new("the-key")).redact_value(&mut body);
+        Redactor::new(&request, &"the-key".parse().unwrap()).redact_value(&mut body);
         let wanted = json!({"message": "no [redacted] with [redacted]", "error_code": "60020",
             "errors": {"message": ["[redacted]"], "token": "is invalid"}, "token": "is invalid"});
         assert_eq!(body, wanted);
@@ -136,7 +127,7 @@ mod tests {
         let call = Verify::new("7654321".parse().unwrap(), 60020.try_into().unwrap());
         let request = request(&call, Format::Json, Generation::Older);
         // The user's number is a part of the key.
-        let words = Redactor::new(&request, &Secret::new("key+600200"));
+        let words = Redactor::new(&request, &"key+600200".parse().unwrap());
         let fields = [("7654321", "key+600200"), ("errors", "60020")];
         let rejection = |code: &str| {
             Error::Rejected(Box::new(Rejection {

@@ -22,6 +22,13 @@ pub fn write(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
+/// Writes an object.
+#[cfg(feature = "remote")]
+pub(crate) fn write_object(fields: &Map<String, Value>) -> Vec<u8> {
+    // A map with keys of text can always be written.
+    serde_json::to_vec(fields).unwrap_or_default()
+}
+
 /// Where reading stopped; the text itself may hold a secret and is not shown.
 fn place(error: &serde_json::Error) -> String {
     match error.classify() {

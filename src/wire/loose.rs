@@ -90,9 +90,13 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match super::scalar(&self.0) {
-            Some(text) => visitor.visit_string(text),
-            None => Err(mismatch("must be text".into())),
+        match self.0 {
+            // Moved and not copied, so that a type that wipes its text wipes the only copy.
+            Value::String(text) => visitor.visit_string(text),
+            other => match super::scalar(&other) {
+                Some(text) => visitor.visit_string(text),
+                None => Err(mismatch("must be text".into())),
+            },
         }
     }
 
@@ -135,9 +139,11 @@ impl<'de> Deserializer<'de> for Loose {
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
         match self.0 {
-            Value::Object(fields) => {
-                visitor.visit_map(Fields { without_nulls: true, ..Fields::of(fields) })
-            }
+            Value::Object(fields) => visitor.visit_map(Fields {
+                without_nulls: true,
+                rest: fields.into_iter(),
+                next: None,
+            }),
             _ => Err(mismatch("must be an object".into())),
         }
     }
@@ -153,9 +159,18 @@ impl<'de> Deserializer<'de> for Loose {
         }
     }
 
+    /// A field that no call has is wiped too: a client may have sent a code under a wrong name.
+    fn deserialize_ignored_any<V: Visitor<'de>>(
+        mut self,
+        visitor: V,
+    ) -> Result<V::Value, Mismatch> {
+        super::wipe(&mut self.0);
+        visitor.visit_unit()
+    }
+
     forward_to_deserialize_any! {
         i8 i16 i32 i128 u8 u16 u32 u128 f32 char bytes byte_buf unit unit_struct seq tuple
-        tuple_struct identifier ignored_any
+        tuple_struct identifier
     }
 }
 
@@ -176,6 +191,14 @@ struct Fields {
 impl Fields {
     fn of(fields: Map<String, Value>) -> Fields {
         Fields { rest: fields.into_iter(), next: None, without_nulls: false }
+    }
+}
+
+impl Drop for Fields {
+    /// Wipes what was not read, because reading stopped at a mismatch.
+    fn drop(&mut self) {
+        let next = self.next.take();
+        self.rest.by_ref().chain(next).for_each(|(_, mut value)| super::wipe(&mut value));
     }
 }
 

@@ -67,7 +67,7 @@ impl World {
         let route = ROUTES.iter().find(|route| route.name == call).expect(place);
         let params = form::read(&self.replace(params)).expect(place);
         let request = route.request(Format::Json, Generation::Current, params);
-        calls::dispatch(service, &request).expect(place).1
+        calls::dispatch(service, request).expect(place).1
     }
 
     fn expect(&mut self, reply: &Reply, line: &str, place: &str) {

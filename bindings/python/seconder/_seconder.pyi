@@ -5,18 +5,18 @@ from typing import Any, final
 
 __all__ = [
     "CALLS",
+    "ApprovalWait",
     "Clock",
     "Service",
     "Told",
     "Totp",
-    "ApprovalWait",
     "__version__",
-    "answer_request",
     "call_of",
     "headers",
     "open",
     "open_sandbox",
     "query",
+    "respond",
     "share",
     "sign",
     "signed_parameters",
@@ -79,10 +79,7 @@ class Totp:
 class ApprovalWait:
     def __new__(cls, params: dict[str, Any]) -> ApprovalWait: ...
 
-def answer_request(
-    service: Service, *, api_key: str, method: str, path: str, query: str, body: bytes
-) -> tuple[int, float | None, str, bytes, Any]: ...
-def call_of(names: _Names, method: str, path: str) -> tuple[str, dict[str, Any]] | None: ...
+def call_of(names: _Names, method: str, target: str) -> tuple[str, dict[str, Any]] | None: ...
 def headers(names: _Names) -> tuple[str, str, str]: ...
 def open(url: str, settings: dict[str, Any]) -> Service: ...
 def open_sandbox(
@@ -98,6 +95,14 @@ def open_sandbox(
     post: Callable[[str, bytes, list[tuple[str, str]]], None],
 ) -> Service: ...
 def query(body: bytes) -> str: ...
+def respond(
+    service: Service,
+    *,
+    method: str,
+    target: str,
+    headers: list[tuple[str, bytes]],
+    body: bytes | None,
+) -> tuple[int, list[tuple[str, str]], bytes, Any]: ...
 def share(service: Service) -> Service: ...
 def sign(
     api_key: str, nonce: str, url: str, method: str, body: bytes, query: str

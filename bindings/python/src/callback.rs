@@ -1,7 +1,6 @@
 //! Callbacks, with a memory that the program may give.
 
-use crate::failure::{Failure, detached, ending, interrupted};
-use crate::settings::invalid;
+use crate::failure::{Failure, detached, ending, interrupted, invalid};
 use crate::values::{bytes, text};
 use crate::{names, values};
 use pyo3::prelude::*;

@@ -2,20 +2,16 @@
 
 use crate::extra;
 use crate::failure::Failure;
+use crate::fields::{internal, read, read_call, with_user_id, write};
+use crate::values::Params;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
 use seconder::engine::{ApprovalRequest, Engine, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
-use seconder::wire::loose;
-use seconder::{Call, Error, Handle, Service};
+use seconder::{Call, Handle, Service};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-const USER_ID: &str = "user_id";
-
-/// The parameters of a call, by their names in Python.
-pub(crate) type Params = Map<String, Value>;
 type Ask = fn(&Service, Params) -> Result<Value, Failure>;
 
 const CALLS: &[(&str, Ask)] = &[
@@ -133,41 +129,5 @@ fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failu
 }
 
 fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
-    Ok(json!({ "api_key": service.require_engine()?.api_key() }))
-}
-
-/// Reads a call, whose user Python calls `user_id` whatever the wire calls it.
-fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
-    let on_the_wire = C::ROUTE.path.contains(&format!("{{{USER_ID_ON_THE_WIRE}}}"));
-    if on_the_wire && let Some(id) = params.remove(USER_ID) {
-        params.insert(USER_ID_ON_THE_WIRE.into(), id);
-    }
-    loose::read(params).map_err(|mut mismatch| {
-        if mismatch.field == USER_ID_ON_THE_WIRE {
-            mismatch.field = USER_ID.into();
-        }
-        Error::from(mismatch).into()
-    })
-}
-
-/// A reply whose user is called `user_id`.
-pub(crate) fn with_user_id(mut reply: Value) -> Value {
-    if let Value::Object(fields) = &mut reply
-        && let Some(id) = fields.remove(USER_ID_ON_THE_WIRE)
-    {
-        fields.insert(USER_ID.into(), id);
-    }
-    reply
-}
-
-pub(crate) fn read<T: DeserializeOwned>(params: Params) -> Result<T, Failure> {
-    loose::read(params).map_err(|mismatch| Error::from(mismatch).into())
-}
-
-pub(crate) fn write(reply: &impl serde::Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(reply).map_err(|error| internal(error.to_string()))
-}
-
-fn internal(message: String) -> Failure {
-    Error::Internal { message }.into()
+    Ok(json!({ "api_key": service.require_engine()?.api_key().expose() }))
 }

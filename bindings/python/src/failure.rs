@@ -36,6 +36,12 @@ impl From<Error> for Failure {
     }
 }
 
+/// An argument that must be something else: `invalid("timeout", "be a number of seconds")`.
+pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
+    Error::InvalidArgument { parameter: parameter.into(), reason: format!("must {must}").into() }
+        .into()
+}
+
 /// Does what may wait while other Python threads run. A panic becomes an error like any other.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,

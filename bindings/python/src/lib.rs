@@ -5,6 +5,7 @@ mod callback;
 mod calls;
 mod extra;
 mod failure;
+mod fields;
 mod names;
 mod service;
 mod settings;
@@ -32,7 +33,7 @@ mod _seconder {
     use super::spellings::spellings;
 
     #[pymodule_export]
-    use super::testing::{Clock, answer_request, call_of, open_sandbox, share};
+    use super::testing::{Clock, call_of, open_sandbox, respond, share};
 
     #[pymodule_export]
     use super::totp::Totp;

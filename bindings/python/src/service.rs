@@ -1,6 +1,6 @@
 //! The service behind Python's `Service`.
 
-use crate::failure::{Failure, detached, ending};
+use crate::failure::{Failure, detached, ending, invalid};
 use crate::waiting::ApprovalWait;
 use crate::{calls, settings, values};
 use pyo3::prelude::*;
@@ -53,8 +53,8 @@ impl Service {
 
     /// The same service with another time limit for each call, in seconds.
     fn with_timeout(&self, timeout: &Bound<'_, PyAny>) -> PyResult<Service> {
-        let none = |_| settings::invalid("timeout", "be a number of seconds");
-        let given = values::seconds(timeout).map_err(none).and_then(seconds);
+        let none = |_| invalid("timeout", "be a number of seconds");
+        let given = values::seconds(timeout).map_err(none).and_then(values::timeout);
         let timeout = Some(given.map_err(|failure| failure.raise(timeout.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout, repeats: self.repeats })
     }
@@ -111,14 +111,4 @@ pub(crate) fn open(
     let open = move || Ok(settings.open().map_err(settings::by_argument)?.with_repeats(repeats));
     let service = detached(py, open)?;
     Ok(Service::new(service))
-}
-
-pub(crate) fn seconds(timeout: f64) -> Result<Duration, Failure> {
-    match Duration::try_from_secs_f64(timeout) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => {
-            let reason = "must be a number of seconds above 0".into();
-            Err(Error::InvalidArgument { parameter: "timeout".into(), reason }.into())
-        }
-    }
 }

@@ -1,8 +1,7 @@
 //! The settings of `open`, as Python gives them.
 
-use crate::failure::{Failure, interrupted};
-use crate::names;
-use crate::service::seconds;
+use crate::failure::{Failure, interrupted, invalid};
+use crate::{names, values};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -53,7 +52,7 @@ pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<(Settings, 
 
 fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
     let py = given.0.py();
-    let timeout = seconds(given.take("timeout", "be a number of seconds")?);
+    let timeout = values::timeout(given.take("timeout", "be a number of seconds")?);
     settings = settings.timeout(timeout.map_err(|failure| failure.raise(py))?);
     settings = settings.allow_loopback_http(given.take("allow_loopback_http", "be True or False")?);
     if let Some(key) = given.take::<Option<String>>("api_key", "be text")? {
@@ -122,11 +121,6 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
     }
 }
 
-pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
-    Error::InvalidArgument { parameter: parameter.into(), reason: format!("must {must}").into() }
-        .into()
-}
-
 /// Calls the function that the program gave. Its exception is told, but never one with the code.
 pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
     let channel = message.via.name();
@@ -143,7 +137,7 @@ impl seconder::engine::Post for Poster {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
         in_python(None, |py| {
             let headers = callback.headers.clone().to_vec();
-            let parts = (&callback.url, callback.body.as_slice(), headers);
+            let parts = (callback.url.as_str(), callback.body.as_slice(), headers);
             self.0.call1(py, parts).map(drop)
         })
     }

@@ -1,18 +1,19 @@
-//! What `seconder.testing` asks of the library: an engine whose time, messages and callbacks are the
-//! test's, and its answers to requests as they stand on the wire.
+//! What `seconder.testing` needs of the library: an engine whose time, messages and callbacks the test
+//! controls, and the library's HTTP edge in front of it.
 
 use crate::failure::{detached, ending};
+use crate::fields::with_user_id;
 use crate::service::Service;
 use crate::settings::{Poster, deliver_by};
-use crate::{calls, names, values};
+use crate::{names, values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use seconder::calls::{ROUTES, dispatch, failure};
+use seconder::Settings;
+use seconder::calls::{RouteMatch, match_route};
 use seconder::engine::{self, Message};
-use seconder::model::Secret;
-use seconder::wire::{Format, Generation, Reply, Request, form, json};
-use seconder::{Error, Rejection, Settings};
+use seconder::http::{self, BodyError, Caller, RawRequest};
+use seconder::wire::Format;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -97,77 +98,50 @@ pub(crate) fn share(py: Python<'_>, service: &Service) -> PyResult<Service> {
     Ok(Service::new(shared))
 }
 
-/// The name of the call that a method and a path make, and what the path says.
+/// The name of the call that a method and a target make, and the fields in its path.
 #[pyfunction]
 pub(crate) fn call_of<'py>(
     py: Python<'py>,
     names: names::Given,
     method: &str,
-    path: &str,
+    target: &str,
 ) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
     let names = names::read(names).map_err(|failure| failure.raise(py))?;
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
     let Some(path) = names.path_from_wire(path) else { return Ok(None) };
-    let named = |route: &&seconder::calls::Route| {
-        route.matches(method, &path).map(|found| (route.name, Value::Object(found.fields)))
-    };
-    let found = ROUTES.iter().find_map(named);
-    found
-        .map(|(name, fields)| Ok((name, values::to_python(py, &calls::with_user_id(fields))?)))
-        .transpose()
+    let RouteMatch::Call(call) = match_route(method, &path) else { return Ok(None) };
+    let fields = with_user_id(Value::Object(call.fields().clone()));
+    Ok(Some((call.route().name, values::to_python(py, &fields)?)))
 }
 
-/// What goes back to a client: status, seconds to wait, media type, body, and the body as values.
-type Answered<'py> = (u16, Option<f64>, &'static str, Bound<'py, PyBytes>, Bound<'py, PyAny>);
+/// The status, the headers and the body to send, and the fields of the body as Python has them.
+type Reply<'py> = (u16, Vec<(&'static str, String)>, Bound<'py, PyBytes>, Bound<'py, PyAny>);
 
-/// What an engine answers to a request of the package's own client.
+/// What the library's HTTP edge replies to a request as it was received.
 #[pyfunction]
-#[pyo3(signature = (service, *, api_key, method, path, query, body))]
-pub(crate) fn answer_request<'py>(
+#[pyo3(signature = (service, *, method, target, headers, body))]
+pub(crate) fn respond<'py>(
     py: Python<'py>,
     service: &Service,
-    api_key: &str,
     method: &str,
-    path: &str,
-    query: &str,
-    body: &[u8],
-) -> PyResult<Answered<'py>> {
+    target: &str,
+    headers: Vec<(String, Vec<u8>)>,
+    body: Option<Vec<u8>>,
+) -> PyResult<Reply<'py>> {
     let service = service.get().map_err(|failure| failure.raise(py))?;
-    let answered = detached(py, || {
-        let engine = service.require_engine()?;
-        let names = engine.names();
-        let Some(path) = names.path_from_wire(path) else { return Ok(no_such_call()) };
-        let (format, mut reply) = match request(method, path, query, body) {
-            Ok(request) => match engine.authenticate(&Secret::new(api_key)) {
-                Ok(engine) => dispatch(&engine, &request).unwrap_or_else(no_such_call),
-                Err(error) => (Format::Json, failure(&error)),
-            },
-            Err(error) => (Format::Json, failure(&error)),
-        };
-        names.body_to_wire(&mut reply.body);
-        Ok((format, reply))
-    });
+    let mut request = RawRequest::new(method, target).body(body.ok_or(BodyError::TooLarge));
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let replied =
+        detached(py, || Ok(http::respond(service.require_engine()?, Caller::Network, request)));
     if let Some(ending) = ending() {
         return Err(ending);
     }
-    let (format, reply) = answered?;
-    let wait = reply.retry_after.map(|wait| wait.as_secs_f64());
-    let text = PyBytes::new(py, &format.write(&reply.body));
-    let told = values::to_python(py, &reply.body)?;
-    Ok((reply.status, wait, format.media_type(), text, told))
-}
-
-fn request(method: &str, path: String, query: &str, body: &[u8]) -> seconder::Result<Request> {
-    let mut params = form::read(query)?;
-    match json::read(body) {
-        Ok(Value::Object(fields)) => params.extend(fields),
-        _ => params.extend(form::read(&String::from_utf8_lossy(body))?),
-    }
-    let method = if method == "POST" { "POST" } else { "GET" };
-    Ok(Request { method, path, params, generation: Generation::Current })
-}
-
-fn no_such_call() -> (Format, Reply) {
-    let message = "There is no such call.".to_owned();
-    let rejection = Rejection { status: 404, message, ..Rejection::default() };
-    (Format::Json, failure(&Error::Rejected(Box::new(rejection))))
+    let reply = replied?;
+    let media_type = reply.header("content-type").unwrap_or_default();
+    let format = if media_type.contains("xml") { Format::Xml } else { Format::Json };
+    let fields = format.read(&reply.body).unwrap_or_default();
+    let body = PyBytes::new(py, &reply.body);
+    Ok((reply.status, reply.headers, body, values::to_python(py, &fields)?))
 }

@@ -1,7 +1,6 @@
 //! Codes of authenticator apps.
 
-use crate::failure::Failure;
-use crate::settings::invalid;
+use crate::failure::{Failure, invalid};
 use crate::values::{bytes, text};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};

@@ -1,14 +1,16 @@
 //! Values of JSON as values of Python, and back.
 
-use crate::calls::Params;
-use crate::failure::Failure;
-use crate::settings::invalid;
+use crate::failure::{Failure, invalid};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use seconder::Error;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
+use std::time::Duration;
+
+/// The parameters of a call, by their names in Python.
+pub(crate) type Params = Map<String, Value>;
 
 /// How deep lists and dicts may be nested: as deep as a service reads them.
 const DEEPEST: usize = 64;
@@ -52,6 +54,14 @@ pub(crate) fn seconds(given: &Bound<'_, PyAny>) -> PyResult<f64> {
             false => Err(error),
         }
     })
+}
+
+/// A time limit, in seconds: a finite number above 0.
+pub(crate) fn timeout(seconds: f64) -> Result<Duration, Failure> {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(invalid("timeout", "be a number of seconds above 0")),
+    }
 }
 
 /// Reads the parameters of a call; what cannot be one is told with the parameter's name.

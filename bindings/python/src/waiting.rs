@@ -1,10 +1,9 @@
 //! Waiting for the answer to an approval request, by Python's clock and Python's sleep, which
 //! Ctrl-C interrupts.
 
-use crate::calls::{Params, read, with_user_id, write};
 use crate::failure::{Failure, interrupted};
-use crate::service::seconds;
-use crate::values;
+use crate::fields::{read, with_user_id, write};
+use crate::values::{self, Params};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::model::{ApprovalId, UserId};
@@ -23,7 +22,7 @@ struct WaitForApproval {
 
 pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Value, Failure> {
     let WaitForApproval { uuid, user_id, timeout } = read(params)?;
-    let deadline = seconds(timeout)?;
+    let deadline = values::timeout(timeout)?;
     let mut pace = PythonTime { began: monotonic()? };
     write(&service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace)?)
 }
@@ -38,7 +37,7 @@ impl ApprovalWait {
     fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<ApprovalWait> {
         let params = values::params(params)?;
         let made = read(params).and_then(|WaitForApproval { uuid, user_id, timeout }| {
-            let wait = seconder::ApprovalWait::new(uuid, user_id, seconds(timeout)?);
+            let wait = seconder::ApprovalWait::new(uuid, user_id, values::timeout(timeout)?);
             Ok((wait, PythonTime { began: monotonic()? }))
         });
         made.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))

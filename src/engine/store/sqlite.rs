@@ -129,7 +129,7 @@ impl Store for Sqlite {
         self.read(applications::all)
     }
 
-    fn application_of_key(&self, api_key: &Secret) -> Result<Option<AppRow>> {
+    fn application_of_key(&self, api_key: &ApiKey) -> Result<Option<AppRow>> {
         self.read(|db| applications::of_key(db, api_key))
     }
 

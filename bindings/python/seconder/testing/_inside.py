@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from seconder.testing._server import HttpReply, HttpRequest, Server
 PATIENCE = 0.2
 """How long a call in this process waits for an answer that never comes, in seconds."""
 RATE_LIMITED_BODY = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
+JSON = ("content-type", "application/json")
 PAGE = b"<!DOCTYPE html><title>Not the service</title><p>A page that somebody else made."
 
 
@@ -55,7 +57,7 @@ class Inside:
     def url(self) -> str:
         with self.lock:
             if self._server is None:
-                self._server = Server(self._answer, self.names.api_key_header)
+                self._server = Server(self._respond)
             return self._server.url
 
     def close(self) -> None:
@@ -67,7 +69,7 @@ class Inside:
         self.engine.close()
 
     def call(self, native: _seconder.Service, name: str, params: dict[str, Any]) -> Any:
-        """A call in this process. One that is to fail takes the way of a remote client."""
+        """A call in this process. One that is to fail is made by a remote client instead."""
         client = self._client(native, "check_approval" if name == "wait_for_approval" else name)
         if client is not None:
             with client:
@@ -101,40 +103,39 @@ class Inside:
             timeout=PATIENCE if fault.kind is Fault.TIMEOUT else 10.0,
         )
 
-    def _answer(self, asked: HttpRequest) -> HttpReply | None:
-        """A call from a remote client."""
-        name, params = self._call_of(asked)
+    def _respond(self, request: HttpRequest) -> HttpReply | None:
+        """The reply to a call from a remote client."""
+        name, params = self._call_of(request)
         fault = self.faults.take(name)
-        key = asked.api_key
         if fault is not None:
             if fault.kind is Fault.TIMEOUT:
                 fault.ended.wait()
                 return None
             if fault.kind is Fault.RATE_LIMITED:
-                body = json.dumps(RATE_LIMITED_BODY).encode()
-                return HttpReply(503, "application/json", body, fault.retry_after)
+                headers = [JSON, ("retry-after", str(math.ceil(fault.retry_after)))]
+                return HttpReply(503, headers, json.dumps(RATE_LIMITED_BODY).encode())
             if fault.kind is Fault.INVALID_RESPONSE:
-                return HttpReply(200, "text/html", PAGE)
+                return HttpReply(200, [("content-type", "text/html")], PAGE)
             if fault.kind is Fault.UNAUTHORIZED:
-                key = f"not {key}"
+                request = request._replace(headers=self._with_another_key(request.headers))
         with self._making(name, params):
-            status, wait, media_type, body, reply = _seconder.answer_request(
-                self.engine,
-                api_key=key,
-                method=asked.method,
-                path=asked.path,
-                query=asked.query,
-                body=asked.body,
+            status, headers, body, reply = _seconder.respond(
+                self.engine, **request._asdict()
             )
         if status == 200:
             self._note(name, params, reply)
         if fault is not None and fault.kind is Fault.LOST:
             return None
-        return HttpReply(status, media_type, body, wait)
+        return HttpReply(status, headers, body)
 
-    def _call_of(self, asked: HttpRequest) -> tuple[str, dict[str, Any]]:
+    def _with_another_key(self, headers: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+        key = self.names.api_key_header
+        others = [header for header in headers if header[0].lower() != key.lower()]
+        return [*others, (key, b"an-unknown-key")]
+
+    def _call_of(self, request: HttpRequest) -> tuple[str, dict[str, Any]]:
         names = _given(self.names)
-        return _seconder.call_of(names, asked.method, asked.path) or ("", {})
+        return _seconder.call_of(names, request.method, request.target) or ("", {})
 
     @contextmanager
     def _making(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:

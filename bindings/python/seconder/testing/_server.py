@@ -1,44 +1,47 @@
-"""The sandbox as a remote service: plain HTTP on this machine alone."""
+"""The sandbox as a remote service: plain HTTP on this machine alone. It reads requests and writes
+replies; what they mean is decided by the library, as in ``seconder serve``."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+
+BODY_LIMIT = 1024 * 1024
+"""More bytes than the body of any request of the interface has."""
 
 
 class HttpRequest(NamedTuple):
     """A request as it was received."""
 
     method: str
-    path: str
-    query: str
-    body: bytes
-    api_key: str
+    target: str
+    """The path, and the query where there is one."""
+    headers: list[tuple[str, bytes]]
+    body: bytes | None
+    """``None`` for one that is too large, and was not read."""
 
 
 @dataclass(frozen=True)
 class HttpReply:
-    """What goes back."""
+    """The reply to send."""
 
     status: int
-    media_type: str
+    headers: Sequence[tuple[str, str]]
     body: bytes
-    retry_after: float | None = None
 
 
 class Server(ThreadingHTTPServer):
-    """Asks a function for each answer; without one, it closes the connection."""
+    """Asks a function for each reply; where it returns none, the connection is closed."""
 
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, answer: Callable[[HttpRequest], HttpReply | None], key_header: str) -> None:
+    def __init__(self, respond: Callable[[HttpRequest], HttpReply | None]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer = answer
-        self.key_header = key_header
+        self.respond = respond
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -53,25 +56,29 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path, _, query = self.path.partition("?")
-        asked = HttpRequest(self.command, path, query, body, self._key())
-        answer = self.server.answer(asked)
-        if answer is None:
+        # http.server decodes headers as Latin-1, so this gives the bytes that were received.
+        headers = [(name, value.encode("latin-1")) for name, value in self.headers.items()]
+        reply = self.server.respond(HttpRequest(self.command, self.path, headers, self._body()))
+        if reply is None:
             self.close_connection = True
             return
-        self.send_response(answer.status)
-        self.send_header("Content-Type", answer.media_type)
-        self.send_header("Content-Length", str(len(answer.body)))
-        if answer.retry_after is not None:
-            self.send_header("Retry-After", str(-int(-answer.retry_after // 1)))
+        self.send_response(reply.status)
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(reply.body)))
         self.end_headers()
-        self.wfile.write(answer.body)
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)
 
-    do_POST = do_GET
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = do_GET
 
-    def _key(self) -> str:
-        return self.headers.get(self.server.key_header, "")
+    def _body(self) -> bytes | None:
+        length = self.headers.get("content-length") or "0"
+        if length.isascii() and length.isdigit() and int(length) <= BODY_LIMIT:
+            return self.rfile.read(int(length))
+        # What was not read would be taken for the next request.
+        self.close_connection = True
+        return None
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: what is asked holds codes."""
+        """Logs nothing: paths hold codes."""

@@ -2,7 +2,7 @@
 
 use super::{AppChange, AppId, AppRow, Counted};
 use crate::engine::clock::Time;
-use crate::model::Secret;
+use crate::model::{ApiKey, CallbackUrl, Secret};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use sha2::{Digest, Sha256};
 
@@ -15,7 +15,7 @@ pub(super) fn all(db: &Connection) -> Result<Vec<AppRow>> {
 }
 
 /// The key is looked up by its hash, so that how long it takes tells nothing of the key.
-pub(super) fn of_key(db: &Connection, api_key: &Secret) -> Result<Option<AppRow>> {
+pub(super) fn of_key(db: &Connection, api_key: &ApiKey) -> Result<Option<AppRow>> {
     let sql = format!("SELECT {COLUMNS} FROM applications WHERE api_key_hash = $1");
     db.prepare_cached(&sql)?.query_row(params![hash(api_key)], row).optional()
 }
@@ -33,7 +33,7 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
         app.white_label,
         app.api_key.expose(),
         hash(&app.api_key),
-        app.callback_url,
+        app.callback_url.as_ref().map(CallbackUrl::as_str),
         app.token_length,
         now.0
     ])?;
@@ -46,7 +46,12 @@ pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Resu
          callback_url = coalesce($2, callback_url), token_length = coalesce($3, token_length) \
          WHERE app_id = $4",
     )?
-    .execute(params![change.name, change.callback_url, change.token_length, app])?;
+    .execute(params![
+        change.name,
+        change.callback_url.as_ref().map(CallbackUrl::as_str),
+        change.token_length,
+        app
+    ])?;
     Ok(())
 }
 
@@ -87,19 +92,22 @@ pub(super) fn statistics(db: &Connection, app: AppId, from: i64) -> Result<(Vec<
     Ok((months.collect::<Result<_>>()?, total as u64))
 }
 
-fn hash(api_key: &Secret) -> [u8; 32] {
+fn hash(api_key: &ApiKey) -> [u8; 32] {
     Sha256::digest(api_key.expose().as_bytes()).into()
 }
 
 fn row(row: &Row<'_>) -> Result<AppRow> {
+    let api_key = ApiKey::try_from(Secret::new(row.get::<_, String>(5)?));
+    let callback_url: Option<String> = row.get(6)?;
+    let callback_url = callback_url.map(|url| url.parse()).transpose();
     Ok(AppRow {
         app_id: row.get(0)?,
         name: row.get(1)?,
         plan: row.get(2)?,
         sms_enabled: row.get(3)?,
         white_label: row.get(4)?,
-        api_key: Secret::new(row.get::<_, String>(5)?),
-        callback_url: row.get(6)?,
+        api_key: api_key.map_err(|_| rusqlite::Error::InvalidQuery)?,
+        callback_url: callback_url.map_err(|_| rusqlite::Error::InvalidQuery)?,
         token_length: row.get(7)?,
     })
 }

@@ -93,7 +93,7 @@ pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
     let Some((url, body)) = &decision.callback else {
         return Ok(Decided::Done { callback: None });
     };
-    let payload = serde_json::json!({ "url": url, "body": body });
+    let payload = serde_json::json!({ "url": url.as_str(), "body": body });
     db.prepare_cached(
         "INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
          VALUES ($1, 'callback', 'user:' || $2, '', $3, $4)",

@@ -1,0 +1,48 @@
+//! Parameters and replies between dicts of Python and structs of the library. This is the one place
+//! that knows that the wire calls a user's id `svc_id` in some calls, and Python `user_id` in all.
+
+use crate::failure::Failure;
+use crate::values::Params;
+use seconder::calls::USER_ID_ON_THE_WIRE;
+use seconder::wire::loose;
+use seconder::{Call, Error};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+const USER_ID: &str = "user_id";
+
+/// Reads a call, whose user Python calls `user_id` whatever the wire calls it.
+pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
+    let on_the_wire = C::ROUTE.path.contains(&format!("{{{USER_ID_ON_THE_WIRE}}}"));
+    if on_the_wire && let Some(id) = params.remove(USER_ID) {
+        params.insert(USER_ID_ON_THE_WIRE.into(), id);
+    }
+    loose::read(params).map_err(|mut mismatch| {
+        if mismatch.field == USER_ID_ON_THE_WIRE {
+            mismatch.field = USER_ID.into();
+        }
+        Error::from(mismatch).into()
+    })
+}
+
+/// A reply whose user is called `user_id`.
+pub(crate) fn with_user_id(mut reply: Value) -> Value {
+    if let Value::Object(fields) = &mut reply
+        && let Some(id) = fields.remove(USER_ID_ON_THE_WIRE)
+    {
+        fields.insert(USER_ID.into(), id);
+    }
+    reply
+}
+
+pub(crate) fn read<T: DeserializeOwned>(params: Params) -> Result<T, Failure> {
+    loose::read(params).map_err(|mismatch| Error::from(mismatch).into())
+}
+
+pub(crate) fn write(reply: &impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(reply).map_err(|error| internal(error.to_string()))
+}
+
+pub(crate) fn internal(message: String) -> Failure {
+    Error::Internal { message }.into()
+}

@@ -1,0 +1,104 @@
+"""A sandbox's URL is the same HTTP edge as that of ``seconder serve``."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from seconder.testing import Sandbox
+
+DETAILS = "/protected/json/app/details"
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def error_code(self) -> object:
+        return json.loads(self.body).get("error_code")
+
+
+@pytest.fixture(name="sandbox")
+def opened() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+def send(
+    sandbox: Sandbox,
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    headers: list[tuple[str, str]] | None = None,
+) -> Reply:
+    connection = http.client.HTTPConnection(sandbox.url.removeprefix("http://"), timeout=10)
+    try:
+        connection.putrequest(method, target)
+        for name, value in headers or []:
+            connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        got = connection.getresponse()
+        found = {name.lower(): value for name, value in got.getheaders()}
+        return Reply(got.status, found, got.read())
+    finally:
+        connection.close()
+
+
+def key(sandbox: Sandbox) -> list[tuple[str, str]]:
+    return [("X-Svc-API-Key", sandbox.api_key)]
+
+
+def test_the_key_is_taken_from_the_header_or_the_parameters(sandbox: Sandbox) -> None:
+    assert send(sandbox, "GET", DETAILS, headers=key(sandbox)).status == 200
+    assert send(sandbox, "GET", f"{DETAILS}?api_key={sandbox.api_key}").status == 200
+    for headers in ([], [("X-Svc-API-Key", "another")], key(sandbox) * 2):
+        reply = send(sandbox, "GET", DETAILS, headers=headers)
+        assert (reply.status, reply.error_code) == (401, "60001")
+
+
+def test_unknown_paths_and_other_methods_are_rejected(sandbox: Sandbox) -> None:
+    assert send(sandbox, "GET", "/nothing", headers=key(sandbox)).status == 404
+    for method in ("POST", "PUT", "DELETE", "HEAD"):
+        reply = send(sandbox, method, DETAILS, headers=key(sandbox))
+        assert (reply.status, reply.headers["allow"]) == (405, "GET"), method
+
+
+def test_bodies_are_forms_or_json_and_never_ambiguous(sandbox: Sandbox) -> None:
+    path = "/protected/json/users/new"
+    form = b"user[email]=ada@example.com&user[cellphone]=555-010-0123&user[country_code]=1"
+    user = {"email": "ada@example.com", "cellphone": "555-010-0123", "country_code": 1}
+    ids = {
+        json.loads(send(sandbox, "POST", path, body, key(sandbox)).body)["user"]["id"]
+        for body in (form, json.dumps({"user": user}).encode())
+    }
+    assert len(ids) == 1
+    twice = send(sandbox, "POST", path, b"a=1&a=2", key(sandbox))
+    assert (twice.status, twice.error_code) == (400, "60004")
+
+
+def test_a_body_over_1_mib_is_rejected_unread(sandbox: Sandbox) -> None:
+    headers = [*key(sandbox), ("Content-Length", "1048577")]
+    assert send(sandbox, "GET", DETAILS, headers=headers).status == 413
+
+
+def test_replies_are_xml_where_the_path_asks_for_it_and_never_cached(sandbox: Sandbox) -> None:
+    reply = send(sandbox, "GET", "/protected/xml/app/details", headers=key(sandbox))
+    assert reply.headers["content-type"] == "application/xml; charset=utf-8"
+    assert reply.headers["cache-control"] == "no-store"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_an_authenticator_enrolled_over_xml_shows_codes(sandbox: Sandbox) -> None:
+    user = sandbox.service.create_user("ada@example.com", "555-010-0123", country_code=1)
+    path = f"/protected/xml/users/{user.id}/secret"
+    assert send(sandbox, "POST", path, b"", key(sandbox)).status == 200
+    code = sandbox.authenticator_code(user.id)
+    assert sandbox.service.verify(code, user.id, force=True)

@@ -1,0 +1,64 @@
+//! HTTP requests as axum has them, handed to the library's HTTP edge.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use seconder::engine::Engine;
+use seconder::http::{self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest};
+use std::time::Duration;
+
+/// What is read and thrown away of a body that is too large, so that its client is still there to
+/// read the reply. A client that sends more is cut off.
+const DISCARD: usize = 8 * BODY_LIMIT;
+/// How long a client may take to send a body.
+const BODY_TIME: Duration = Duration::from_secs(15);
+
+/// Handles a request, whatever it is.
+pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+    let mut raw = RawRequest::new(head.method.as_str(), target);
+    for (name, value) in &head.headers {
+        raw = raw.header(name.as_str(), value.as_bytes());
+    }
+    let body = tokio::time::timeout(BODY_TIME, read_body(body)).await;
+    let raw = raw.body(body.unwrap_or(Err(BodyError::TooSlow)));
+    // The engine blocks while it waits for its database and for what delivers its messages, so it
+    // runs where it holds up no other connection.
+    let reply = tokio::task::spawn_blocking(move || http::respond(&engine, Caller::Network, raw));
+    response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
+}
+
+async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| BodyError::Incomplete)?;
+        let data: Bytes = frame.into_data().unwrap_or_default();
+        length += data.len();
+        if length > DISCARD {
+            break;
+        }
+        if length <= BODY_LIMIT {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    match length <= BODY_LIMIT {
+        true => Ok(bytes),
+        false => Err(BodyError::TooLarge),
+    }
+}
+
+fn response(reply: RawReply) -> Response {
+    let mut response = Response::new(Body::from(reply.body));
+    let failed = StatusCode::SERVICE_UNAVAILABLE;
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(failed);
+    for (name, value) in reply.headers {
+        // The edge writes ASCII alone; what no header could hold would be left out.
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+    response
+}

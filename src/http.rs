@@ -1,0 +1,258 @@
+//! The HTTP edge: one function turns a request as it was received into the reply to send, for every
+//! server in front of an [`Engine`]. It opens no socket, so a server decides how bytes travel, and
+//! which time limits hold while they do.
+//!
+//! ```
+//! use seconder::http::{Caller, RawRequest, respond};
+//!
+//! let service = seconder::Settings::new("sandbox:").api_key("key").open()?;
+//! let request = RawRequest::new("GET", "/protected/json/app/details").header("X-Svc-API-Key", "key");
+//! let reply = respond(service.require_engine()?, Caller::Network, request);
+//! assert_eq!(reply.status, 200);
+//! assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"));
+//! # Ok::<(), seconder::Error>(())
+//! ```
+
+mod params;
+
+use crate::calls::{self, MatchedCall, RouteMatch, match_route};
+use crate::engine::Engine;
+use crate::error::Rejection;
+use crate::model::{ApiKey, Secret};
+use crate::wire::{Format, Generation, Names, Reply};
+use crate::{Error, Result};
+use params::Params;
+use serde_json::Value;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// More bytes than the body of any request of the interface has: 1 MiB. A server need not read
+/// further, and says [`BodyError::TooLarge`].
+pub const BODY_LIMIT: usize = 1024 * 1024;
+
+/// Who sends a request, as far as the transport knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Caller {
+    /// Anyone who can reach the server. The API key in the request says which application it is
+    /// (interface 5).
+    Network,
+}
+
+/// A request as it was received. What it holds is wiped when it is dropped, since keys and codes are
+/// in its path, its parameters and its headers; what the server read it from is the server's to wipe.
+pub struct RawRequest {
+    method: String,
+    target: Zeroizing<String>,
+    headers: Vec<(String, Zeroizing<Vec<u8>>)>,
+    body: std::result::Result<Zeroizing<Vec<u8>>, BodyError>,
+}
+
+/// Why there is no whole body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// It has more than [`BODY_LIMIT`] bytes.
+    TooLarge,
+    /// It did not arrive within the server's time limit.
+    TooSlow,
+    /// The connection ended, or what was sent is not HTTP.
+    Incomplete,
+}
+
+/// The reply to send. The server adds what concerns the connection, such as `Content-Length`.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RawReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers, by their names in lower case.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, of the media type that `content-type` says. It may hold a secret, such as that of
+    /// an authenticator app.
+    pub body: Vec<u8>,
+}
+
+impl RawRequest {
+    /// A request without headers and body. `target` is the path, percent-encoded as it was
+    /// received, with `?` and the query where there is one.
+    pub fn new(method: impl Into<String>, target: impl Into<String>) -> RawRequest {
+        RawRequest {
+            method: method.into(),
+            target: Zeroizing::new(target.into()),
+            headers: Vec::new(),
+            body: Ok(Zeroizing::default()),
+        }
+    }
+
+    /// Adds a header. Give every header with that name: an API key that is there twice is rejected.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> RawRequest {
+        self.headers.push((name.into(), Zeroizing::new(value.into())));
+        self
+    }
+
+    /// Sets the body, or why there is none.
+    pub fn body(mut self, body: std::result::Result<Vec<u8>, BodyError>) -> RawRequest {
+        self.body = body.map(Zeroizing::new);
+        self
+    }
+
+    fn path(&self) -> &str {
+        self.target.split_once('?').map_or(self.target.as_str(), |(path, _)| path)
+    }
+
+    fn query(&self) -> &str {
+        self.target.split_once('?').map_or("", |(_, query)| query)
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let named = move |(known, _): &&(String, _)| known.eq_ignore_ascii_case(name);
+        self.headers.iter().filter(named).map(|(_, value)| value.as_slice())
+    }
+}
+
+impl RawReply {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What to send where [`respond`] did not return, because it panicked or its thread ended.
+    pub fn internal_error() -> RawReply {
+        let message = "a call did not return".to_owned();
+        encode(Format::Json, &calls::failure(&Error::Internal { message }))
+    }
+}
+
+/// Handles a request, whatever it is. It blocks while the engine waits for its database and for what
+/// delivers its messages.
+pub fn respond(engine: &Engine, caller: Caller, request: RawRequest) -> RawReply {
+    let names = engine.names();
+    let Some(path) = names.path_from_wire(request.path()).map(Zeroizing::new) else {
+        return not_found(format_of(request.path()));
+    };
+    let call = match match_route(&request.method, &path) {
+        RouteMatch::Call(call) => call,
+        RouteMatch::MethodNotAllowed(methods) => {
+            return method_not_allowed(format_of(&path), &methods);
+        }
+        RouteMatch::NotFound => return not_found(format_of(&path)),
+    };
+    let format = call.format();
+    let reply = handle(engine, caller, call, request);
+    let mut reply = reply.unwrap_or_else(|error| calls::failure(&error));
+    names.body_to_wire(&mut reply.body);
+    encode(format, &reply)
+}
+
+fn handle(
+    engine: &Engine,
+    caller: Caller,
+    call: MatchedCall,
+    request: RawRequest,
+) -> Result<Reply> {
+    let mut params = Params::read(&request)?;
+    let (key, generation) = match caller {
+        Caller::Network => api_key(&request, &mut params, engine.names())?,
+    };
+    // The request is wiped before the call runs, which may take as long as a message takes to send.
+    drop(request);
+    let engine = engine.authenticate(&key)?;
+    Ok(call.handle(&engine, params.take(), generation))
+}
+
+/// The API key from its header, or from the parameters, where older clients send it (interface 5.2).
+/// Where there are two, none is used: whatever stands in front of the service may have checked the
+/// other.
+fn api_key(
+    request: &RawRequest,
+    params: &mut Params,
+    names: &Names,
+) -> Result<(ApiKey, Generation)> {
+    let header = names.api_key();
+    let mut headers = request.values(&header);
+    let (key, generation) = match (headers.next(), headers.next(), params.remove("api_key")) {
+        (None, None, Some(Value::String(key))) => (Some(Secret::new(key)), Generation::Older),
+        (Some(key), None, None) => {
+            (std::str::from_utf8(key).ok().map(Secret::new), Generation::Current)
+        }
+        _ => (None, Generation::Current),
+    };
+    let key = key.filter(|key| !key.expose().is_empty());
+    let key = key.ok_or_else(|| unauthorized("the request has none"))?;
+    let key = ApiKey::try_from(key).map_err(|_| unauthorized("no application has it"))?;
+    Ok((key, generation))
+}
+
+fn unauthorized(message: &str) -> Error {
+    Error::Unauthorized { message: message.into() }
+}
+
+/// The format that a path asks for, where no call says it.
+fn format_of(path: &str) -> Format {
+    path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
+}
+
+fn not_found(format: Format) -> RawReply {
+    encode(format, &calls::failure(&rejected(404, "There is no such call.")))
+}
+
+fn method_not_allowed(format: Format, methods: &[&'static str]) -> RawReply {
+    let methods = methods.join(", ");
+    let error = rejected(405, &format!("This call is made with {methods}."));
+    let mut reply = encode(format, &calls::failure(&error));
+    reply.headers.push(("allow", methods));
+    reply
+}
+
+fn rejected(status: u16, message: &str) -> Error {
+    let code = Some("60002".to_owned());
+    Error::Rejected(Box::new(Rejection {
+        status,
+        code,
+        message: message.into(),
+        ..Rejection::default()
+    }))
+}
+
+impl From<BodyError> for Error {
+    fn from(error: BodyError) -> Error {
+        match error {
+            BodyError::TooLarge => rejected(413, "The body is larger than 1 MiB."),
+            BodyError::TooSlow => rejected(408, "The body did not arrive in time."),
+            BodyError::Incomplete => rejected(400, "The body is incomplete."),
+        }
+    }
+}
+
+fn encode(format: Format, reply: &Reply) -> RawReply {
+    let mut headers = vec![
+        ("content-type", format.media_type().to_owned()),
+        // A reply may hold a secret, and is true for one moment only.
+        ("cache-control", "no-store".to_owned()),
+        // No browser may take what a client sent, and an error repeats, for a page.
+        ("x-content-type-options", "nosniff".to_owned()),
+    ];
+    if let Some(wait) = reply.retry_after {
+        // Rounded up: a client that retries a moment early is rate limited again.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        headers.push(("retry-after", seconds.to_string()));
+    }
+    RawReply { status: reply.status, headers, body: format.write(&reply.body) }
+}
+
+impl fmt::Debug for RawRequest {
+    /// Shows the method alone: the target, the headers and the body may hold a key or a code.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawRequest").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for RawReply {
+    /// Shows the status alone: the body may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawReply").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

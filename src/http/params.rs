@@ -1,0 +1,118 @@
+//! The parameters of a request. Clients send them in the query, as a form or as JSON, and some send
+//! a form with GET, so every place is read, whatever the method and the media type.
+
+use super::{BODY_LIMIT, BodyError, RawRequest};
+use crate::wire::{form, json, wipe};
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+
+/// The parameters of a request, which are wiped when they are dropped: a code or a key may be among
+/// them.
+pub(super) struct Params(Map<String, Value>);
+
+impl Params {
+    pub(super) fn read(request: &RawRequest) -> Result<Params> {
+        let body = request.body.as_ref().map_err(|error| *error)?;
+        if body.len() > BODY_LIMIT {
+            return Err(BodyError::TooLarge.into());
+        }
+        let media_type = request.values("content-type").next();
+        let media_type = media_type.and_then(|value| std::str::from_utf8(value).ok());
+        read(request.query(), body, media_type.unwrap_or_default())
+    }
+
+    /// Removes a parameter and returns it.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.shift_remove(name)
+    }
+
+    /// The parameters, for a reader that wipes them.
+    pub(super) fn take(mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Params {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(wipe);
+    }
+}
+
+/// Reads the query and the body. A parameter that is in both is rejected, because two readers could
+/// read it differently.
+fn read(query: &str, body: &[u8], media_type: &str) -> Result<Params> {
+    let mut params = Params(form::read(query)?);
+    for (name, mut value) in read_body(body, media_type)? {
+        if params.0.contains_key(&name) {
+            wipe(&mut value);
+            return Err(Error::invalid_argument(form::shown(&name), "is there twice"));
+        }
+        params.0.insert(name, value);
+    }
+    Ok(params)
+}
+
+fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
+    let bad = |reason: String| Error::invalid_argument("body", reason);
+    let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_none() {
+        return Ok(Map::new());
+    }
+    // Some clients send JSON and call it a form.
+    if first == Some(&b'{') || media_type.to_ascii_lowercase().contains("json") {
+        return match json::read(body) {
+            Ok(Value::Object(params)) => Ok(params),
+            Ok(_) => Err(bad("must be a JSON object".into())),
+            Err(Error::InvalidResponse { message }) => Err(bad(format!("is {message}"))),
+            Err(other) => Err(other),
+        };
+    }
+    let form = std::str::from_utf8(body);
+    form::read(form.map_err(|_| bad("is neither a form nor JSON".into()))?.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn params(query: &str, body: &[u8], media_type: &str) -> Result<Value> {
+        read(query, body, media_type).map(|params| Value::Object(params.take()))
+    }
+
+    #[test]
+    fn parameters_are_read_wherever_they_are() {
+        let wanted = json!({"user": {"email": "a@b", "cellphone": "1"}});
+        let form = "user[email]=a%40b&user[cellphone]=1";
+        let json = r#" {"user":{"email":"a@b","cellphone":"1"}}"#;
+        for (query, body, media_type) in [
+            (form, "", ""),
+            ("", form, "application/x-www-form-urlencoded"),
+            ("", form, ""),
+            ("", json, "application/json; charset=utf-8"),
+            ("", json, "text/plain"),
+            (form, "\r\n", ""),
+        ] {
+            assert_eq!(params(query, body.as_bytes(), media_type).unwrap(), wanted);
+        }
+        let both = params("a=1", br#"{"b":2}"#, "application/json").unwrap();
+        assert_eq!(both, json!({"a": "1", "b": 2}));
+    }
+
+    #[test]
+    fn ambiguous_and_unreadable_parameters_are_rejected() {
+        for (query, body, media_type) in [
+            ("a=1", "a=1", ""),
+            ("a=1", r#"{"a":1}"#, ""),
+            ("", r#"{"a":1,"a":2}"#, ""),
+            ("", "[1]", "application/json"),
+            ("", "a=1", "application/json"),
+            ("", "a=%ff", ""),
+        ] {
+            assert!(params(query, body.as_bytes(), media_type).is_err(), "{query} {body}");
+        }
+        assert!(params("", b"\xff", "").is_err());
+        let tag = params("a%3E%3Cb=1", br#"{"a><b":1}"#, "").unwrap_err();
+        assert_eq!(tag.to_string(), "parameters is there twice");
+    }
+}

@@ -1,0 +1,196 @@
+//! What identifies an application: its API key, and the URL its callbacks go to.
+
+use super::Secret;
+use crate::{Error, Result};
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// More than any service issues, and few enough that every server accepts the header.
+const LONGEST_KEY: usize = 1024;
+
+/// An application's API key (interface 5.1): 1 to 1024 visible ASCII characters, so that a header
+/// can hold it. `Debug` does not show it, and its memory is wiped when it is dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey(Secret);
+
+impl ApiKey {
+    /// The key itself, for a header or a signature.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// The key as a secret like any other.
+    pub fn secret(&self) -> &Secret {
+        &self.0
+    }
+}
+
+impl TryFrom<Secret> for ApiKey {
+    type Error = Error;
+
+    fn try_from(key: Secret) -> Result<ApiKey> {
+        let text = key.expose();
+        let sendable = text.bytes().all(|byte| byte.is_ascii_graphic());
+        match sendable && (1..=LONGEST_KEY).contains(&text.len()) {
+            true => Ok(ApiKey(key)),
+            // Keys are mostly read from files, whose last line ends in a line feed.
+            false => Err(Error::invalid_argument(
+                "api_key",
+                "must be 1 to 1024 ASCII characters without spaces or line feeds",
+            )),
+        }
+    }
+}
+
+impl FromStr for ApiKey {
+    type Err = Error;
+
+    fn from_str(key: &str) -> Result<ApiKey> {
+        ApiKey::try_from(Secret::new(key))
+    }
+}
+
+/// Where an application receives callbacks (interface 6): `https://host[:port][/path]`, or `http:`
+/// on this machine alone, since a callback carries an approval that lets somebody in. It has no
+/// parameters, because the signature covers the URL without them (interface 5.5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallbackUrl(String);
+
+impl CallbackUrl {
+    /// The URL as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CallbackUrl {
+    type Err = Error;
+
+    fn from_str(url: &str) -> Result<CallbackUrl> {
+        match is_callback_url(url) {
+            true => Ok(CallbackUrl(url.to_owned())),
+            false => Err(Error::invalid_argument(
+                "callback_url",
+                "must be https://host/path without parameters (http:// to this machine alone)",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for CallbackUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_callback_url(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let Some((host, port)) = host_and_port(authority) else { return false };
+    let allowed = scheme == "https" || (scheme == "http" && host.is_loopback());
+    let port = port.is_none_or(|port| port.parse().is_ok_and(|port: u16| port > 0));
+    allowed && port && path.bytes().all(is_path_byte)
+}
+
+/// The characters of a path in RFC 3986, without `@`, which some readers take for the end of a user
+/// name wherever it stands.
+fn is_path_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte)
+}
+
+enum Host<'a> {
+    Name(&'a str),
+    V6(Ipv6Addr),
+}
+
+impl Host<'_> {
+    fn is_loopback(&self) -> bool {
+        match self {
+            Host::V6(address) => address.is_loopback(),
+            Host::Name(name) => {
+                *name == "localhost" || name.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback())
+            }
+        }
+    }
+}
+
+fn host_and_port(authority: &str) -> Option<(Host<'_>, Option<&str>)> {
+    let (host, rest) = match authority.strip_prefix('[') {
+        Some(inner) => {
+            let (address, rest) = inner.split_once(']')?;
+            (Host::V6(address.parse().ok()?), rest)
+        }
+        None => {
+            let (name, rest) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            (!name.is_empty() && name.bytes().all(plain)).then_some((Host::Name(name), rest))?
+        }
+    };
+    let digits = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
+    match rest {
+        "" => Some((host, None)),
+        rest => Some((host, Some(rest.strip_prefix(':').filter(digits)?))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn api_keys_fit_into_a_header_and_do_not_show() {
+        for good in ["k", "a-Key_09+/=", &"k".repeat(1024)] {
+            assert_eq!(good.parse::<ApiKey>().unwrap().expose(), good);
+        }
+        for bad in ["", " ", "sesame\n", "a sesame", "sesam\u{e9}", "sesame\0", &"s".repeat(1025)] {
+            let error = bad.parse::<ApiKey>().unwrap_err();
+            let Error::InvalidArgument { parameter, .. } = &error else { panic!("{error}") };
+            assert!(parameter == "api_key" && !error.to_string().contains("sesam"), "{error}");
+        }
+        assert_eq!(format!("{:?}", "key".parse::<ApiKey>()), "Ok(ApiKey(Secret([redacted])))");
+    }
+
+    #[test]
+    fn callbacks_are_encrypted_or_stay_on_this_machine() {
+        for good in [
+            "https://app.example",
+            "https://app.example/cb",
+            "https://app.example:8443/a/b%20c;d=1",
+            "http://127.0.0.1:80/cb",
+            "http://127.9.9.9/",
+            "http://localhost/",
+            "http://[::1]:9/",
+        ] {
+            assert_eq!(good.parse::<CallbackUrl>().unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            "http://app.example/",
+            "http://127.0.0.1.example/",
+            "http://localhost@evil.example/",
+            "https://user:password@app.example/",
+            "https://a/?x=1",
+            "https://a/#x",
+            "https://",
+            "ftp://a/",
+            "file:///etc/passwd",
+            "https://a/ b",
+            "https://a/\u{e9}",
+            "https://exa<mple/",
+            "http://[::1]x/",
+            "https://a/|",
+            "http://10.0.0.1/",
+            "http://192.0.2.1/",
+            "https:///x",
+            "https://:443/",
+            "https://a:99999/",
+            "https://a:+1/",
+            "https://a:0/",
+            "https://a:/",
+            "http://[::2]/",
+        ] {
+            assert!(bad.parse::<CallbackUrl>().is_err(), "{bad}");
+        }
+    }
+}
