@@ -1,4 +1,4 @@
-"""The second factor of a login: one set of calls, and a URL that says who answers them.
+"""The second factor of a login: one API, and a URL that selects the backend.
 
 >>> import seconder
 >>> with seconder.open("sandbox:") as service:
@@ -7,10 +7,10 @@
 ...     typed = "1234567"
 ...     verification = service.verify(typed, user.id, force=True)  # raises unless it is right
 
-``help(seconder.open)`` has the URLs and the settings, ``help(seconder.Service)`` the calls,
-``help(seconder.errors)`` what they raise, ``help(seconder.callback)`` the callbacks, and
-``help("seconder.testing")`` what tests of applications hold. Section numbers such as 4.4 are those
-of the interface document.
+``help(seconder.open)`` describes the URLs and the settings, ``help(seconder.Service)`` the calls,
+``help(seconder.errors)`` the exceptions, ``help(seconder.callback)`` the callbacks, and
+``help("seconder.testing")`` the support for the tests of applications. Section numbers such as 4.4
+refer to the interface document.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from seconder._seconder import __version__
 from seconder.enums import (
     ActivityType,
     Algorithm,
+    ApprovalResponse,
     ApprovalStatus,
     Channel,
     DeviceType,
@@ -28,15 +29,14 @@ from seconder.enums import (
     PhoneType,
     Repeats,
     Stage,
-    ApprovalResponse,
 )
 from seconder.errors import (
-    InvalidCallback,
-    InvalidResponse,
     InternalError,
     InvalidArgument,
-    RateLimited,
+    InvalidCallback,
+    InvalidResponse,
     NotChecked,
+    RateLimited,
     Rejected,
     SecondFactorError,
     StorageError,
@@ -70,13 +70,16 @@ from seconder.results import (
 )
 from seconder.service import Service
 
+# Type checkers take this name for true, wherever it is defined. It is not imported, in all modules
+# of the package, because importing typing takes long.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seconder._awaited import Opening
     from seconder.aio import AsyncService, open_async
     from seconder.typed import Logo
 else:
-    # What these need takes longer to load than all the rest.
+    # These need asyncio or typing, which take longer to import than the rest of the package, so
+    # they are imported on first use.
     _LATER = {
         "AsyncService": "aio",
         "Logo": "typed",
@@ -89,9 +92,10 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-        globals()[name] = found
-        return found
+        value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        # __getattr__ is not called again for a name that the module holds.
+        globals()[name] = value
+        return value
 
     def __dir__():
         return sorted({*globals(), *_LATER})
@@ -104,6 +108,7 @@ __all__ = [
     "Approval",
     "ApprovalCreated",
     "ApprovalRequest",
+    "ApprovalResponse",
     "ApprovalStatus",
     "AsyncService",
     "AuthenticatorEnrolled",
@@ -114,13 +119,12 @@ __all__ = [
     "DeviceType",
     "Done",
     "Event",
-    "InvalidCallback",
     "Format",
-    "InvalidResponse",
     "Generation",
     "InternalError",
     "InvalidArgument",
-    "RateLimited",
+    "InvalidCallback",
+    "InvalidResponse",
     "Logo",
     "Message",
     "MonthlyStatistic",
@@ -130,6 +134,7 @@ __all__ = [
     "PhoneInformation",
     "PhoneType",
     "PhoneVerificationStarted",
+    "RateLimited",
     "Rejected",
     "Repeats",
     "SecondFactorError",
@@ -142,7 +147,6 @@ __all__ = [
     "TokenInvalid",
     "Unauthorized",
     "Unavailable",
-    "ApprovalResponse",
     "UserCreated",
     "UserStatus",
     "Verification",

@@ -1,4 +1,5 @@
-"""What can be awaited, and entered by ``async with`` without an ``await`` before it."""
+"""An awaitable that is also an asynchronous context manager, so that ``async with`` needs no
+``await`` before it."""
 
 from __future__ import annotations
 
@@ -21,15 +22,19 @@ else:
 
 
 async def open_async(opening: Callable[[], AsyncService]) -> AsyncService:
-    """Opens it in a thread. Who forgets to await it is told this name."""
+    """Opens the service in a thread, because opening a database blocks.
+
+    Python's warning about a coroutine that was never awaited shows this function's name.
+    """
     return await asyncio.to_thread(opening)
 
 
 class Opening(_Opens, _Enters):
     """A service that is being opened; :func:`seconder.open_async` makes it.
 
-    ``await`` gives the service. ``async with`` gives it too, and closes it at its end. Either is
-    done once. It is a coroutine, so that :func:`asyncio.run` and :func:`asyncio.create_task` take it.
+    ``await`` returns the service. ``async with`` also closes it at the end of the block. Either can
+    be done once. An opening is a coroutine, so :func:`asyncio.run` and :func:`asyncio.create_task`
+    accept it.
 
     Example:
         >>> async def name() -> str:
@@ -54,8 +59,8 @@ class Opening(_Opens, _Enters):
         return self._opening.throw(*error)
 
     def close(self) -> None:
-        """As :meth:`collections.abc.Coroutine.close`, for the event loop: nothing is opened then. It
-        closes no service that is open."""
+        """As :meth:`collections.abc.Coroutine.close`, for the event loop: the service is then never
+        opened. A service that is already open is not closed."""
         self._opening.close()
 
     async def __aenter__(self) -> AsyncService:

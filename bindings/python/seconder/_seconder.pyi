@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, final
 
 __all__ = [
+    "ApprovalWait",
     "CALLS",
     "ApprovalWait",
     "Clock",

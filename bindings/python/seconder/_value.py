@@ -1,5 +1,5 @@
-"""Values that do not change. They are made as dataclasses are, without what that module loads: it
-alone would take longer than the rest of this package."""
+"""Immutable values. They work as frozen dataclasses do, without importing :mod:`dataclasses`, which
+alone takes longer to import than the rest of this package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MISSING = object()
 
 
 class _Field:
-    """How a field differs from a plain one."""
+    """The properties of a field that is not plain."""
 
     __slots__ = ("default", "hashed", "keyword", "made", "shown")
 
@@ -50,12 +50,14 @@ def field(
     hash: bool = True,
     kw_only: bool = False,
 ) -> Any:
-    """A field that ``repr`` does not show, that cannot be hashed, or that is given by name."""
+    """A field with a default, hidden from ``repr``, left out of the hash, or keyword-only."""
     return _Field(default, default_factory, repr, hash, kw_only)
 
 
 def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool) -> Any:
-    """The ``__init__`` of a class of these fields."""
+    """Returns the ``__init__`` of a class with these fields."""
+    # The source is compiled, as in dataclasses, so that help() shows the signature. All names come
+    # from class bodies, never from input.
     scope: dict[str, Any] = {"_set": object.__setattr__}
     plain = ["self"]
     named: list[str] = []
@@ -63,7 +65,8 @@ def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool)
     for name, each in fields.items():
         given = value = name
         if each.made is not None:
-            # Each value gets one of its own; the signature shows what it is like.
+            # A mutable default must not be shared, so each value gets a new one. The default in
+            # the signature only shows what it looks like.
             scope[f"_make_{name}"], scope[f"_default_{name}"] = each.made, each.made()
             value = f"_make_{name}() if {name} is _default_{name} else {name}"
         elif each.default is not _MISSING:
@@ -83,7 +86,7 @@ def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool)
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class ValueType(type):
-    """Makes classes whose fields are what is annotated in them."""
+    """The metaclass of :class:`Value`: the annotations of a class become its fields."""
 
     _fields: dict[str, _Field]
 
@@ -110,7 +113,7 @@ class ValueType(type):
 
 
 class Value(metaclass=ValueType):
-    """What all of them have in common: frozen, equal by their fields, hashable, picklable."""
+    """The base of all values: frozen, equal by their fields, hashable, picklable."""
 
     if not TYPE_CHECKING:
 
@@ -142,8 +145,8 @@ class Value(metaclass=ValueType):
         return type(self)(**{**fields, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as dicts, lists, text and numbers, ready for JSON: a time is text as RFC 3339
-        has it. Secrets are shown.
+        """Returns the fields as dicts, lists, text and numbers, ready for JSON: a time is RFC 3339
+        text. Secrets are included.
 
         >>> seconder.UserCreated(7, message="Hello").to_dict()
         {'id': 7, 'message': 'Hello', 'extra': {}}
@@ -155,11 +158,12 @@ class Value(metaclass=ValueType):
 
 
 def _again(kind: type[_V], fields: Mapping[str, Any]) -> _V:
-    """Makes a value that was pickled."""
+    """Restores a pickled value."""
     return kind(**fields)
 
 
 def _plain(value: Any) -> Any:
+    """Converts a field to what JSON can hold."""
     if isinstance(value, Value):
         return value.to_dict()
     if isinstance(value, Enum):
@@ -170,5 +174,6 @@ def _plain(value: Any) -> Any:
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, bytes):
         return value.decode()
+    # A datetime is recognised by its method, because importing datetime takes time.
     moment = getattr(value, "isoformat", None)
     return value if moment is None else moment()

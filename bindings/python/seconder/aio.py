@@ -1,4 +1,4 @@
-"""The calls for programs of :mod:`asyncio`."""
+"""The asynchronous API, for programs that use :mod:`asyncio`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import ParamSpec, Self
 
-    from seconder.enums import ActivityType, Channel, DeviceType, ApprovalResponse
+    from seconder.enums import ActivityType, ApprovalResponse, Channel, DeviceType
     from seconder.names import Names
     from seconder.results import (
         Application,
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 
 class _Threads:
-    """A bounded number of threads that make calls. A forked child starts its own."""
+    """A bounded pool of threads that make calls. A forked child starts its own, because threads do
+    not survive a fork."""
 
     __slots__ = ("_most", "_pools", "stopped")
 
@@ -65,28 +66,30 @@ class _Threads:
     def pool(self) -> ThreadPoolExecutor:
         pool = self._pools.get(os.getpid())
         if pool is None:
-            # One that another thread has just put there wins; this one has no threads yet.
-            made = ThreadPoolExecutor(self._most, thread_name_prefix="seconder")
-            pool = self._pools.setdefault(os.getpid(), made)
+            # Another thread may have just put a pool there, which then wins. A pool that was not
+            # used has started no threads, so dropping it is free.
+            new = ThreadPoolExecutor(self._most, thread_name_prefix="seconder")
+            pool = self._pools.setdefault(os.getpid(), new)
         return pool
 
     def stop(self) -> None:
         self.stopped = True
         pool = self._pools.pop(os.getpid(), None)
         if pool is not None:
+            # Waiting for the calls in progress would block the event loop.
             pool.shutdown(wait=False)
 
 
 class AsyncService:
-    """A :class:`seconder.Service` for programs of :mod:`asyncio`, with the same calls to be awaited;
-    :func:`seconder.open_async` makes it.
+    """A :class:`seconder.Service` for programs that use :mod:`asyncio`, with the same calls as
+    coroutines; :func:`seconder.open_async` returns one.
 
-    The calls are made in threads of its own, of which there are no more than ``threads``; a call
-    that finds them all busy waits. :meth:`wait_for_approval` holds none while it waits.
+    The calls run in the service's own threads, of which there are at most ``threads``; a call that
+    finds them all busy waits. :meth:`wait_for_approval` occupies none while it waits.
 
-    A task that is cancelled goes on at once, also by Ctrl-C. A call that no thread has begun is not
-    made then; one that is under way comes to its end unseen, and may have done what it was to do.
-    The interpreter waits for it when it exits: for a remote service no longer than its
+    A cancelled task continues at once, also after Ctrl-C. Its call is not made if no thread has
+    begun it; a call that is in progress is completed, its result is discarded, and it may have had
+    its effect. The interpreter waits for it at exit: for a remote service at most for its
     ``timeout``.
 
     Example:
@@ -102,14 +105,14 @@ class AsyncService:
     __slots__ = ("_service", "_threads")
 
     def __init__(self, service: Service, *, threads: int = 16) -> None:
-        """Makes the calls of a service that is open already.
+        """Wraps a service that is already open.
 
         Args:
-            service: The service. It is closed with this.
-            threads: How many calls can be under way at the same moment, 1 to 1024.
+            service: The service. It is closed with this one.
+            threads: How many calls can be in progress at the same time, 1 to 1024.
 
         Raises:
-            InvalidArgument: ``threads`` is out of its range.
+            InvalidArgument: ``threads`` is out of range.
         """
         self._service = service
         self._threads = _Threads(threads)
@@ -306,13 +309,15 @@ class AsyncService:
         return await self._run(self._service.api_key)
 
     async def wait_for_approval(self, uuid: str, user_id: int, *, timeout: float) -> Approval:
-        """As :meth:`seconder.Service.wait_for_approval`. A task that is cancelled ends the wait."""
+        """As :meth:`seconder.Service.wait_for_approval`. Cancelling the task ends the wait."""
         wait = _seconder.ApprovalWait({"uuid": uuid, "user_id": user_id, "timeout": timeout})
+        # Each poll is a short call, and the pauses between them are the event loop's, so that a
+        # long wait occupies no thread.
         while True:
-            told = await self._run(self._service._poll_approval, wait)
-            if not isinstance(told, float):
-                return Approval._read(told)
-            await asyncio.sleep(told)
+            reply_or_pause = await self._run(self._service._poll_approval, wait)
+            if not isinstance(reply_or_pause, float):
+                return Approval._read(reply_or_pause)
+            await asyncio.sleep(reply_or_pause)
 
     def with_timeout(self, timeout: float) -> Self:
         """As :meth:`seconder.Service.with_timeout`, with the same threads."""
@@ -323,26 +328,29 @@ class AsyncService:
         return self._like(self._service.with_repeats(repeats))
 
     async def close(self) -> None:
-        """As :meth:`seconder.Service.close`. The threads end with the calls that are under way. A
-        task that is cancelled meanwhile leaves nothing open."""
+        """As :meth:`seconder.Service.close`. The threads end with the calls that are in progress.
+        The service is closed even if the task is cancelled meanwhile."""
         try:
+            # Not in the pool, where it would wait behind the calls that are in progress.
             closing = asyncio.get_running_loop().run_in_executor(None, self._service.close)
             await asyncio.shield(closing)
         finally:
             self._threads.stop()
 
     def _like(self, service: Service) -> Self:
+        """Wraps another view of the service, on the same threads."""
         made = type(self)(service)
         made._threads = self._threads
         return made
 
     async def _run(self, call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
         if self._threads.stopped:
-            # The service is closed, and says so without waiting.
+            # The pool is gone, but a closed service raises its error without blocking.
             return call(*args, **options)
+        # As asyncio.to_thread does, the call sees the context variables of its task.
         context = contextvars.copy_context()
-        made = functools.partial(context.run, call, *args, **options)
-        return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), made)
+        in_context = functools.partial(context.run, call, *args, **options)
+        return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), in_context)
 
     async def __aenter__(self) -> Self:
         return self
@@ -386,22 +394,22 @@ def open_async(
     post: Callable[[SignedCallback], object] | None = None,
     threads: int = 16,
 ) -> Opening:
-    """Opens a service for programs of :mod:`asyncio`. The settings are those of
+    """Opens a service for programs that use :mod:`asyncio`. The settings are those of
     :func:`seconder.open`.
 
     ``deliver`` and ``post`` are plain functions here too, and run in the thread of the call.
 
     Args:
-        threads: How many calls can be under way at the same moment, 1 to 1024.
+        threads: How many calls can be in progress at the same time, 1 to 1024.
 
     Returns:
-        A :class:`seconder.Opening`, which gives the service once it is awaited, or entered by
-        ``async with``, which closes it at its end.
+        A :class:`seconder.Opening`. ``await`` on it returns the service, and ``async with`` also
+        closes it at the end of the block.
 
     Raises:
-        InvalidArgument: The URL or a setting cannot be right; ``parameter`` names it.
-        StorageError: The database cannot be opened; it is left as it was.
-        Unauthorized: The database has no application of that API key.
+        InvalidArgument: The URL or a setting is invalid; ``parameter`` names it.
+        StorageError: The database cannot be opened; it is left unchanged.
+        Unauthorized: The database has no application with that API key.
 
     Example:
         >>> asyncio.run(seconder.open_async("sandbox:"))
@@ -434,7 +442,7 @@ def open_async(
 
 
 def _opened(opening: Callable[[], Service], threads: int) -> AsyncService:
-    # A number that is refused must be so before a database is made.
+    # An invalid number of threads must be rejected before a database is created.
     own = _Threads(threads)
     service = AsyncService(opening())
     service._threads = own

@@ -1,9 +1,12 @@
-"""Callbacks: what a service posts when a user answered an approval request (sections 5.5, 6)."""
+"""Callbacks, which a service posts when a user responds to an approval request (sections 5.5 and
+6)."""
 
 from __future__ import annotations
 
 import heapq
 import time
+
+# Not from threading, to keep importing the package cheap.
 from _thread import allocate_lock
 
 from seconder import _seconder
@@ -31,11 +34,12 @@ __all__ = ["Memory", "Replay", "query", "sign", "verify", "verify_parameters"]
 
 
 class Memory:
-    """A memory in this process, of a bounded size; threads can share it.
+    """A replay memory in this process, of bounded size. It can be shared between threads.
 
-    It forgets a callback when that is no longer fresh. When it is full of fresh ones it raises
-    :class:`RateLimited` and forgets none: what it forgot could be replayed. Nobody without the API key
-    can fill it, so a full memory says that ``capacity`` is too small for the window.
+    It forgets a callback once that is no longer fresh. While it is full of fresh ones it raises
+    :class:`RateLimited` and forgets none, because a forgotten callback could be replayed. Only
+    the holder of the API key can fill it, so a full memory means that ``capacity`` is too small for
+    the window.
 
     Args:
         capacity: How many callbacks it holds.
@@ -51,6 +55,7 @@ class Memory:
     def __init__(self, capacity: int = 100_000) -> None:
         self._capacity = capacity
         self._keys: set[str] = set()
+        # A heap by expiry, so that expired keys are found without a search through all of them.
         self._order: list[tuple[float, str]] = []
         self._lock = allocate_lock()
 
@@ -62,15 +67,16 @@ class Memory:
             until: When it can be forgotten, in Unix seconds.
 
         Returns:
-            Whether the callback is here for the first time.
+            Whether the callback was received for the first time.
 
         Raises:
             RateLimited: The memory is full.
-            InvalidArgument: It would grow for ever, because nothing says when to forget.
+            InvalidArgument: ``until`` is infinite, so the memory would grow without bound.
         """
         if until == float("inf"):
             message = "replay needs fresh too: a memory cannot grow for ever"
             raise InvalidArgument(message, parameter="replay")
+        # Looking up and inserting must be one step, or two threads could accept one callback.
         with self._lock:
             now = int(time.time())
             while self._order and self._order[0][0] < now:
@@ -78,6 +84,7 @@ class Memory:
             if key in self._keys:
                 return False
             if len(self._keys) >= self._capacity:
+                # There is room again once the oldest callback expires.
                 wait = self._order[0][0] + 1 - now if self._order else None
                 message = "The memory of received callbacks is full"
                 raise RateLimited(message, retry_safe=True, retry_after=wait)
@@ -99,50 +106,54 @@ def verify(
     fresh: float | None = None,
     replay: Replay | None = None,
 ) -> Event:
-    """Checks a callback's signature and reads it. Believe nothing of a callback before.
+    """Verifies a callback's signature and parses it. Trust nothing in a callback before that.
 
-    Without ``fresh`` and ``replay``, a callback that somebody recorded holds for ever: keep the
-    ``uuid`` of what was acted upon.
+    Without ``fresh`` and ``replay``, a recorded callback stays valid for ever: store the ``uuid``
+    of every request that was acted upon.
 
     Args:
         api_key: The application's API key, which the service signs with.
         url: The callback URL as it is configured with the service, scheme included; or several,
-            where the application has more than one. Never take it from the request's ``Host``.
+            if the application has more than one. Never take it from the request's ``Host``.
         method: The request's method, ``POST`` or ``GET``.
-        body: The raw body of a POST. That of a GET is not signed, and is not read.
+        body: The raw body of a POST. The body of a GET is not signed, and is ignored.
+        query: The raw query of a GET, without the ``?``. The query of a POST is not signed, and is
+            ignored.
         query: The raw query of a GET, without the ``?``. That of a POST is not signed, and is not
             read.
-        signature: The header ``X-Svc-Signature``, None when it is missing.
-        nonce: The header ``X-Svc-Signature-Nonce``, None when it is missing.
-        names: What the service calls the fields, where it is not as the interface document does.
-        fresh: Refuses callbacks whose nonce is not a time within so many seconds of now. A few
-            minutes allow for clocks that differ. For a service whose nonces are no times, None.
-        replay: Refuses callbacks that it remembers. A service that tries again signs anew, so two
-            callbacks can still tell of one answer.
+        signature: The header ``X-Svc-Signature``; None if it is missing.
+        nonce: The header ``X-Svc-Signature-Nonce``; None if it is missing.
+        names: The service's names, if they differ from the interface document's.
+        fresh: Rejects callbacks whose nonce is not a time within this many seconds of now. A few
+            minutes allow for clock skew. None for a service whose nonces are not times.
+        replay: Rejects callbacks that it remembers. A service signs a retry with a new nonce, so
+            two callbacks can still report one response.
 
     Returns:
-        What the callback says. Ask :meth:`seconder.Event.approved_by` with the user who logs in.
+        The event. Check :meth:`seconder.Event.approved_by` with the user who logs in.
 
     Raises:
-        InvalidCallback: The callback is not from the service, or is stale, or was received before; answer it
-            with status 401.
-        InvalidArgument: An argument cannot be right; ``parameter`` names it.
+        InvalidCallback: The callback is not from the service, is stale, or was received before;
+            respond with status 401.
+        InvalidArgument: An argument is invalid; ``parameter`` names it.
 
     Example:
-        >>> url, body = "https://app.example/callback", b'{"uuid":"a-1","status":"approved","svc_id":7}'
-        >>> signature = seconder.callback.sign(api_key="key", url=url, nonce="1700000000", body=body)
+        >>> url = "https://app.example/callback"
+        >>> body = b'{"uuid":"a-1","status":"approved","svc_id":7}'
+        >>> nonce = "1700000000"
+        >>> signature = seconder.callback.sign(api_key="key", url=url, nonce=nonce, body=body)
         >>> event = seconder.callback.verify(
         ...     api_key="key",
         ...     url=url,
         ...     method="POST",
         ...     body=body,
         ...     signature=signature,
-        ...     nonce="1700000000",
+        ...     nonce=nonce,
         ... )
         >>> event.approved_by(7), event.approved_by(8)
         (True, False)
     """
-    told = _seconder.verify_callback(
+    native = _seconder.verify_callback(
         api_key=api_key,
         url=url,
         method=method,
@@ -155,7 +166,7 @@ def verify(
         now=time.time(),
         replay=replay,
     )
-    return Event._told(told)
+    return Event._from_native(native)
 
 
 def verify_parameters(
@@ -168,7 +179,7 @@ def verify_parameters(
     signature: str | None,
     nonce: str | None,
 ) -> Mapping[str, Any]:
-    """Checks a callback's signature alone, whatever its parameters mean.
+    """Verifies a callback's signature and does not interpret its parameters.
 
     Args:
         api_key: As for :func:`verify`.
@@ -183,8 +194,8 @@ def verify_parameters(
         The parameters that the signature covers.
 
     Raises:
-        InvalidCallback: The signature does not hold.
-        InvalidArgument: An argument cannot be right; ``parameter`` names it.
+        InvalidCallback: The signature is invalid.
+        InvalidArgument: An argument is invalid; ``parameter`` names it.
 
     Example:
         >>> url, given = "https://app.example/callback", {"api_key": "key", "nonce": "1"}
@@ -194,10 +205,10 @@ def verify_parameters(
         ... )
         {'a': '1', 'b': '2'}
     """
-    told: dict[str, Any] = _seconder.signed_parameters(
+    parameters: dict[str, Any] = _seconder.signed_parameters(
         api_key, url, method, body, query, signature or "", nonce or ""
     )
-    return told
+    return parameters
 
 
 def sign(
@@ -209,23 +220,23 @@ def sign(
     body: bytes = b"",
     query: str = "",
 ) -> str:
-    """The signature that a service gives a callback (section 5.5), for the tests of applications.
+    """Signs a callback as a service does (section 5.5), for the tests of applications.
 
     Args:
         api_key: The application's API key.
         url: The callback URL as it is configured with the service.
-        nonce: What makes the signature differ from others, usually the time in Unix seconds.
+        nonce: A value that makes the signature unique, usually the time in Unix seconds.
         method: The request's method.
         body: The JSON body of a POST.
         query: The query of a GET, without the ``?``: see :func:`query`.
 
     Returns:
-        What goes into the header ``X-Svc-Signature``.
+        The value of the header ``X-Svc-Signature``.
 
     Raises:
-        InvalidCallback: The body is no JSON object, names a field twice, or has more than any callback has;
-            or the query cannot be read.
-        InvalidArgument: An argument cannot be right; ``parameter`` names it.
+        InvalidCallback: The body is not a JSON object, repeats a field, or exceeds the limits of a
+            callback; or the query could not be parsed.
+        InvalidArgument: An argument is invalid; ``parameter`` names it.
 
     Example:
         >>> seconder.callback.sign(
@@ -239,7 +250,7 @@ def sign(
 
 
 def query(body: bytes) -> str:
-    """The parameters of a JSON body as a query, sorted and encoded as they are signed.
+    """Converts a JSON body to a query, with the parameters sorted and encoded as they are signed.
 
     Args:
         body: A JSON object.
@@ -248,7 +259,8 @@ def query(body: bytes) -> str:
         The query, without a ``?``.
 
     Raises:
-        InvalidCallback: The body is no JSON object, names a field twice, or has more than any callback has.
+        InvalidCallback: The body is not a JSON object, repeats a field, or exceeds the limits of a
+            callback.
 
     Example:
         >>> seconder.callback.query(b'{"device":{"city":"New York"},"a":1}')

@@ -53,14 +53,14 @@ class Calls:
             cellphone: The key that matches users: 4 to 15 digits without the calling code, in
                 groups separated by dashes, periods, spaces or nothing.
             country_code: The calling code of the number, 1 to 999.
-            send_install_link_via_sms: Whether the user gets a first message that tells where the
-                app is, where the service has such a message.
+            send_install_link_via_sms: Whether the user receives a first message with a link to the
+                app, if the service has such a message.
 
         Returns:
-            The user's id, to keep.
+            The user's id, to store.
 
         Raises:
-            InvalidArgument: An argument cannot be right; ``parameter`` names it.
+            InvalidArgument: An argument is invalid; ``parameter`` names it.
 
         Example:
             >>> user = service.create_user("eve@example.com", "555-010-0177", 1)
@@ -84,25 +84,29 @@ class Calls:
         """Sends a code by SMS (section 4.2).
 
         Args:
-            user_id: The user who gets the code.
+            user_id: The user who receives the code.
             action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
-                be given to :meth:`verify`.
-            action_message: What the message says of the action.
-            force: Sends the code even to a user who has an app.
+                be passed to :meth:`verify`.
+            action_message: The description of the action in the message.
+            force: Sends the code even if the user has an app.
 
         Returns:
-            Where the code went, or that it was ``ignored``, because the user has an app.
+            Where the code was sent, or that it was ``ignored`` because the user has an app.
 
         Raises:
-            RateLimited: The user was sent a code just now.
-            Rejected: There is no such user, or codes cannot be sent by SMS.
+            RateLimited: The user was sent a code only recently.
+            Rejected: The user does not exist, or codes cannot be sent by SMS.
 
         Example:
             >>> service.request_sms(user.id, action="transfer").cellphone
             '+1-XXX-XXX-XX23'
         """
         reply = self._call(
-            "request_sms", user_id=user_id, action=action, action_message=action_message, force=force
+            "request_sms",
+            user_id=user_id,
+            action=action,
+            action_message=action_message,
+            force=force,
         )
         return CodeRequested._read(reply)
 
@@ -117,18 +121,18 @@ class Calls:
         """Speaks a code in a voice call (section 4.3).
 
         Args:
-            user_id: The user who gets the code.
+            user_id: The user who receives the code.
             action: Makes the code valid for this action alone, of 1 to 128 bytes; the same must
-                be given to :meth:`verify`.
-            action_message: What the call says of the action.
-            force: Calls even a user who has an app.
+                be passed to :meth:`verify`.
+            action_message: The description of the action in the call.
+            force: Calls the user even if the user has an app.
 
         Returns:
-            Where the code went, or that it was ``ignored``, because the user has an app.
+            Where the code was sent, or that it was ``ignored`` because the user has an app.
 
         Raises:
-            RateLimited: The user was sent a code just now.
-            Rejected: There is no such user, or codes cannot be sent by voice.
+            RateLimited: The user was sent a code only recently.
+            Rejected: The user does not exist, or codes cannot be sent by voice.
 
         Example:
             >>> service.request_call(user.id, force=True).ignored
@@ -146,24 +150,24 @@ class Calls:
     def verify(
         self, token: str, user_id: int, *, force: bool = False, action: str | None = None
     ) -> Verification:
-        """Checks the code that a user typed (section 4.4). It returns for a right code alone.
+        """Checks the code that a user typed (section 4.4). It returns only if the code is right.
 
         Args:
             token: What the user typed: 6 to 12 digits and nothing else, as text.
-            user_id: The user who is said to have typed it.
-            force: Checks the code even of a user who was never confirmed.
+            user_id: The user who claims to have typed it.
+            force: Checks the code even if the user was never confirmed.
             action: The action that the code was sent for.
 
         Returns:
-            That the code was right; there is nothing to look at. A wrong code raises.
+            The details of the verification; nothing in it needs to be checked. A wrong code raises.
 
         Raises:
-            TokenInvalid: The code is not the user's, or no longer; ``reused`` tells of a code that
-                was right once.
+            TokenInvalid: The code is wrong or has expired; ``reused`` is true if it was right but
+                has been used before.
             NotChecked: The user was never confirmed and ``force`` was not given.
-            RateLimited: There were wrong codes; ``retry_after`` tells when the user may try again.
-            InvalidArgument: The token is not made of 6 to 12 digits, or another argument cannot be
-                right.
+            RateLimited: There were wrong codes before; ``retry_after`` says when the user may try
+                again.
+            InvalidArgument: The token is not 6 to 12 digits, or another argument is invalid.
 
         Example:
             >>> try:
@@ -179,17 +183,17 @@ class Calls:
         return Verification._read(reply)
 
     def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
-        """Removes a user from the application, with all that is known of them (section 4.5).
+        """Removes a user from the application, with all data about them (section 4.5).
 
         Args:
-            user_id: The user who goes.
-            user_ip: The address that asks for it, IPv4 or IPv6.
+            user_id: The user to remove.
+            user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
-            What happened, in words.
+            The service's message.
 
         Raises:
-            Rejected: There is no such user.
+            Rejected: The user does not exist.
 
         Example:
             >>> gone = service.create_user("eve@example.com", "555-010-0177", 1)
@@ -206,19 +210,19 @@ class Calls:
         data: Mapping[str, Any] | None = None,
         user_ip: str | None = None,
     ) -> Done:
-        """Tells what a user did, so that fraud can be found (section 4.6).
+        """Reports what a user did, so that fraud can be detected (section 4.6).
 
         Args:
-            user_id: Whose activity it was.
-            type: What happened.
-            data: Whatever belongs to it, as JSON can hold it.
+            user_id: The user who acted.
+            type: The kind of activity.
+            data: Further details, as anything that JSON can hold.
             user_ip: The address the user acted from, IPv4 or IPv6.
 
         Returns:
-            What happened, in words.
+            The service's message.
 
         Raises:
-            Rejected: There is no such user.
+            Rejected: The user does not exist.
 
         Example:
             >>> service.register_activity(user.id, "banned", data={"reason": "chargeback"})
@@ -230,13 +234,13 @@ class Calls:
         return Done._read(reply)
 
     def app_details(self, *, user_ip: str | None = None) -> Application:
-        """What the service knows of the application (section 4.7).
+        """Returns the details of the application (section 4.7).
 
         Args:
-            user_ip: The address that asks, IPv4 or IPv6.
+            user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
-            The application's name, and what it may do.
+            The application's name and features.
 
         Raises:
             Unauthorized: The API key is not accepted.
@@ -248,17 +252,17 @@ class Calls:
         return Application._read(self._call("app_details", user_ip=user_ip))
 
     def user_status(self, user_id: int, *, user_ip: str | None = None) -> UserStatus:
-        """What the service knows of a user (section 4.8).
+        """Returns the status of a user (section 4.8).
 
         Args:
             user_id: The user.
-            user_ip: The address that asks, IPv4 or IPv6.
+            user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
-            The user, with the number masked.
+            The user, with a redacted number.
 
         Raises:
-            Rejected: There is no such user.
+            Rejected: The user does not exist.
 
         Example:
             >>> service.user_status(user.id).phone_number
@@ -267,10 +271,10 @@ class Calls:
         return UserStatus._read(self._call("user_status", user_id=user_id, user_ip=user_ip))
 
     def app_stats(self, *, user_ip: str | None = None) -> Statistics:
-        """What the application used, month by month (section 4.9).
+        """Returns the application's usage, month by month (section 4.9).
 
         Args:
-            user_ip: The address that asks, IPv4 or IPv6.
+            user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
             The months, the oldest first.
@@ -296,18 +300,18 @@ class Calls:
         """Sends a code to a number that belongs to no user yet (section 4.10).
 
         Args:
-            via: How the code travels.
+            via: How the code is delivered.
             phone_number: The number, without its calling code.
             country_code: The calling code of the number, 1 to 999.
             locale: The language of the message, such as ``en``. A service that lacks it uses its
-                own.
-            code_length: How many digits the code has, 4 to 10. Default: as the service is set up.
+                default.
+            code_length: How many digits the code has, 4 to 10. Default: the service's setting.
 
         Returns:
-            What the service knows of the number, and how long the code lives.
+            What the service knows about the number, and how long the code is valid.
 
         Raises:
-            RateLimited: The number was sent a code just now.
+            RateLimited: The number was sent a code only recently.
             Rejected: The number cannot be reached that way.
 
         Example:
@@ -327,7 +331,7 @@ class Calls:
     def phone_info(
         self, phone_number: str, country_code: int | str, *, user_ip: str | None = None
     ) -> PhoneInformation:
-        """What kind of number a number is (section 4.11).
+        """Returns the kind of a phone number (section 4.11).
 
         Args:
             phone_number: The number, without its calling code.
@@ -335,10 +339,10 @@ class Calls:
             user_ip: The address of the user who asks, IPv4 or IPv6.
 
         Returns:
-            The kind of number, and who carries it where the service knows.
+            The kind of number, and its carrier if the service knows it.
 
         Raises:
-            Rejected: The number is none.
+            Rejected: The number is invalid.
 
         Example:
             >>> service.phone_info("30 901820", 49).type
@@ -362,24 +366,25 @@ class Calls:
         """Asks a user to approve something on their device (section 4.12).
 
         Args:
-            user_id: The user who is asked.
-            message: What the user is asked.
-            details: What else the user is shown.
-            hidden_details: What the user is not shown, and the application gets back.
-            logos: Pictures to show; when there are any, one has ``res`` = ``default``.
-            seconds_to_expire: How long the request can be answered, in seconds; 0 is for ever.
-                Default 86400.
+            user_id: The user to ask.
+            message: The question to the user.
+            details: Further details that are shown to the user.
+            hidden_details: Details that are not shown to the user, and are returned to the
+                application.
+            logos: Images to show; if there are any, one must have ``res`` = ``default``.
+            seconds_to_expire: How long the request can be answered, in seconds; 0 means that it
+                never expires. Default 86400.
 
         Returns:
-            The request's name, for :meth:`check_approval` or :meth:`wait_for_approval`.
+            The id of the request, for :meth:`check_approval` or :meth:`wait_for_approval`.
 
         Raises:
-            Rejected: There is no such user.
+            Rejected: The user does not exist.
             RateLimited: The user has too many open requests.
 
         Example:
-            >>> asked = service.create_approval(user.id, "Log in?", details={"city": "Oslo"})
-            >>> service.check_approval(asked.uuid).status
+            >>> request = service.create_approval(user.id, "Log in?", details={"city": "Oslo"})
+            >>> service.check_approval(request.uuid).status
             <ApprovalStatus.PENDING: 'pending'>
         """
         reply = self._call(
@@ -394,21 +399,22 @@ class Calls:
         return ApprovalCreated._read(reply)
 
     def check_approval(self, uuid: str) -> Approval:
-        """How a user answered (section 4.13). Only :meth:`Approval.approved_by` lets anyone in.
+        """Returns the status of an approval request (section 4.13). Let a user in only on
+        :meth:`Approval.approved_by`.
 
         Args:
-            uuid: The request's name, from :meth:`create_approval`.
+            uuid: The id of the request, from :meth:`create_approval`.
 
         Returns:
-            The request. One that somebody else approved is approved too: ask
+            The request. It is approved even if another user approved it: check
             :meth:`Approval.approved_by` with the user who logs in.
 
         Raises:
-            Rejected: There is no such request.
+            Rejected: The request does not exist.
 
         Example:
-            >>> asked = service.create_approval(user.id, "Log in?")
-            >>> service.check_approval(asked.uuid).approved_by(user.id)
+            >>> request = service.create_approval(user.id, "Log in?")
+            >>> service.check_approval(request.uuid).approved_by(user.id)
             False
         """
         return Approval._read(self._call("check_approval", uuid=uuid))
@@ -416,8 +422,8 @@ class Calls:
     def check_phone_verification(
         self, phone_number: str, country_code: int | str, verification_code: str
     ) -> Done:
-        """Checks the code that :meth:`start_phone_verification` sent. It returns for a right code
-        alone.
+        """Checks the code that :meth:`start_phone_verification` sent. It returns only if the code
+        is right.
 
         Args:
             phone_number: The number, without its calling code.
@@ -425,10 +431,10 @@ class Calls:
             verification_code: What the user typed: 4 to 10 digits and nothing else, as text.
 
         Returns:
-            What happened, in words. A wrong code raises.
+            The service's message. A wrong code raises.
 
         Raises:
-            Rejected: The code is wrong (``http_status`` 401), or none is waiting (404).
+            Rejected: The code is wrong (``http_status`` 401), or no verification is pending (404).
 
         Example:
             >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
@@ -447,20 +453,20 @@ class Calls:
     def enrol_authenticator(
         self, user_id: int, *, label: str | None = None, qr_size: int | None = None
     ) -> AuthenticatorEnrolled:
-        """Gives a user's authenticator app a new secret, shown as a QR code.
+        """Creates a new secret for a user's authenticator app, shown as a QR code.
 
-        A secret that the user had before stays valid until a code of the new one was right.
+        A previous secret of the user stays valid until a code of the new one has been right.
 
         Args:
             user_id: The user.
-            label: What the app shows beside the code. Default: the user's e-mail.
+            label: The label that the app shows beside the code. Default: the user's e-mail.
             qr_size: The width and height of the QR code, 100 to 1000 pixels. Default 300.
 
         Returns:
-            The secret as a URI and as a picture to show.
+            The secret, as a URI and as an image to show.
 
         Raises:
-            Rejected: There is no such user.
+            Rejected: The user does not exist.
 
         Example:
             >>> app = service.enrol_authenticator(user.id, label="ada")
@@ -474,6 +480,6 @@ class Calls:
 
 
 def _text(parameter: str, value: object) -> None:
-    """Refuses a code that is a number: it would have lost its leading zeros."""
+    """Rejects a code that is a number, which would have lost its leading zeros."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{parameter} must be text", parameter=parameter)

@@ -1,4 +1,4 @@
-"""The words of the interface, as enums that are text: comparing with the word holds."""
+"""The words of the interface, as enums that are also strings and equal their word."""
 
 from __future__ import annotations
 
@@ -6,70 +6,71 @@ from enum import Enum
 
 
 class Word(str, Enum):
-    """A word that is text as well: ``Channel.SMS == "sms"``. Where one is asked for, the text does.
+    """A word that is also a string: ``Channel.SMS == "sms"``. Parameters accept the string too.
 
     >>> seconder.Channel("sms") is seconder.Channel.SMS, seconder.Channel.SMS == "sms"
     (True, True)
     """
 
+    # Enum's own method would return "Channel.SMS".
     __str__ = str.__str__
 
 
 class ApprovalStatus(Word):
-    """How a user answered (section 3.2). It is true when, and only when, it is ``APPROVED``.
+    """The status of an approval request (section 3.2). Only ``APPROVED`` is truthy.
 
     >>> [status.name for status in seconder.ApprovalStatus if status]
     ['APPROVED']
     """
 
     UNKNOWN = "unknown"
-    """A status that this library does not know, which lets nobody in."""
+    """A status that this library does not know. It lets nobody in."""
     PENDING = "pending"
     """Not answered yet."""
     APPROVED = "approved"
-    """The user said yes."""
+    """The user approved the request."""
     DENIED = "denied"
-    """The user said no."""
+    """The user denied the request."""
     EXPIRED = "expired"
-    """Nobody answered in time."""
+    """The request expired without an answer."""
 
     def __bool__(self) -> bool:
         return self is ApprovalStatus.APPROVED
 
 
 class PhoneType(Word):
-    """The kinds of phone number that the interface knows (section 4.11)."""
+    """The kinds of phone number in the interface (section 4.11)."""
 
     VOIP = "voip"
     """A number reached over the Internet."""
     LANDLINE = "landline"
-    """A number that receives no SMS."""
+    """A landline number, which receives no SMS."""
     CELLPHONE = "cellphone"
     """A mobile number."""
     UNKNOWN = "unknown"
-    """None of them for sure. In North America the number itself does not tell."""
+    """The kind could not be determined. North American numbers do not reveal it."""
 
 
 class Channel(Word):
-    """How a code travels (section 4.10)."""
+    """How a code is delivered (section 4.10)."""
 
     SMS = "sms"
-    """In a text message."""
+    """By text message."""
     CALL = "call"
-    """In a voice call."""
+    """By voice call."""
 
 
 class ActivityType(Word):
-    """The activities that the interface knows (section 4.6)."""
+    """The activities in the interface (section 4.6)."""
 
     PASSWORD_RESET = "password_reset"
-    """The user's password was set anew."""
+    """The user's password was reset."""
     BANNED = "banned"
     """The application locked the user out."""
     UNBANNED = "unbanned"
-    """The application let the user in again."""
+    """The application unlocked the user."""
     COOKIE_LOGIN = "cookie_login"
-    """A cookie stood in for the second factor."""
+    """A cookie replaced the second factor."""
 
 
 class DeviceType(Word):
@@ -86,14 +87,14 @@ class DeviceType(Word):
 
 
 class ApprovalResponse(Word):
-    """What a user says to an approval request."""
+    """A user's response to an approval request."""
 
     APPROVE = "approve"
-    """Yes."""
+    """Approve the request."""
     DENY = "deny"
-    """No."""
+    """Deny the request."""
     REPORT = "report"
-    """No, and it was not me who asked: the user is snoozed for 5 minutes."""
+    """Deny the request and report it as fraudulent: the user is snoozed for 5 minutes."""
 
 
 class Format(Word):
@@ -115,19 +116,19 @@ class Generation(Word):
 
 
 class Repeats(Word):
-    """Which calls a client repeats when the service said "wait" and the wait fits into the call's
-    time. Nothing else is ever repeated."""
+    """Which calls a client retries when the service is rate limiting and the wait fits within the
+    call's timeout. Nothing else is ever retried."""
 
     NONE = "none"
-    """None: every wait is the caller's, as :class:`seconder.RateLimited`."""
+    """None: the caller handles every wait, as :class:`seconder.RateLimited`."""
     QUESTIONS = "questions"
-    """Those that only ask and change nothing, the default."""
+    """The calls that only read and change nothing, the default."""
     ALL = "all"
-    """All. A service that said "wait" after it had begun then does it twice."""
+    """All. If the service reported a rate limit after it had begun the work, it does it twice."""
 
 
 class Algorithm(Word):
-    """The hash that an authenticator app makes codes with. Most apps know SHA-1 alone."""
+    """The hash function of an authenticator app's codes. Most apps support SHA-1 alone."""
 
     SHA1 = "SHA1"
     """HMAC-SHA-1, the default of RFC 6238."""
@@ -138,15 +139,15 @@ class Algorithm(Word):
 
 
 class Stage(Word):
-    """How far a call came before it failed."""
+    """The stage in which a call failed."""
 
     DNS = "dns"
-    """The host name was being looked up."""
+    """The host name was being resolved."""
     CONNECT = "connect"
-    """The connection was being made."""
+    """The connection was being established."""
     TLS = "tls"
-    """The service's certificate was being checked."""
+    """The service's certificate was being verified."""
     RESPONSE = "response"
-    """The request may have been sent, whole or in part."""
+    """The request may have been sent, in whole or in part."""
     DELIVERY = "delivery"
-    """A code was being handed to what delivers it."""
+    """A code was being handed over for delivery."""

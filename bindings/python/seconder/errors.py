@@ -1,4 +1,4 @@
-"""What can go wrong, told by who must act. No error lets anybody in, and none holds a secret."""
+"""The exceptions, by who must act on them. No error lets anyone in, and none holds a secret."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class SecondFactorError(Exception):
     message: str
     """What happened, in one line; the same as ``str(error)``."""
     code: str | None
-    """The service's error code as text, such as ``"60026"``, where it sent one."""
+    """The service's error code as text, such as ``"60026"``, if it sent one."""
     http_status: int | None
-    """The HTTP status that the service refused with (section 7), where it did."""
+    """The HTTP status of the service's error response (section 7), if there was one."""
     fields: dict[str, str]
-    """What the service says is wrong with each field, by its name in the interface."""
+    """The service's message for each invalid field, by its name in the interface."""
     retry_safe: bool
-    """Whether the same call can be made again without the risk that it happens twice."""
+    """Whether the call can be retried without the risk of doing its work twice."""
     retry_after: float | None
-    """How long to wait before the next try, in seconds, where that is known."""
+    """How long to wait before a retry, in seconds, if known."""
 
     def __init__(
         self,
@@ -52,10 +52,10 @@ class SecondFactorError(Exception):
 
 
 class TokenInvalid(SecondFactorError):
-    """The user: the code is not theirs, or no longer (section 4.4). Keep them out."""
+    """The user: the code is wrong or has expired (section 4.4). Keep them out."""
 
     reused: bool
-    """The code was right once, and has been used."""
+    """The code was right, but has been used before."""
 
     def __init__(self, message: str = "", *, reused: bool = False) -> None:
         super().__init__(message)
@@ -63,14 +63,14 @@ class TokenInvalid(SecondFactorError):
 
 
 class NotChecked(SecondFactorError):
-    """The user was never confirmed, so the code was not looked at (section 4.4, rule 2).
+    """The user was never confirmed, so the code was not checked (section 4.4, rule 2).
 
-    Keep them out, or check the code regardless with ``force=True``.
+    Keep them out, or have the code checked anyway with ``force=True``.
     """
 
 
 class InvalidArgument(SecondFactorError, ValueError):
-    """The caller: an argument cannot be right. Nothing was sent and nothing was changed."""
+    """The caller: an argument is invalid. Nothing was sent and nothing was changed."""
 
     parameter: str
     """The parameter, by its name in the interface."""
@@ -83,23 +83,23 @@ class InvalidArgument(SecondFactorError, ValueError):
 class Unauthorized(SecondFactorError):
     """The operator: the service does not accept the API key (section 5.3).
 
-    This says nothing about the user, so a lock-out must not count it.
+    It says nothing about the user, so a lock-out must not count it.
     """
 
 
 class Rejected(SecondFactorError):
-    """The service looked at the call and said no: see ``http_status``, ``code``, ``fields``."""
+    """The service rejected the call: see ``http_status``, ``code`` and ``fields``."""
 
 
 class RateLimited(SecondFactorError):
-    """Nobody yet: wait for ``retry_after`` seconds, then repeat (section 7)."""
+    """Rate limited: wait for ``retry_after`` seconds, then retry (section 7)."""
 
 
 class Unavailable(SecondFactorError, ConnectionError):
-    """The network or the service: there was no answer. See ``retry_safe``."""
+    """The network or the service: there was no response. See ``retry_safe``."""
 
     stage: Stage
-    """How far the call came."""
+    """The stage in which the call failed."""
 
     def __init__(
         self, message: str = "", *, stage: Stage | str = Stage.RESPONSE, retry_safe: bool = False
@@ -109,17 +109,18 @@ class Unavailable(SecondFactorError, ConnectionError):
 
 
 class Timeout(Unavailable, TimeoutError):
-    """The network or the service: the time for the call was over before there was an answer."""
+    """The network or the service: the call timed out before there was a response."""
 
 
 class InvalidResponse(SecondFactorError):
-    """The service: there was an answer that makes no sense. The URL may be wrong."""
+    """The service: the response could not be parsed. The URL may be wrong."""
 
 
 class InvalidCallback(SecondFactorError):
-    """Nobody: a callback was not signed by the service with this API key (section 5.5).
+    """A callback was not signed by the service with this API key (section 5.5), is stale, or is a
+    replay.
 
-    Answer it with status 401 and believe nothing of it.
+    Respond with status 401 and trust nothing in it.
     """
 
 
@@ -128,4 +129,4 @@ class StorageError(SecondFactorError):
 
 
 class InternalError(SecondFactorError):
-    """The makers of this library: please report it."""
+    """A bug in this library: please report it."""

@@ -1,4 +1,4 @@
-"""The names that services of the interface choose differently."""
+"""The names that differ between services of the interface."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class Names(Value):
-    """The names that a service uses where the interface document says ``svc``. The default is the
-    document's own.
+    """The names that a service uses in place of those with ``svc`` in the interface document. The
+    defaults are the document's.
 
     Args:
         word: The service's word: headers ``X-Word-…``, ids ``word_id``, the device
-            ``word_chrome``. 1 to 32 lower-case letters and digits that begin with a letter.
+            ``word_chrome``. 1 to 32 lower-case letters and digits, starting with a letter.
         push_path: The first part of the paths of approval requests, a word as above. Default
             ``push``.
-        header_prefix: What the names of headers begin with, 1 to 32 letters, digits and dashes.
-        id_field: The field that names a user, in bodies and callbacks.
-        chrome_device: The browser among the devices.
+        header_prefix: The prefix of header names, 1 to 32 letters, digits and dashes.
+        id_field: The field with the user's id, in bodies and callbacks.
+        chrome_device: The device type of a browser.
 
     Raises:
-        InvalidArgument: A name cannot be one; ``parameter`` says which.
+        InvalidArgument: A name is invalid; ``parameter`` names it.
 
     Example:
         >>> names = seconder.Names("acme", push_path="onetouch")
@@ -36,13 +36,13 @@ class Names(Value):
     word: str = "svc"
     """The service's word."""
     push_path: str | None = None
-    """The first part of the paths of approval requests, where it is not ``push``."""
+    """The first part of the paths of approval requests, if it is not ``push``."""
     header_prefix: str | None = None
-    """What the names of headers begin with, where it does not follow from the word."""
+    """The prefix of header names, if it does not follow from the word."""
     id_field: str | None = None
-    """The field that names a user, where it does not follow from the word."""
+    """The field with the user's id, if it does not follow from the word."""
     chrome_device: str | None = None
-    """The browser among the devices, where it does not follow from the word."""
+    """The device type of a browser, if it does not follow from the word."""
 
     @property
     def api_key_header(self) -> str:
@@ -60,6 +60,7 @@ class Names(Value):
         return _seconder.headers(_given(self))[2]
 
     def _check(self) -> None:
+        # The native module validates the names; asking it for the headers is enough to do so.
         try:
             _seconder.headers(_given(self))
         except UnicodeEncodeError:
@@ -69,7 +70,7 @@ class Names(Value):
 
 
 def _given(names: Any) -> tuple[str, str | None, str | None, str | None, str | None]:
-    """The names as the native module takes them."""
+    """Returns the names as the native module takes them."""
     if not isinstance(names, Names):
         raise InvalidArgument("names must be a seconder.Names", parameter="names")
     return (names.word, names.push_path, names.header_prefix, names.id_field, names.chrome_device)

@@ -1,4 +1,4 @@
-"""``open(url)``: who answers the calls."""
+"""``open(url)``: opens a service by its URL."""
 
 from __future__ import annotations
 
@@ -42,60 +42,60 @@ def open(
     post: Callable[[SignedCallback], object] | None = None,
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
-    call. A setting that the URL has no use for is not looked at.
+    call. Settings that do not apply to the URL are ignored.
 
     Args:
-        url: Who answers: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine
-            in this process; ``sandbox:`` one that forgets and accepts every token, for the tests
+        url: The backend: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine in
+            this process; ``sandbox:`` an engine in memory that accepts every token, for the tests
             of applications (``sandbox:?accept=0000000`` accepts that one alone, and
             ``sandbox:?accept=right`` checks codes as ``sqlite:`` does).
-        api_key: The application's API key. A remote service needs it; an engine makes one for
-            the first application of a new database when none is given.
-        timeout: How long a call to a remote service may take from its first step to its last,
-            in seconds: more than 0 and at most 3600.
-        repeats: Which calls to a remote service are repeated when it says "wait".
-        ca_file: A file of certificates in PEM to trust in place of the system's.
-        pins: Keys by which a remote service is known, as ``sha256/`` and the SHA-256 of the key
-            in Base64; one of them must be shown. Without ``ca_file`` they are all that is trusted.
-        client_certificate: Files in PEM: the certificate that this client shows to the service,
-            with those that lead to its authority, and its private key without a password.
-        proxy: A proxy to go through, as ``http://user:password@host:port``. It sees nothing of
-            what is said.
-        name_servers: Whom to ask where the host of the URL or the proxy is, in this order, as
-            IP addresses with a port or without: ``192.0.2.1``, ``[2001:db8::1]:53``. Default: those
-            of ``/etc/resolv.conf``.
+        api_key: The application's API key. Required for a remote service; an engine generates one
+            for the first application of a new database if none is given.
+        timeout: How long a call to a remote service may take in all, in seconds: more than 0 and
+            at most 3600.
+        repeats: Which calls to a remote service are retried when it is rate limiting.
+        ca_file: A file of certificates in PEM to trust instead of the system's.
+        pins: Pinned public keys of a remote service, each as ``sha256/`` and the SHA-256 of the
+            key in Base64; the service must present one of them. Without ``ca_file``, only they are
+            trusted.
+        client_certificate: Files in PEM: the certificate that this client presents to the service,
+            with its chain, and its private key without a password.
+        proxy: An HTTP proxy, as ``http://user:password@host:port``. It cannot read the traffic.
+        name_servers: The name servers that resolve the host of the URL or the proxy, tried in this
+            order, as IP addresses with or without a port: ``192.0.2.1``, ``[2001:db8::1]:53``.
+            Default: those of ``/etc/resolv.conf``.
         allow_loopback_http: Allows ``http://`` to this machine itself. For tests: the key then
             travels in the clear.
-        format: The format that a remote service is asked for.
-        generation: The generation of the interface that it is spoken to in (section 9).
-        names: What the service calls what the interface document calls ``svc``, where it is
-            something else.
-        application_name: The name in messages and authenticator apps, for an engine. Default:
-            what the database holds, and ``Seconder`` in a new one.
-        callback_url: Where an engine posts the answers to approval requests (section 6): an
-            ``https:`` URL, or an ``http:`` one of this machine. Default: what the database holds,
+        format: The format of a remote service's responses.
+        generation: The generation of the interface that a remote service speaks (section 9).
+        names: The names that the service uses instead of those with ``svc`` in the interface
+            document, if they differ.
+        application_name: The name in messages and authenticator apps, for an engine. Default: the
+            one in the database, and ``Seconder`` in a new one.
+        callback_url: Where an engine posts the responses to approval requests (section 6): an
+            ``https:`` URL, or an ``http:`` URL of this machine. Default: the one in the database,
             and none in a new one.
-        token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default: as
-            the database has it, and 7 in a new one.
-        authenticator_digits: How many digits the codes of authenticator apps have that an engine
-            enrols from now on, 6 to 8.
+        token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default:
+            the number in the database, and 7 in a new one.
+        authenticator_digits: How many digits the codes of newly enrolled authenticator apps have,
+            6 to 8.
         authenticator_period: How long such an app shows a code, in seconds, 1 to 3600.
-        deliver: A function that carries the SMS and voice calls of an engine. An exception in it
+        deliver: A function that delivers the SMS and voice calls of an engine. An exception from it
             means that the message was not delivered. It may run in any thread that makes calls. The
-            service holds it until it is closed, unseen by the garbage collector: close a service
-            that its own function holds.
-            Default: a folder of text files beside the database, named as the database with
-            ``.spool`` for ``.db``.
-        post: A function that posts the callbacks of an engine, likewise. Default: HTTPS, within
-            15 s, to the system's trusted roots.
+            service keeps a reference to it until it is closed, which the garbage collector cannot
+            see: close a service that its own function refers to.
+            Default: a folder of text files beside the database, with the database's name and
+            ``.spool`` in place of ``.db``.
+        post: A function that posts the callbacks of an engine, under the same rules. Default:
+            HTTPS with the system's trusted roots, within 15 s.
 
     Returns:
-        The service, which closes itself at the end of a ``with``.
+        The service, which is closed at the end of a ``with`` block.
 
     Raises:
-        InvalidArgument: The URL or a setting cannot be right; ``parameter`` names it.
-        StorageError: The database cannot be opened; it is left as it was.
-        Unauthorized: The database has no application of that API key.
+        InvalidArgument: The URL or a setting is invalid; ``parameter`` names it.
+        StorageError: The database cannot be opened; it is left unchanged.
+        Unauthorized: The database has no application with that API key.
 
     Example:
         >>> with seconder.open("sandbox:", application_name="Example") as service:
@@ -127,7 +127,7 @@ def open(
 
 
 def _function(name: str, given: _F) -> _F:
-    """Refuses what could carry nothing, before the first message is lost."""
+    """Rejects what is not callable at once, before the first message is lost."""
     if not callable(given):
         raise InvalidArgument(f"{name} must be a function", parameter=name)
     return given
@@ -137,11 +137,11 @@ def _carrier(
     deliver: Callable[[Message], object],
 ) -> Callable[[str, str, str, str, int], None]:
     def carry(to: str, via: str, text: str, code: str, expires_at: int) -> None:
-        dies = _moment(expires_at)
-        if dies is None:
-            raise ValueError("the code dies beyond the last year that Python knows")
-        message = Message(to=to, via=Channel(via), text=text, code=code, expires_at=dies)
-        _awaited_by_nobody("deliver", deliver(message))
+        expires = _moment(expires_at)
+        if expires is None:
+            raise ValueError("the code expires after the last year that datetime supports")
+        message = Message(to=to, via=Channel(via), text=text, code=code, expires_at=expires)
+        _reject_awaitable("deliver", deliver(message))
 
     return carry
 
@@ -150,14 +150,16 @@ def _poster(
     post: Callable[[SignedCallback], object],
 ) -> Callable[[str, bytes, list[tuple[str, str]]], None]:
     def send(url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
-        _awaited_by_nobody("post", post(SignedCallback(url=url, body=body, headers=dict(headers))))
+        _reject_awaitable("post", post(SignedCallback(url=url, body=body, headers=dict(headers))))
 
     return send
 
 
-def _awaited_by_nobody(name: str, done: Any) -> None:
-    """Refuses a function whose work would be lost without a word."""
-    if hasattr(done, "__await__"):
-        if hasattr(done, "close"):
-            done.close()
+def _reject_awaitable(name: str, result: Any) -> None:
+    """Rejects the result of an async function: it would never run, and the message would be lost
+    silently."""
+    if hasattr(result, "__await__"):
+        if hasattr(result, "close"):
+            # A closed coroutine does not warn that it was never awaited.
+            result.close()
         raise TypeError(f"{name} must not be an async function")

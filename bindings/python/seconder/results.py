@@ -1,4 +1,4 @@
-"""What calls give back: values that do not change, can be compared, and can be pickled."""
+"""The results of calls: immutable values that can be compared and pickled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Result(Value):
-    """What all results have in common.
+    """The base of all results.
 
     >>> user = seconder.UserCreated(7)
     >>> user
@@ -36,59 +36,61 @@ class Result(Value):
 
 
 class Reply(Result):
-    """A result that a service may say more in than the interface knows."""
+    """A result to which a service may add fields that the interface does not have."""
 
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False, kw_only=True)
-    """What the service said beyond the fields above, by its own names. It decides nothing, and
-    ``repr`` does not show it."""
+    """The fields that the interface does not have, by the service's own names. They decide nothing,
+    and ``repr`` does not show them."""
 
 
-def _moment(told: str | int) -> datetime | None:
-    """A time of RFC 3339 or in Unix seconds; none for what is no time."""
+def _moment(text: str | int) -> datetime | None:
+    """Parses a time in RFC 3339 or in Unix seconds; returns None if it is not a time."""
+    # Imported on first use, to keep importing the package cheap.
     from datetime import datetime, timezone
 
     try:
-        if isinstance(told, int):
-            return datetime.fromtimestamp(told, timezone.utc)
-        moment = datetime.fromisoformat(told[:-1] + "+00:00" if told.endswith("Z") else told)
+        if isinstance(text, int):
+            return datetime.fromtimestamp(text, timezone.utc)
+        # Before Python 3.11, fromisoformat does not accept the suffix Z.
+        moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
     except (ValueError, OverflowError, OSError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def _read_times(reply: dict[str, Any], *names: str) -> None:
-    """Makes times of what these fields tell; what is no time is kept as it was said."""
+    """Parses these fields as times, in place. Text that is not a time is kept in ``extra``."""
     for name in names:
-        told = reply.get(name)
-        if told is not None:
-            reply[name] = _moment(told)
+        value = reply.get(name)
+        if value is not None:
+            reply[name] = _moment(value)
             if reply[name] is None:
-                reply.setdefault("extra", {})[name] = told
+                reply.setdefault("extra", {})[name] = value
 
 
 class Done(Reply):
-    """What was asked for is done."""
+    """The call succeeded."""
 
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
 
 
 class UserCreated(Reply):
     """The user is enrolled (section 4.1)."""
 
     id: int
-    """The id to keep and to give to the other calls as ``user_id``."""
+    """The id to store, and to pass to the other calls as ``user_id``."""
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
 
 
 class CodeRequested(Reply):
     """A code is on its way, or was not needed (section 4.2)."""
 
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
     cellphone: str | None = None
-    """The number used, masked: ``+1-XXX-XXX-XX23``."""
+    """The number used, redacted: ``+1-XXX-XXX-XX23``."""
     ignored: bool = False
     """Nothing was sent, because the user has an app and ``force`` was not given."""
     device: str | None = None
@@ -96,7 +98,7 @@ class CodeRequested(Reply):
 
 
 class Device(Reply):
-    """What a code was made or received with (section 2.5). Services leave out what they do
+    """The device that generated or received a code (section 2.5). Services leave out what they do
     not know."""
 
     id: int | None = None
@@ -112,7 +114,7 @@ class Device(Reply):
     os_type: str | None = None
     """``android``, ``ios``, ``sms``, ``authenticator``, …"""
     registration_device_id: int | None = None
-    """The number it was registered under."""
+    """The id it was registered under."""
     registration_ip: str | None = None
     """The address it was registered from."""
     registration_city: str | None = None
@@ -122,7 +124,7 @@ class Device(Reply):
     registration_country: str | None = None
     """The country of that address."""
     registration_method: str | None = None
-    """How the user proved the number then."""
+    """How the user proved to own the number at that time."""
     registration_date: datetime | None = None
     """When it was registered, in UTC."""
     last_account_recovery_at: datetime | None = None
@@ -142,9 +144,9 @@ class Verification(Reply):
     """The code was right, and was used for the first time (section 4.4)."""
 
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
     device: Device | None = None
-    """What the code was made or received with, where the service tells."""
+    """The device that generated or received the code, if the service provides it."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -161,13 +163,13 @@ class Application(Reply):
     name: str = ""
     """The name that users see in messages."""
     plan: str | None = None
-    """What was booked with the service."""
+    """The plan booked with the service."""
     sms_enabled: bool = False
     """Whether codes can be sent by SMS."""
     white_label: bool = False
     """Whether the application's own app is used."""
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
 
 
 class UserStatus(Reply):
@@ -182,16 +184,16 @@ class UserStatus(Reply):
     country_code: int | None = None
     """The calling code of the user's number."""
     phone_number: str | None = None
-    """The user's number, masked: ``XXX-XXX-0123``."""
+    """The user's number, redacted: ``XXX-XXX-0123``."""
     devices: tuple[str, ...] = ()
-    """What codes come from or go to: ``android``, ``android_tablet``, ``ios``, ``svc_chrome``,
-    ``sms``."""
+    """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
+    ``svc_chrome``, ``sms``."""
     has_hard_token: bool = False
     """Whether the user has a hardware token."""
     account_disabled: bool = False
-    """Whether the user's account is switched off."""
+    """Whether the user's account is disabled."""
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -199,7 +201,7 @@ class UserStatus(Reply):
 
 
 class MonthlyStatistic(Reply):
-    """What the application used in one month, in UTC (section 2.4)."""
+    """The application's usage in one month, in UTC (section 2.4)."""
 
     month: str
     """The English name of the month."""
@@ -208,7 +210,7 @@ class MonthlyStatistic(Reply):
     api_calls_count: int | None = None
     """How many calls the application made."""
     auths_count: int | None = None
-    """How many codes and approvals let somebody in."""
+    """How many codes and approvals let a user in."""
     calls_count: int | None = None
     """How many voice calls were made."""
     sms_count: int = 0
@@ -218,14 +220,14 @@ class MonthlyStatistic(Reply):
 
 
 class Statistics(Reply):
-    """What the application used (section 4.9)."""
+    """The application's usage (section 4.9)."""
 
     app_id: int | None = None
     """The application's number."""
     count: int | None = None
     """How many months follow."""
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
     stats: tuple[MonthlyStatistic, ...] = ()
     """The months, the oldest first."""
     total_users: int | None = None
@@ -241,30 +243,30 @@ class PhoneVerificationStarted(Reply):
     """A code is on its way to the number (section 4.10)."""
 
     carrier: str | None = None
-    """Who carries the number, where the service knows."""
+    """The number's carrier, if the service knows it."""
     is_ported: bool | None = None
-    """Whether the number moved from one carrier to another, where the service knows."""
+    """Whether the number was ported between carriers, if the service knows."""
     is_cellphone: bool | None = None
-    """Whether the number is a mobile one, where the service knows."""
+    """Whether the number is a mobile one, if the service knows."""
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
     seconds_to_expire: int | None = None
-    """How long the code lives, in seconds."""
+    """How long the code is valid, in seconds."""
     uuid: str | None = None
-    """The verification's own name."""
+    """The id of the verification."""
 
 
 class PhoneInformation(Reply):
     """What the service knows of a number (section 4.11)."""
 
     message: str | None = None
-    """What happened, in the service's words."""
+    """The service's message."""
     type: PhoneType = PhoneType.UNKNOWN
     """The kind of number."""
     provider: str | None = None
-    """Who carries the number, where the service knows."""
+    """The number's carrier, if the service knows it."""
     ported: bool | None = None
-    """Whether the number moved from one carrier to another, where the service knows."""
+    """Whether the number was ported between carriers, if the service knows."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -272,35 +274,35 @@ class PhoneInformation(Reply):
 
 
 class ApprovalCreated(Reply):
-    """The user is being asked (section 4.12)."""
+    """The approval request was created (section 4.12)."""
 
     uuid: str
-    """The request's name, to ask for its answer with."""
+    """The id of the request, for reading its status."""
 
 
 class Approval(Reply):
     """An approval request as the service knows it (section 2.6).
 
-    It is true when, and only when, it is approved. An approved request of somebody else proves
-    nothing: ask :meth:`approved_by` with the user who logs in.
+    It is truthy if, and only if, it is approved. A request that another user approved proves
+    nothing: check :meth:`approved_by` with the user who logs in.
     """
 
     status: ApprovalStatus
-    """How the user answered."""
+    """The status of the request."""
     uuid: str | None = None
-    """The request's name."""
+    """The id of the request."""
     user_id: int | None = None
-    """The user who was asked, where the service tells."""
+    """The user the request was sent to, if the service provides it."""
     created_at: datetime | None = None
     """When the request was made."""
     updated_at: datetime | None = None
     """When the request last changed."""
     processed_at: datetime | None = None
-    """When the user answered; none while the request is pending."""
+    """When the user responded; None while the request is pending."""
     seconds_to_expire: int | None = None
-    """How long the request can be answered, in seconds; 0 is for ever."""
+    """How long the request can be answered, in seconds; 0 means that it never expires."""
     notified: bool | None = None
-    """Whether a device was told of the request."""
+    """Whether a device was notified of the request."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -311,56 +313,57 @@ class Approval(Reply):
         return bool(self.status)
 
     def approved_by(self, user_id: int) -> bool:
-        """Whether this user said yes. False also when the service does not tell who did.
+        """Whether this user approved the request. False also if the service does not provide the
+        user.
 
         Args:
             user_id: The user who logs in.
 
         Returns:
-            True for the user who approved it, and for nobody else.
+            True for the user who approved it, and for no other.
 
         Example:
-            >>> told = seconder.Approval(seconder.ApprovalStatus.APPROVED, user_id=7)
-            >>> told.approved_by(7), told.approved_by(8)
+            >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED, user_id=7)
+            >>> approval.approved_by(7), approval.approved_by(8)
             (True, False)
         """
         return bool(self.status) and self.user_id == user_id
 
 
 class AuthenticatorEnrolled(Reply):
-    """What the user's app needs. Whoever sees it can make the user's codes, so ``repr`` does not
-    show it."""
+    """The secret for the user's authenticator app. It is enough to generate the user's codes, so
+    ``repr`` does not show it."""
 
     label: str | None = None
     """What the app shows beside the code."""
     issuer: str | None = None
-    """Who the code is for."""
+    """The issuer that the app shows."""
     uri: str = field(default="", repr=False)
     """The ``otpauth:`` URI that holds the secret."""
     qr_code: str = field(default="", repr=False)
-    """The same as a picture: a ``data:`` or ``https:`` URL for an ``<img>``."""
+    """The URI as a QR code: a ``data:`` or ``https:`` URL for an ``<img>``."""
 
 
 class DeviceRegistered(Result):
-    """A device that was registered for a user: what it needs to answer approval requests."""
+    """A registered device, with what it needs to respond to approval requests."""
 
     device_id: int
-    """The device."""
+    """The id of the device."""
     secret: str = field(repr=False)
-    """What the device proves itself with. It is told this once."""
+    """The secret that authenticates the device. It is returned only once."""
 
 
 class ApprovalRequest(Result):
     """An approval request as a device shows it."""
 
     uuid: str
-    """The request's name."""
+    """The id of the request."""
     message: str
-    """What the user is asked."""
+    """The question to the user."""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What else the user is shown."""
+    """Further details for the user."""
     expires_at: datetime | None = None
-    """When the request can be answered no longer, in UTC; none is never."""
+    """When the request expires, in UTC; None if it never does."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -372,43 +375,45 @@ _APPROVAL_STATUS = {status.value: status for status in ApprovalStatus}
 
 
 class Event(Result):
-    """An answer to an approval request, told by the service itself (section 6).
+    """The response to an approval request, from a callback of the service (section 6).
 
-    It is true when, and only when, it tells of an approval. Compare the user too: ask
+    It is truthy if, and only if, the request was approved. Compare the user too: check
     :meth:`approved_by` with the user who logs in.
     """
 
     uuid: str
-    """The approval request."""
+    """The id of the approval request."""
     status: ApprovalStatus
-    """How the user answered."""
+    """The status of the request."""
     user_id: int | None = None
-    """The user who answered, where the service tells."""
+    """The user who responded, if the service provides it."""
     device: Device | None = None
-    """The device that answered, where the service tells."""
+    """The device that responded, if the service provides it."""
     parameters: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
-    """Everything that was received and signed. Empty dicts and lists are left out, because no
-    signature covers them; nor does one cover whether a value is a number or its text, or None or an
-    empty text: decide on none of these."""
+    """All parameters that were received and signed. Empty dicts and lists are left out, because no
+    signature covers them. Nor does a signature distinguish a number from its text, or None from
+    an empty string: do not decide on such a difference."""
 
     @classmethod
-    def _told(cls, told: _seconder.Told) -> Self:
+    def _from_native(cls, native: _seconder.Told) -> Self:
+        # Nearly every application needs these three fields alone, so the others are converted on
+        # first use, by __getattr__, and __init__ is bypassed.
         event, put = cls.__new__(cls), object.__setattr__
-        put(event, "uuid", told.uuid)
-        put(event, "status", _APPROVAL_STATUS[told.status])
-        put(event, "user_id", told.user_id)
-        put(event, "_said", told)
+        put(event, "uuid", native.uuid)
+        put(event, "status", _APPROVAL_STATUS[native.status])
+        put(event, "user_id", native.user_id)
+        put(event, "_native", native)
         return event
 
     if not TYPE_CHECKING:
-        __slots__ = ("_said",)
+        __slots__ = ("_native",)
 
         def __getattr__(self, name):
-            """What few ask for, made when it is asked for."""
+            """Converts a field that few applications need, on first use."""
             if name == "device":
-                value = _device(self._said.device)
+                value = _device(self._native.device)
             elif name == "parameters":
-                value = self._said.parameters
+                value = self._native.parameters
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             object.__setattr__(self, name, value)
@@ -418,44 +423,44 @@ class Event(Result):
         return bool(self.status)
 
     def approved_by(self, user_id: int) -> bool:
-        """Whether this user said yes. False also when the service does not tell who did.
+        """Whether this user approved the request. False also if the service does not provide the
+        user.
 
         Args:
             user_id: The user who logs in.
 
         Returns:
-            True for the user who approved it, and for nobody else.
+            True for the user who approved it, and for no other.
 
         Example:
-            >>> told = seconder.Event("a-1", seconder.ApprovalStatus.APPROVED, user_id=7)
-            >>> told.approved_by(7), told.approved_by(8)
+            >>> event = seconder.Event("a-1", seconder.ApprovalStatus.APPROVED, user_id=7)
+            >>> event.approved_by(7), event.approved_by(8)
             (True, False)
         """
         return bool(self.status) and self.user_id == user_id
 
 
 class Message(Result):
-    """A message to a phone, for the function that ``deliver`` names."""
+    """A message to a phone, as passed to ``deliver``."""
 
     to: str
     """The number, in E.164: ``+15550100123``."""
     via: Channel
-    """How it travels."""
+    """How it is delivered."""
     text: str = field(repr=False)
-    """What the person reads or hears. It holds the code."""
+    """The text to send or to speak. It includes the code."""
     code: str = field(repr=False)
-    """The code alone."""
+    """The code on its own."""
     expires_at: datetime
-    """When the code dies, in UTC."""
+    """When the code expires, in UTC."""
 
 
 class SignedCallback(Result):
-    """A callback on its way to the application, for the function that ``post`` names
-    (section 6)."""
+    """A signed callback to the application, as passed to ``post`` (section 6)."""
 
     url: str
-    """Where it goes."""
+    """The URL to post it to."""
     body: bytes
     """The JSON body."""
     headers: Mapping[str, str] = field(hash=False)
-    """The headers that carry the signature and its nonce, by name."""
+    """The headers with the signature and its nonce, by name."""

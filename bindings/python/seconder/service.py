@@ -1,4 +1,4 @@
-"""What answers the calls."""
+"""The service: the calls of the interface, and those of an engine and of this library."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from seconder import _seconder
-    from seconder.enums import DeviceType, ApprovalResponse
+    from seconder.enums import ApprovalResponse, DeviceType
 
 
 class Service(Calls):
-    """What answers the calls; :func:`seconder.open` makes it.
+    """A second-factor service; :func:`seconder.open` returns one.
 
     It can be shared between threads, and other threads run while a call waits. It is a context
-    manager that closes itself. Every call raises :class:`seconder.SecondFactorError` when it gives
-    no result: see :mod:`seconder.errors` for the kinds.
+    manager that closes the service. Every call that returns no result raises
+    :class:`seconder.SecondFactorError`: see :mod:`seconder.errors` for the kinds.
 
-    Ctrl-C ends :meth:`wait_for_approval` at once between two questions. A call that is under way
-    is not broken off, because nobody could tell then what it did: Ctrl-C takes effect when it has
-    ended, for a remote service within the ``timeout``.
+    Ctrl-C ends :meth:`wait_for_approval` at once between two polls. Any other call that is in
+    progress is not interrupted, because its effect would then be unknown: Ctrl-C takes effect when
+    it ends, for a remote service within the ``timeout``.
 
-    After a fork, a client of a remote service goes on in both processes. An engine goes on in
-    the parent alone; open one in each worker.
+    After a fork, a client of a remote service keeps working in both processes. An engine keeps
+    working in the parent alone; open one in each worker.
 
     Example:
         >>> with seconder.open("sandbox:") as service:
@@ -44,47 +44,46 @@ class Service(Calls):
         self._scheme = scheme
 
     def wait_for_approval(self, uuid: str, user_id: int, *, timeout: float) -> Approval:
-        """Waits until a user has answered, until the request has expired, or for so long as
-        ``timeout`` says; then the status is still pending. Ask :meth:`Approval.approved_by` of what
-        comes back.
+        """Waits until a user has responded, the request has expired, or ``timeout`` has passed; in
+        the last case the status is still pending. Check :meth:`Approval.approved_by` on the result.
 
-        It asks the service again and again, at first after half a second and then ever more seldom,
-        down to every 5 seconds; also while the service is busy or out of reach. Ctrl-C ends it. A
-        request that is pending at the end can still be approved: ask for one that expires with the
-        login, in ``seconds_to_expire`` of :meth:`create_approval`.
+        It polls the service, at first after half a second and then less and less often, down to
+        every 5 seconds, and keeps polling while the service is busy or unreachable. Ctrl-C ends it.
+        A request that is still pending at the end can be approved later: let it expire with the
+        login, by ``seconds_to_expire`` of :meth:`create_approval`.
 
         Args:
-            uuid: The request's name, from :meth:`create_approval`.
-            user_id: The user who logs in, and must be the one who was asked.
-            timeout: How long to wait, in seconds. The last question may end later than that, by
-                the time that a call may take.
+            uuid: The id of the request, from :meth:`create_approval`.
+            user_id: The user who logs in, which must be the user the request was sent to.
+            timeout: How long to wait, in seconds. The last poll may end later, by as much as the
+                timeout of a call.
 
         Returns:
-            The request when the wait ended.
+            The request, as it was when the wait ended.
 
         Raises:
-            InvalidArgument: The request is that of another user: one's own approval must not open
-                somebody else's door.
-            InvalidResponse: The service does not tell whose request it is.
-            Rejected: There is no such request.
+            InvalidArgument: The request was sent to another user, whose approval must not let this
+                user in.
+            InvalidResponse: The service does not provide the user of the request.
+            Rejected: The request does not exist.
 
         Example:
             >>> device = service.register_device(user.id, "ios")
-            >>> asked = service.create_approval(user.id, "Log in?")
-            >>> answer = service.respond_to_approval(
-            ...     asked.uuid,
+            >>> request = service.create_approval(user.id, "Log in?")
+            >>> approval = service.respond_to_approval(
+            ...     request.uuid,
             ...     device_id=device.device_id,
             ...     device_secret=device.secret,
             ...     response="approve",
             ... )
-            >>> service.wait_for_approval(asked.uuid, user.id, timeout=60).approved_by(user.id)
+            >>> service.wait_for_approval(request.uuid, user.id, timeout=60).approved_by(user.id)
             True
         """
         reply = self._call("wait_for_approval", uuid=uuid, user_id=user_id, timeout=timeout)
         return Approval._read(reply)
 
     def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:
-        """Asks once, for a wait of an event loop."""
+        """Polls once, on behalf of an event loop."""
         return self._native.poll_approval(wait)
 
     def register_device(
@@ -92,17 +91,18 @@ class Service(Calls):
         user_id: int,
         device_type: DeviceType | Literal["android", "android_tablet", "ios", "svc_chrome"],
     ) -> DeviceRegistered:
-        """Registers a device that answers approval requests. Engines in this process alone do it.
+        """Registers a device that can respond to approval requests. Only an engine in this process
+        supports it.
 
         Args:
-            user_id: The user whose device it is.
+            user_id: The owner of the device.
             device_type: The kind of device (section 2.2).
 
         Returns:
-            The device's number and its secret, which is told this once.
+            The device's id and its secret, which is returned only once.
 
         Raises:
-            Rejected: There is no such user.
+            Rejected: The user does not exist.
 
         Example:
             >>> service.register_device(user.id, seconder.DeviceType.ANDROID)  # doctest: +ELLIPSIS
@@ -112,18 +112,18 @@ class Service(Calls):
         return DeviceRegistered._read(reply)
 
     def open_approvals(self, *, device_id: int, device_secret: str) -> tuple[ApprovalRequest, ...]:
-        """The requests that a device's user can still answer, the oldest first. Engines in this
-        process alone tell them.
+        """Returns the pending requests of a device's user, the oldest first. Only an engine in this
+        process supports it.
 
         Args:
-            device_id: The device that asks, from :meth:`register_device`.
-            device_secret: What the device was told when it was registered.
+            device_id: The device, from :meth:`register_device`.
+            device_secret: The secret that :meth:`register_device` returned.
 
         Returns:
-            The requests, as the device shows them.
+            The requests, as a device shows them.
 
         Raises:
-            InvalidArgument: The device does not prove itself.
+            InvalidArgument: The device could not be authenticated.
 
         Example:
             >>> device = service.register_device(user.id, "ios")
@@ -141,28 +141,28 @@ class Service(Calls):
         device_secret: str,
         response: ApprovalResponse | Literal["approve", "deny", "report"],
     ) -> Approval:
-        """Answers an approval request from a device, and posts the callback. Engines in this
-        process alone do it.
+        """Responds to an approval request on behalf of a device, and posts the callback. Only an
+        engine in this process supports it.
 
         Args:
-            uuid: The request.
-            device_id: The device that answers, from :meth:`register_device`.
-            device_secret: What the device was told when it was registered.
-            response: What the user said. ``report`` says no, and that it was not them who asked: the
-                user is snoozed for 5 minutes.
+            uuid: The id of the request.
+            device_id: The device, from :meth:`register_device`.
+            device_secret: The secret that :meth:`register_device` returned.
+            response: The user's response. ``report`` denies the request and reports it as
+                fraudulent: the user is snoozed for 5 minutes.
 
         Returns:
-            The request as it is now.
+            The updated request.
 
         Raises:
-            InvalidArgument: The device does not prove itself.
-            Rejected: The request is not the device's to answer, or no longer.
+            InvalidArgument: The device could not be authenticated.
+            Rejected: The request is not for this device's user, or can no longer be answered.
 
         Example:
             >>> device = service.register_device(user.id, "android")
-            >>> asked = service.create_approval(user.id, "Log in?")
+            >>> request = service.create_approval(user.id, "Log in?")
             >>> proof = {"device_id": device.device_id, "device_secret": device.secret}
-            >>> service.respond_to_approval(asked.uuid, **proof, response="deny").status
+            >>> service.respond_to_approval(request.uuid, **proof, response="deny").status
             <ApprovalStatus.DENIED: 'denied'>
         """
         reply = self._call(
@@ -175,14 +175,14 @@ class Service(Calls):
         return Approval._read(reply)
 
     def api_key(self) -> str:
-        """The application's API key, which callbacks are signed with. Engines in this process
-        alone tell it.
+        """Returns the application's API key, which signs callbacks. Only an engine in this process
+        supports it.
 
         Returns:
             The key. It is a secret.
 
         Raises:
-            InvalidArgument: A remote service answers.
+            InvalidArgument: The service is a remote one.
 
         Example:
             >>> with seconder.open("sandbox:", api_key="a-key-of-our-own") as own:
@@ -193,18 +193,18 @@ class Service(Calls):
         return key
 
     def with_timeout(self, timeout: float) -> Self:
-        """The same service, on the same connections, with another time limit for each call. Both
-        are closed as one. An engine in this process waits for nobody and has no limit.
+        """Returns the same service, on the same connections, with another timeout. Closing either
+        closes both. An engine in this process has no timeout.
 
         Args:
-            timeout: How long a call may take from its first step to its last, in seconds: more than
-                0 and at most an hour, which each call tells.
+            timeout: How long a call may take in all, in seconds: more than 0 and at most 3600.
+                Each call rejects a timeout that is out of this range.
 
         Returns:
-            The service with that limit.
+            The service with that timeout.
 
         Raises:
-            InvalidArgument: It is no such time.
+            InvalidArgument: The timeout is not a number of seconds.
 
         Example:
             >>> service.with_timeout(2.5).user_status(user.id).user_id == user.id
@@ -213,17 +213,18 @@ class Service(Calls):
         return type(self)(self._native.with_timeout(timeout), self._scheme)
 
     def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Self:
-        """The same service, on the same connections, with other calls repeated when the service
-        says "wait". Both are closed as one. An engine in this process repeats nothing.
+        """Returns the same service, on the same connections, with other calls retried when the
+        service is rate limiting. Closing either closes both. An engine in this process retries
+        nothing.
 
         Args:
-            repeats: Which calls are repeated.
+            repeats: Which calls are retried.
 
         Returns:
-            The service that repeats those.
+            The service that retries those.
 
         Raises:
-            InvalidArgument: There is no such choice.
+            InvalidArgument: The value is invalid.
 
         Example:
             >>> service.with_repeats("none").request_sms(user.id).cellphone
@@ -232,8 +233,8 @@ class Service(Calls):
         return type(self)(self._native.with_repeats(repeats), self._scheme)
 
     def close(self) -> None:
-        """Lets go of what the service holds. Calls after it raise
-        :class:`seconder.InvalidArgument`; a call that is under way comes to its end.
+        """Releases the resources of the service. Later calls raise
+        :class:`seconder.InvalidArgument`; a call that is in progress is completed.
 
         Example:
             >>> own = seconder.open("sandbox:")

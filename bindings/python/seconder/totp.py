@@ -1,5 +1,5 @@
-"""Codes of authenticator apps (RFC 6238), made and checked without a service. The memory of used
-codes is the program's: it is given and given back."""
+"""Codes of authenticator apps (RFC 6238), generated and checked without a service. The caller
+stores which codes have been used, as the step that :meth:`Totp.check` takes and returns."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["Totp", "code"]
 
 
 class Totp:
-    """A secret that an authenticator app and a service share, and how codes are made of it. It does
-    not change, and ``repr`` does not show the secret.
+    """The secret that an authenticator app shares with a service, and the parameters of its codes.
+    It is immutable, and ``repr`` does not show the secret.
 
     Args:
         secret: 16 to 128 random bytes.
-        algorithm: The hash. Most apps know SHA-1 alone.
+        algorithm: The hash function. Most apps support SHA-1 alone.
         digits: How many digits a code has, 6 to 8.
         period: How long a code is shown, in seconds, 1 to 3600.
 
     Raises:
-        InvalidArgument: One of them is out of its range; ``parameter`` names it.
+        InvalidArgument: An argument is out of range; ``parameter`` names it.
 
     Example:
         >>> totp = seconder.totp.Totp(b"12345678901234567890", digits=8)
@@ -60,17 +60,17 @@ class Totp:
 
     @classmethod
     def generate(cls, *, digits: int = 6, period: int = 30) -> Self:
-        """A new secret of 20 bytes from the system's source of randomness.
+        """Generates a secret of 20 bytes from the system's source of randomness.
 
         Args:
             digits: How many digits a code has, 6 to 8.
             period: How long a code is shown, in seconds, 1 to 3600.
 
         Returns:
-            What makes codes of it.
+            A Totp with the new secret.
 
         Raises:
-            InvalidArgument: A number is out of its range.
+            InvalidArgument: A number is out of range.
 
         Example:
             >>> seconder.totp.Totp.generate()
@@ -80,17 +80,17 @@ class Totp:
 
     @classmethod
     def from_uri(cls, uri: str) -> Self:
-        """What an ``otpauth:`` URI holds.
+        """Parses an ``otpauth:`` URI.
 
         Args:
             uri: The ``otpauth://totp/…`` URI, such as
-                :meth:`seconder.Service.enrol_authenticator` gives.
+                :meth:`seconder.Service.enrol_authenticator` returns.
 
         Returns:
-            What makes codes of its secret.
+            A Totp with the secret and parameters of the URI.
 
         Raises:
-            InvalidArgument: It is no such URI, or a value of it is out of its range.
+            InvalidArgument: The URI could not be parsed, or a value in it is out of range.
 
         Example:
             >>> app = service.enrol_authenticator(user.id)
@@ -102,14 +102,14 @@ class Totp:
         return made
 
     def uri(self, issuer: str, label: str) -> str:
-        """The URI that carries the secret into an app, such as in a QR code.
+        """Returns the URI that transfers the secret to an app, usually as a QR code.
 
         Args:
-            issuer: Who the codes are for.
-            label: What the app shows beside the code, such as the user's e-mail.
+            issuer: The name of the service that the codes are for.
+            label: The label that the app shows beside the code, such as the user's e-mail.
 
         Returns:
-            The ``otpauth://totp/…`` URI. It holds the secret.
+            The ``otpauth://totp/…`` URI. It contains the secret.
 
         Example:
             >>> uri = seconder.totp.Totp(bytes(20)).uri("Example", "ada")
@@ -125,7 +125,7 @@ class Totp:
 
     @property
     def algorithm(self) -> Algorithm:
-        """The hash that codes are made with."""
+        """The hash function of the codes."""
         return Algorithm(self._native.algorithm)
 
     @property
@@ -139,7 +139,7 @@ class Totp:
         return self._native.period
 
     def code(self, at: float | None = None) -> str:
-        """The code that an app shows.
+        """Returns the code that an app shows.
 
         Args:
             at: The time in Unix seconds. Default: now.
@@ -148,7 +148,7 @@ class Totp:
             The code, as text with its leading zeros.
 
         Raises:
-            InvalidArgument: The time cannot be one.
+            InvalidArgument: The time is invalid.
 
         Example:
             >>> seconder.totp.Totp(b"12345678901234567890").code(59)
@@ -157,22 +157,24 @@ class Totp:
         return self._native.code(_time(at))
 
     def check(self, token: str, at: float | None = None, *, last_step: int | None = None) -> int:
-        """Checks a code. It returns for a right one alone. The steps right before and after the
-        present one count too, for clocks that go wrong; a step not after ``last_step`` never does.
+        """Checks a code. It returns only if the code is right. To allow for clock skew, a code of
+        the step before or after the current one is accepted too; a code of ``last_step`` or of an
+        earlier step never is.
 
         Args:
             token: What the user typed, as text.
             at: The time in Unix seconds. Default: now.
-            last_step: What came back the last time a code of this secret was right.
+            last_step: The step that was returned when a code of this secret was last right.
 
         Returns:
-            The code's step. Keep it before anyone is let in, in one step with looking at the one
-            that is there, and give it as ``last_step`` from now on: else a code is right twice.
+            The code's step. Before letting the user in, store it, in one atomic step with the check
+            that it is later than the stored one, and pass it as ``last_step`` from then on:
+            otherwise a code can be used twice.
 
         Raises:
-            TokenInvalid: The code is none of the present ones; or, with ``reused``, is of a step
-                that was used, or of one before it.
-            InvalidArgument: The token is not made of 6 to 12 digits, or the time cannot be one.
+            TokenInvalid: The code is wrong; or, with ``reused``, is of a step that has been used,
+                or of an earlier one.
+            InvalidArgument: The token is not 6 to 12 digits, or the time is invalid.
 
         Example:
             >>> seconder.totp.Totp(b"12345678901234567890").check("287082", 59)
@@ -203,17 +205,18 @@ class Totp:
 
 
 def code(uri: str, at: float | None = None) -> str:
-    """The code that an authenticator app shows, for tests and for devices without an app.
+    """Returns the code that an authenticator app shows, for tests and for devices without an app.
 
     Args:
-        uri: The ``otpauth://totp/…`` URI that :meth:`seconder.Service.enrol_authenticator` gave.
+        uri: The ``otpauth://totp/…`` URI that :meth:`seconder.Service.enrol_authenticator`
+            returned.
         at: The time in Unix seconds. Default: now.
 
     Returns:
         The code, as text with its leading zeros.
 
     Raises:
-        InvalidArgument: The URI or the time cannot be right.
+        InvalidArgument: The URI or the time is invalid.
 
     Example:
         >>> app = service.enrol_authenticator(user.id)
@@ -231,7 +234,7 @@ def _time(at: float | None) -> int:
 
 
 def _whole(parameter: str, number: int, most: int) -> int:
-    """Refuses what the native module could not hold."""
+    """Rejects a number that the native module could not hold."""
     if not isinstance(number, int) or not 0 <= number <= most:
         raise InvalidArgument(f"{parameter} is out of its range", parameter=parameter)
     return number

@@ -1,5 +1,5 @@
-"""What programs are typed with. It loads the module ``typing``, so the package itself does not load
-it before it is asked for."""
+"""Types for annotations. This module imports :mod:`typing`, so the package imports it only on first
+use."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Literal, Protocol, TypedDict
 
 
 class Logo(TypedDict):
-    """A picture to show with an approval request (section 4.12).
+    """An image to show with an approval request (section 4.12).
 
     >>> logo: seconder.Logo = {"res": "default", "url": "https://example.com/logo.png"}
-    >>> asked = service.create_approval(user.id, "Log in?", logos=[logo])
+    >>> request = service.create_approval(user.id, "Log in?", logos=[logo])
     """
 
     res: Literal["default", "low", "med", "high"]
-    """How fine the picture is; of all that are given, one must be ``default``."""
+    """The resolution of the image; among several images, one must be ``default``."""
     url: str
-    """Where the picture is."""
+    """The URL of the image."""
 
 
 class Replay(Protocol):
-    """Remembers callbacks, so that each is believed once. An application of several processes gives
-    one that they share, such as a table with a unique key; :class:`seconder.callback.Memory` serves
+    """Remembers callbacks, so that each is accepted once. An application of several processes needs
+    one that they share, such as a table with a unique key; :class:`seconder.callback.Memory` is for
     one process."""
 
     def first_time(self, key: str, until: float) -> bool:
-        """Whether the callback is here for the first time; it is remembered then. Looking and
-        remembering must be one step.
+        """Returns whether the callback was received for the first time, and remembers it. Looking
+        up and inserting must be one atomic step.
 
         Args:
             key: The callback's signature, which covers all of it.
             until: When it can be forgotten, in Unix seconds; infinite without ``fresh``.
 
         Returns:
-            True when it was not remembered yet.
+            True if it was not remembered before.
 
         Example:
             >>> class Everything:
