@@ -1,6 +1,8 @@
-"""The pytest plugin of ``seconder.testing``. pytest loads it by its entry point in every test suite
-that has the package, so it stands outside of ``seconder``: a suite that asks for no fixture of it does
-not pay for the native module."""
+"""The pytest plugin of ``seconder.testing``.
+
+pytest loads it by its entry point in every test suite that has the package installed. It is a
+package of its own, outside ``seconder``, so that a suite that uses no fixture of it does not load
+the native module."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def seconder_sandbox_settings() -> dict[str, Any]:
-    """The arguments of the sandbox that ``seconder_sandbox`` is. Override it to change them."""
+    """The arguments of the sandbox in ``seconder_sandbox``. Override it to change them."""
     return {}
 
 

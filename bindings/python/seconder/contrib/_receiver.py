@@ -1,4 +1,4 @@
-"""What to answer to a callback, whichever framework received it."""
+"""The HTTP response to a callback, whichever framework received it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from seconder import callback
-from seconder.errors import InvalidCallback, InvalidArgument, SecondFactorError, StorageError
+from seconder.errors import InvalidArgument, InvalidCallback, SecondFactorError, StorageError
 from seconder.names import Names
 from seconder.results import Event
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("seconder.contrib")
 
 
 class Rejected(Exception):
-    """A request that is not believed, and the answer to it."""
+    """A rejected request, and the response to it."""
 
     def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(text)
@@ -33,22 +33,22 @@ class Rejected(Exception):
 
 
 def too_large() -> Rejected:
-    """The answer to a body that is larger than any callback."""
+    """The response to a body that is larger than any callback."""
     return Rejected(413, "A callback has at most 1 MiB.\n")
 
 
 def incomplete() -> Rejected:
-    """The answer to a body that ended before its time."""
+    """The response to a body that is shorter than announced."""
     return Rejected(400, "The body is incomplete.\n")
 
 
 class Receiver:
-    """Checks callbacks: their signature, that they are fresh, and that each is here for the first
-    time. The parameters are those of the frameworks' ``callback``.
+    """Verifies callbacks: that they are signed, fresh, and received for the first time. The
+    parameters are those of the frameworks' ``callback``.
 
     Raises:
-        InvalidArgument: A parameter cannot be right. It is said here, and not when the first
-            callback comes.
+        InvalidArgument: A parameter is invalid. It is raised here, not when the first callback
+            arrives.
     """
 
     def __init__(
@@ -62,9 +62,10 @@ class Receiver:
     ) -> None:
         self._api_key = api_key
         self._urls = [url] if isinstance(url, str) else list(url)
-        self._replay = _Told(_memory(replay, fresh))
+        self._replay = _CheckedReplay(_memory(replay, fresh))
         self._fresh = fresh
         self._names = Names() if names is None else names
+        # An unsigned callback is rejected, unless a parameter is found to be invalid before that.
         try:
             self._verify("POST", b"{}", "", "none", "none")
         except InvalidCallback:
@@ -77,7 +78,7 @@ class Receiver:
         body: Callable[[], bytes],
         header: Callable[[str], str | None],
     ) -> Event:
-        """The event that a request tells of.
+        """Returns the event that a request reports.
 
         Args:
             method: The request's method.
@@ -86,7 +87,7 @@ class Receiver:
             header: The value of a header, by its name.
 
         Raises:
-            Rejected: The request is not believed.
+            Rejected: The request must not be trusted; the exception holds the response.
         """
         if method not in METHODS:
             raise Rejected(405, "A callback is a GET or a POST.\n", {"Allow": ", ".join(METHODS)})
@@ -104,8 +105,9 @@ class Receiver:
             return self._verify(method, raw, text, signature, nonce)
         except InvalidCallback as error:
             _log.warning("%s", error)
-            raise Rejected(401, "The callback is not believed.\n") from error
+            raise Rejected(401, "The callback was rejected.\n") from error
         except InvalidArgument:
+            # A mistake in the application, not in the callback, so it must not look like a 503.
             raise
         except SecondFactorError as error:
             _log.error("a callback could not be checked: %s", error, exc_info=True)
@@ -131,24 +133,28 @@ class Receiver:
 
 
 def _memory(replay: callback.Replay, fresh: float | None) -> callback.Replay:
-    """Refuses at once what could remember no callback."""
+    """Rejects an unsuitable memory at once, instead of when the first callback arrives."""
     if not callable(getattr(replay, "first_time", None)):
         raise InvalidArgument("replay must have first_time(key, until)", parameter="replay")
     if fresh is None and isinstance(replay, callback.Memory):
+        # It raises InvalidArgument, because nothing would ever be forgotten.
         replay.first_time("", math.inf)
     return replay
 
 
-def done(told: object) -> None:
-    """Refuses a function whose work would be lost without a word."""
-    if inspect.isawaitable(told):
-        if inspect.iscoroutine(told):
-            told.close()
-        raise TypeError("what takes events gave something to be awaited: make it `async def`")
+def done(result: object) -> None:
+    """Rejects the result of an async function: it would never run, and the event would be lost
+    silently."""
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            # A closed coroutine does not warn that it was never awaited.
+            result.close()
+        raise TypeError("the callback function returned an awaitable: declare it with `async def`")
 
 
-class _Told:
-    """A memory whose failures are told as what they are: the service may try again."""
+class _CheckedReplay:
+    """A memory whose failures are raised as :class:`StorageError`, so that the response is a 503
+    and the service may retry."""
 
     def __init__(self, memory: callback.Replay) -> None:
         self._memory = memory
@@ -163,13 +169,13 @@ class _Told:
 
 
 class Needs:
-    """Says what to install where a framework that is imported within it is missing."""
+    """A context manager that says what to install if an import in its block fails."""
 
     def __init__(self, module: str, package: str) -> None:
-        self._told = f"{module} needs {package}: pip install {package.lower()}"
+        self._message = f"{module} needs {package}: pip install {package.lower()}"
 
     def __enter__(self) -> None:
-        """Nothing is looked at before."""
+        """Does nothing."""
 
     def __exit__(
         self,
@@ -178,4 +184,4 @@ class Needs:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, ModuleNotFoundError):
-            raise ModuleNotFoundError(self._told, name=error.name) from error
+            raise ModuleNotFoundError(self._message, name=error.name) from error

@@ -7,7 +7,7 @@
 >>> @callback(api_key="the application's key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
 ... async def answered(event: seconder.Event) -> None:
-...     print(f"user {event.user_id} said {event.status} to {event.uuid}")
+...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")
 >>> app.add_route("/seconder/callback", answered, methods=["GET", "POST"])
 """
 
@@ -37,33 +37,32 @@ def callback(
     fresh: float | None = 300.0,
     names: Names | None = None,
 ) -> Callable[[Callable[[Event], object]], Callable[[Request], Awaitable[Response]]]:
-    """Makes an endpoint of a function that takes an event.
+    """Makes an endpoint from a function that takes an event.
 
-    The function is called for what is signed, fresh and here for the first time; what it returns is
-    ignored. It may be ``async``; one that is not runs in a thread, as Starlette's endpoints do, and
-    so does the memory. When it raises, the answer is 500: an engine of Seconder posts each callback
-    once, so ask ``check_approval`` for what was missed; another service may try again, so the
-    function may learn of one answer twice.
+    The function is called for a callback that is signed, fresh and received for the first time; its
+    result is ignored. It may be ``async``; otherwise it runs in a thread, as Starlette's endpoints
+    do, and so does the memory. If it raises, the response is a 500: an engine of Seconder posts
+    each callback once, so call ``check_approval`` for what was missed; another service may retry,
+    so the function may receive one response twice.
 
-    The endpoint answers with 200; 401 to what is not believed; 405 to another method; 400 to a
-    request without a body and 413 to one of more than 1 MiB; 503 when the memory fails or is full.
+    The endpoint responds with 200; 401 to a callback that is rejected; 405 to another method; 400
+    to a request without a body and 413 to one of more than 1 MiB; 503 if the memory fails or is
+    full.
 
     Args:
-        api_key: The application's API key, which the service signs with.
+        api_key: The application's API key, with which the service signs.
         url: The callback URL as it is configured with the service, scheme included; or several.
-            What the request says of its host is never looked at.
-        replay: What remembers callbacks: one that all processes share, such as those of
+            The host that the request names is ignored.
+        replay: The memory of received callbacks: one that all processes share, such as those of
             :mod:`seconder.contrib.replay`.
-        fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
-        names: What the service calls its headers and fields, where it is not as the interface
-            document does.
+        fresh: The maximum age of a callback, in seconds; None for a service whose nonces are not
+            times.
+        names: The service's names, if they differ from the interface document's.
 
     Raises:
-        InvalidArgument: A parameter cannot be right.
+        InvalidArgument: A parameter is invalid.
     """
-    receiver = Receiver(
-        api_key=api_key, url=url, replay=replay, fresh=fresh, names=names
-    )
+    receiver = Receiver(api_key=api_key, url=url, replay=replay, fresh=fresh, names=names)
 
     def decorate(
         function: Callable[[Event], object],
@@ -80,9 +79,10 @@ def callback(
             if inspect.iscoroutinefunction(function):
                 await function(event)
             else:
-                told = await run_in_threadpool(function, event)
-                if inspect.isawaitable(told):
-                    await told
+                result = await run_in_threadpool(function, event)
+                # For example a lambda that calls an async function.
+                if inspect.isawaitable(result):
+                    await result
             return Response(media_type="text/plain")
 
         endpoint.__name__ = getattr(function, "__name__", "callback")
@@ -93,6 +93,7 @@ def callback(
 
 
 async def _body(request: Request) -> bytes:
+    # The body is read in chunks, so that an oversized one is rejected before it fills the memory.
     body = bytearray()
     try:
         async for chunk in request.stream():

@@ -8,7 +8,7 @@
 ... @callback(api_key="the application's key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
 ... def answered(event: seconder.Event) -> None:
-...     print(f"user {event.user_id} said {event.status} to {event.uuid}")
+...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")
 """
 
 from __future__ import annotations
@@ -43,32 +43,30 @@ def callback(
     fresh: float | None = 300.0,
     names: Names | None = None,
 ) -> Callable[[Callable[[Event], object]], Callable[[], Response]]:
-    """Makes a view of a function that takes an event.
+    """Makes a view from a function that takes an event.
 
-    The function is called for what is signed, fresh and here for the first time; what it returns is
-    ignored, and it may be ``async`` where Flask's views may. When it raises, the answer is 500: an
-    engine of Seconder posts each callback once, so ask ``check_approval`` for what was missed;
-    another service may try again, so the function may learn of one answer twice.
+    The function is called for a callback that is signed, fresh and received for the first time; its
+    result is ignored, and it may be ``async`` if Flask's views may. If it raises, the response is a
+    500: an engine of Seconder posts each callback once, so call ``check_approval`` for what was
+    missed; another service may retry, so the function may receive one response twice.
 
-    The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
-    without a body and 413 to one of more than 1 MiB; 503 when the memory fails or is full.
+    The view responds with 200; 401 to a callback that is rejected; 405 to another method; 400 to a
+    request without a body and 413 to one of more than 1 MiB; 503 if the memory fails or is full.
 
     Args:
-        api_key: The application's API key, which the service signs with.
+        api_key: The application's API key, with which the service signs.
         url: The callback URL as it is configured with the service, scheme included; or several.
-            What the request says of its host is never looked at.
-        replay: What remembers callbacks: one that all processes share, such as those of
+            The host that the request names is ignored.
+        replay: The memory of received callbacks: one that all processes share, such as those of
             :mod:`seconder.contrib.replay`.
-        fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
-        names: What the service calls its headers and fields, where it is not as the interface
-            document does.
+        fresh: The maximum age of a callback, in seconds; None for a service whose nonces are not
+            times.
+        names: The service's names, if they differ from the interface document's.
 
     Raises:
-        InvalidArgument: A parameter cannot be right.
+        InvalidArgument: A parameter is invalid.
     """
-    receiver = Receiver(
-        api_key=api_key, url=url, replay=replay, fresh=fresh, names=names
-    )
+    receiver = Receiver(api_key=api_key, url=url, replay=replay, fresh=fresh, names=names)
 
     def decorate(function: Callable[[Event], object]) -> Callable[[], Response]:
         def view() -> Response:
@@ -93,6 +91,7 @@ def _body() -> bytes:
         raise too_large()
     try:
         if length is None:
+            # A chunked body does not announce its length: read one byte more than is allowed.
             return request.stream.read(BODY_LIMIT + 1)
         return request.get_data()
     except ClientDisconnected as error:

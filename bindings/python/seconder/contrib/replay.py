@@ -1,4 +1,4 @@
-"""Memories that processes share, so that of one callback exactly one of them believes it."""
+"""Replay memories that processes share, so that exactly one of them accepts each callback."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from seconder.errors import InvalidArgument, StorageError
 __all__ = ["Connection", "Cursor", "RedisClient", "RedisReplay", "SqlReplay"]
 
 SWEEP = 60.0
-"""The shortest time between two removals of what is stale, in seconds."""
+"""The minimum time between two removals of expired entries, in seconds."""
 
 SLACK = 3600
-"""How much longer than needed everything is kept, in seconds: machines' clocks differ."""
+"""How much longer than needed each entry is kept, in seconds, because machines' clocks differ."""
 
 
 class Cursor(Protocol):
-    """What :class:`SqlReplay` needs of a cursor (PEP 249)."""
+    """The part of a cursor that :class:`SqlReplay` needs (PEP 249)."""
 
     @property
     def rowcount(self) -> int:
@@ -33,23 +33,23 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """What :class:`SqlReplay` needs of a connection (PEP 249)."""
+    """The part of a connection that :class:`SqlReplay` needs (PEP 249)."""
 
     def cursor(self) -> Cursor:
-        """A cursor."""
+        """Returns a cursor."""
 
     def commit(self) -> None:
-        """Makes what was written last."""
+        """Commits the transaction."""
 
     def close(self) -> None:
-        """Lets go of the connection, and of what was not committed."""
+        """Closes the connection, and rolls back what was not committed."""
 
 
 class SqlReplay:
     """A memory in a table with a unique key, for SQLite and PostgreSQL by any driver of PEP 249.
 
-    The database decides who was first, so it holds for every process and machine that writes to it,
-    and what it was told is still known after a restart.
+    The database decides which process was first, so it works for every process and machine that
+    writes to it, and it remembers across restarts.
 
     >>> memory = SqlReplay.sqlite("replay.db")
     >>> memory.first_time("signature", 4e9), memory.first_time("signature", 4e9)
@@ -63,16 +63,16 @@ class SqlReplay:
         mark: str = "%s",
         table: str = "seconder_callbacks",
     ) -> None:
-        """Makes the table unless it is there.
+        """Creates the table if it does not exist.
 
         Args:
-            connect: Gives a connection for one question, which is closed after it; one of a pool
-                will do. It must not commit by itself before it is asked to.
-            mark: How the driver marks a parameter: ``%s``, or ``?``.
-            table: The table's name, of letters, digits and underscores.
+            connect: Returns a connection for one statement, which is closed afterwards; it can come
+                from a pool. It must not be in autocommit mode.
+            mark: The driver's parameter marker: ``%s``, or ``?``.
+            table: The table's name: letters, digits and underscores.
 
         Raises:
-            InvalidArgument: The name or the mark cannot be right.
+            InvalidArgument: The name or the marker is invalid.
         """
         if not (table.isascii() and table.isidentifier()):
             raise InvalidArgument("table must be letters, digits and _", parameter="table")
@@ -92,16 +92,17 @@ class SqlReplay:
 
     @classmethod
     def sqlite(cls, path: str | os.PathLike[str]) -> SqlReplay:
-        """A memory in a SQLite file of its own, for the processes of one machine.
+        """Returns a memory in a SQLite file, for the processes of one machine.
 
         Args:
-            path: The file; it is made when it is not there.
+            path: The file; it is created if it does not exist.
 
         Raises:
-            StorageError: The file cannot be opened or is no database.
+            InvalidArgument: The path does not name a file.
+            StorageError: The file cannot be opened or is not a database.
         """
         if os.fspath(path) in ("", ":memory:"):
-            message = "path must name a file: processes do not share a memory without one"
+            message = "path must name a file: processes cannot share a memory without one"
             raise InvalidArgument(message, parameter="path")
         try:
             return cls(lambda: sqlite3.connect(path, timeout=5), mark="?")
@@ -109,10 +110,11 @@ class SqlReplay:
             raise StorageError(f"cannot open {os.fspath(path)}: {error}") from error
 
     def first_time(self, key: str, until: float) -> bool:
-        """See :meth:`seconder.callback.Replay.first_time`. What may not be forgotten is kept for
-        ever. The driver's exceptions come as they are."""
+        """See :meth:`seconder.callback.Replay.first_time`. An entry that never expires is kept for
+        ever. The driver's exceptions are not converted."""
         with closing(self._connect()) as connection:
             cursor = connection.cursor()
+            # An entry that never expires has NULL, which is never less than a time.
             cursor.execute(self._insert, (key, math.ceil(until) if math.isfinite(until) else None))
             first = cursor.rowcount == 1
             if self._sweeps():
@@ -129,33 +131,32 @@ class SqlReplay:
 
 
 class RedisClient(Protocol):
-    """What :class:`RedisReplay` needs of a client: ``redis.Redis`` has it."""
+    """The part of a client that :class:`RedisReplay` needs: ``redis.Redis`` has it."""
 
     def set(self, name: str, value: str, /, *, nx: bool, ex: int | None) -> Any:
-        """Sets a key that is not there yet (``nx``), for so many seconds (``ex``)."""
+        """Sets a key that does not exist yet (``nx``), for ``ex`` seconds."""
 
 
 class RedisReplay:
     """A memory in Redis or Valkey, for the processes of many machines.
 
-    Looking and remembering are one command there (``SET … NX``). It holds as long as the server
-    keeps what it was told: set ``maxmemory-policy noeviction``, and know that a server that
-    restarts without having written its memory down has forgotten. Where that is too little, take
-    :class:`SqlReplay`.
+    Looking up and inserting are one command there (``SET … NX``). It is only as reliable as the
+    server: set ``maxmemory-policy noeviction``, and note that a server that restarts without having
+    persisted its data has forgotten it. If that is not enough, use :class:`SqlReplay`.
     """
 
     def __init__(self, client: RedisClient, *, prefix: str = "seconder:") -> None:
-        """Asks nothing yet.
+        """Does not access the server yet.
 
         Args:
             client: A ``redis.Redis``.
-            prefix: What the keys begin with.
+            prefix: The prefix of the keys.
         """
         self._client = client
         self._prefix = prefix
 
     def first_time(self, key: str, until: float) -> bool:
-        """See :meth:`seconder.callback.Replay.first_time`. The client's exceptions come as they
-        are, also the one of a server whose memory is full."""
+        """See :meth:`seconder.callback.Replay.first_time`. The client's exceptions are not
+        converted, including that of a server whose memory is full."""
         life = math.ceil(max(until - time.time(), 0)) + SLACK if math.isfinite(until) else None
         return self._client.set(self._prefix + key, "1", nx=True, ex=life) is True

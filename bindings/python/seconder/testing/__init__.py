@@ -1,4 +1,5 @@
-"""For the tests of applications: a service in memory whose time, phones and faults are the test's.
+"""Support for the tests of applications: a service in memory, with the time, the phones and the
+faults under the control of the test.
 
 >>> import seconder
 >>> from seconder.testing import Sandbox
@@ -14,9 +15,9 @@
 ...             print(error)
 API usage limit reached. Try again in 30 s
 
-With pytest, the fixture ``seconder_sandbox`` is such a sandbox, a new one for each test. It is there
-as soon as the package is installed. The fixture ``seconder_sandbox_settings`` can be overridden: it
-gives the arguments of :class:`Sandbox` as a dict.
+With pytest, the fixture ``seconder_sandbox`` is such a sandbox, a new one for each test. It is
+available as soon as the package is installed. Override the fixture ``seconder_sandbox_settings``,
+which returns the arguments of :class:`Sandbox` as a dict, to change them.
 """
 
 from seconder.testing._callbacks import Callback

@@ -8,19 +8,20 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Callback:
-    """A request that the service makes to the application when a user answered (section 6)."""
+    """The request that the service sends to the application when a user responded (section 6)."""
 
     url: str
-    """The callback URL of the sandbox's settings, which is signed."""
+    """The callback URL of the sandbox's settings. It is signed."""
     body: bytes = field(repr=False)
     """The JSON body."""
     headers: Mapping[str, str] = field(repr=False)
     """The headers: the media type, the signature and its nonce."""
     method: str = "POST"
-    """The method, which is signed too."""
+    """The method. It is signed too."""
 
     def forged(self) -> Callback:
-        """The same with a signature that does not hold: the application must answer 401.
+        """Returns the same callback with an invalid signature: the application must respond with
+        401.
 
         >>> from seconder.testing import Sandbox
         >>> with Sandbox() as sandbox:
@@ -35,4 +36,5 @@ class Callback:
 
 
 def made(url: str, body: bytes, headers: Iterable[tuple[str, str]]) -> Callback:
+    """Builds a callback with a JSON body."""
     return Callback(url, body, {"Content-Type": "application/json", **dict(headers)})

@@ -1,4 +1,4 @@
-"""What goes wrong on purpose."""
+"""Faults that a test injects."""
 
 from __future__ import annotations
 
@@ -7,45 +7,49 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 
+
 class Fault(str, Enum):
-    """What goes wrong: see :meth:`seconder.testing.Sandbox.failing`, which takes the text as well."""
+    """A fault, for :meth:`seconder.testing.Sandbox.failing`, which also accepts its text."""
 
     TIMEOUT = "timeout"
-    """Nothing is done, and no answer comes."""
+    """The call is not carried out, and there is no response."""
     LOST = "lost"
-    """The call is done, but its answer is lost."""
+    """The call is carried out, but its response is lost."""
     RATE_LIMITED = "rate_limited"
-    """The service is busy: status 503."""
+    """The service is rate limiting: status 503."""
     UNAUTHORIZED = "unauthorized"
-    """The service does not know the API key."""
+    """The service rejects the API key."""
     INVALID_RESPONSE = "invalid_response"
-    """A web page comes in place of an answer."""
+    """The response is a web page."""
     UNDELIVERED = "undelivered"
     """The SMS or the voice call cannot be sent."""
 
+    # Enum's own method would return "Fault.TIMEOUT".
     __str__ = str.__str__
 
 
 @dataclass(eq=False)
 class Planned:
-    """A fault that calls meet."""
+    """A fault that has been injected."""
 
     kind: Fault
     calls: Collection[str]
-    """The calls that meet it; none is all."""
+    """The calls affected; empty means all."""
     left: float
-    """How many calls still meet it."""
+    """How many more calls are affected; infinity means no limit."""
     retry_after: float
     ended: threading.Event = field(default_factory=threading.Event)
-    """Nobody needs to wait any longer."""
+    """Set when the fault is removed, so that a call held by ``timeout`` stops waiting."""
 
     def meets(self, call: str, *, delivering: bool) -> bool:
-        concerned = not self.calls or call in self.calls
-        return concerned and self.left > 0 and (self.kind is Fault.UNDELIVERED) is delivering
+        # UNDELIVERED affects the delivery within a call, and all other faults the call itself.
+        affected = not self.calls or call in self.calls
+        return affected and self.left > 0 and (self.kind is Fault.UNDELIVERED) is delivering
 
 
 class Faults:
-    """The faults that are planned; the latest goes first."""
+    """The injected faults. The latest takes precedence, so that a nested block overrides an outer
+    one."""
 
     def __init__(self) -> None:
         self._planned: list[Planned] = []
@@ -66,12 +70,12 @@ class Faults:
             self.end(fault)
 
     def find(self, call: str) -> Planned | None:
-        """The fault that the next exchange of that call meets."""
+        """Returns the fault that affects the next exchange of that call, without counting it."""
         with self._lock:
             return self._find(call, delivering=False)
 
     def take(self, call: str, *, delivering: bool = False) -> Planned | None:
-        """The same, which counts as met."""
+        """Returns the same fault, and counts it as used."""
         with self._lock:
             fault = self._find(call, delivering=delivering)
             if fault is not None:

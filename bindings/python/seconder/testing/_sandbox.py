@@ -1,4 +1,4 @@
-"""The sandbox itself."""
+"""The sandbox."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 class Sandbox:
     """A second factor in memory, for the tests of an application.
 
-    Codes are checked, used up and limited as in production. What a test holds is the time, which
-    stands still until :meth:`advance`; the phones, whose messages are kept; the devices, which
-    answer when they are told to; and the network, which fails when it is told to. The application
-    under test takes :attr:`service`, or opens :attr:`url`. Threads can share a sandbox.
+    Codes are checked, used up and rate limited as in production. The test controls the time, which
+    stands still until :meth:`advance`; the phones, whose messages are recorded; the devices, which
+    respond on demand; and the network, which fails on demand. The application under test takes
+    :attr:`service`, or opens :attr:`url`. A sandbox can be shared between threads.
 
-    It is a context manager that closes itself. Nothing is left behind, and nothing leaves this
-    machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
+    It is a context manager that closes the sandbox. It leaves nothing behind, and nothing leaves
+    this machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
 
     Args:
-        accept: ``right`` accepts right codes alone; ``every`` accepts whatever is presented, as
-            the interface's own sandbox does (section 8); anything else is the one token that is
+        accept: ``right`` accepts right codes alone; ``every`` accepts every token, as the
+            interface's own sandbox does (section 8); anything else is the one token that is
             accepted.
-        api_key: The application's API key, which callbacks are signed with.
+        api_key: The application's API key, which signs callbacks.
         application_name: The name in messages and authenticator apps.
-        callback_url: Where the application takes callbacks; it is signed, and nothing is sent
-            there.
+        callback_url: The URL at which the application receives callbacks. It is signed, and nothing
+            is sent there.
         token_length: How many digits the codes by SMS and voice have, 6 to 10.
-        names: What the service uses where the interface document says ``svc``; callbacks have
-            these names. Default: the document's own.
-        now: The time it is at first, aware of its time zone. Default: the present second.
-        post: Takes each callback as it is made, in the thread that answers; an application's test
-            client, say. It can also be set later, as :attr:`post`.
+        names: The names to use instead of those with ``svc`` in the interface document, also in
+            callbacks. Default: the document's.
+        now: The initial time, aware of its time zone. Default: the current second.
+        post: A function that receives each callback as it is made, in the thread of the response,
+            for example by the application's test client. It can also be set later, as :attr:`post`.
 
     Raises:
-        seconder.InvalidArgument: An argument cannot be right.
+        seconder.InvalidArgument: An argument is invalid.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class Sandbox:
         self._inside = Inside(url, self._clock, names or Names(), settings)
         self._inside.post = post
         self._service = Shared(self._inside)
-        # The application may close the service that it was given.
+        # The application may close its service, so the sandbox acts through one of its own.
         self._own = Shared(self._inside)
 
-    # What the application gets.
+    # For the application.
 
     @property
     def service(self) -> Service:
@@ -89,15 +89,15 @@ class Sandbox:
         return self._service
 
     def open(self, url: str = "", **settings: object) -> Service:
-        """Stands in for :func:`seconder.open`: the sandbox answers, whatever the URL and the
-        settings. The service is closed by itself.
+        """Replaces :func:`seconder.open`: it returns a service of the sandbox, whatever the URL and
+        the settings. Closing that service does not close the sandbox.
 
         With pytest: ``monkeypatch.setattr("seconder.open", seconder_sandbox.open)``.
         """
         return Shared(self._inside)
 
     def open_async(self, url: str = "", *, threads: int = 16, **settings: object) -> Opening:
-        """Stands in for :func:`seconder.open_async`, likewise."""
+        """Replaces :func:`seconder.open_async` in the same way."""
         from seconder._awaited import Opening
         from seconder.aio import AsyncService
 
@@ -105,9 +105,9 @@ class Sandbox:
 
     @property
     def url(self) -> str:
-        """The sandbox as a remote service, for an application that opens a URL of its settings,
-        with ``allow_loopback_http=True`` and the :attr:`api_key`. The calls then cross a real
-        connection.
+        """The URL of the sandbox as a remote service, for an application that opens a URL from its
+        settings, with ``allow_loopback_http=True`` and the :attr:`api_key`. The calls then use a
+        real connection.
 
         >>> import seconder
         >>> from seconder.testing import Sandbox
@@ -137,7 +137,7 @@ class Sandbox:
         return datetime.fromtimestamp(self._clock.now(), timezone.utc)
 
     def advance(self, by: float | timedelta) -> None:
-        """Lets time pass: seconds, or a timedelta, of 0 or more.
+        """Advances the time, by seconds or by a timedelta, of 0 or more.
 
         >>> from seconder.testing import Sandbox
         >>> with Sandbox() as sandbox:
@@ -160,26 +160,27 @@ class Sandbox:
             return tuple(message for message, _ in self._inside.sent)
 
     def code(self, whom: int | str) -> str:
-        """The code that was sent last to a user, by id, or to a number, by its last digits.
+        """Returns the code sent last to a user, given by id, or to a number, given by its last
+        digits.
 
         Raises:
-            AssertionError: None was sent.
+            AssertionError: No code was sent.
         """
         with self._inside.lock:
             sent = self._inside.sent[::-1]
         if isinstance(whom, int):
-            found = (message for message, user_id in sent if user_id == whom)
+            matching = (message for message, user_id in sent if user_id == whom)
         else:
             digits = "".join(filter(str.isdigit, whom))
-            found = (message for message, _ in sent if digits and message.to.endswith(digits))
-        message = next(found, None)
+            matching = (message for message, _ in sent if digits and message.to.endswith(digits))
+        message = next(matching, None)
         if message is None:
             raise AssertionError(f"no code was sent to {whom!r}, of {len(sent)} messages")
         return message.code
 
     def authenticator_code(self, user_id: int) -> str:
-        """The code that the user's authenticator app shows now. Each is right once: 30 s later,
-        by :meth:`advance`, it shows another.
+        """Returns the code that the user's authenticator app shows now. Each can be used once: 30 s
+        later, by :meth:`advance`, the app shows another.
 
         Raises:
             AssertionError: The user has no authenticator app.
@@ -197,56 +198,54 @@ class Sandbox:
         device_type: DeviceType
         | Literal["android", "android_tablet", "ios", "svc_chrome"] = DeviceType.ANDROID,
     ) -> DeviceRegistered:
-        """Gives a user a device that answers approval requests. From now on the user has an app,
-        and needs no SMS: a request for one is ignored unless it is forced (section 4.2).
+        """Registers a device with which a user responds to approval requests. From then on the user
+        has an app and needs no SMS: a request for one is ignored unless forced (section 4.2).
 
         Raises:
-            seconder.Rejected: There is no such user.
+            seconder.Rejected: The user does not exist.
         """
         return self._own.register_device(user_id, device_type)
 
     def pending(self, user_id: int) -> tuple[ApprovalRequest, ...]:
-        """What the user's device asks, the oldest first. A user without a device gets one: see
-        :meth:`add_device`."""
+        """Returns the pending requests on the user's device, the oldest first. A user without a
+        device gets one: see :meth:`add_device`."""
         device = self._device(user_id)
-        return self._own.open_approvals(
-            device_id=device.device_id, device_secret=device.secret
-        )
+        return self._own.open_approvals(device_id=device.device_id, device_secret=device.secret)
 
     def approve(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
-        """The user says yes on their device.
+        """Approves a request on the user's device.
 
         Args:
-            user_id: Whose latest pending request is answered.
-            uuid: The request that is answered, in place of the user.
+            user_id: The user whose latest pending request is approved.
+            uuid: The request to approve, instead of a user.
 
         Returns:
-            The callback that the application is told with. Give it to the application's endpoint.
+            The callback that notifies the application. Send it to the application's endpoint.
 
         Raises:
             AssertionError: The user has no pending request.
-            seconder.Rejected: The request is not there, or is no longer pending.
+            seconder.Rejected: The request does not exist, or is no longer pending.
         """
         return self._say("approve", user_id, uuid)
 
     def deny(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
-        """The user says no. All is as for :meth:`approve`."""
+        """Denies a request. Otherwise as :meth:`approve`."""
         return self._say("deny", user_id, uuid)
 
     def report(self, user_id: int | None = None, *, uuid: str | None = None) -> Callback:
-        """The user says no, and that it was not them who asked. All is as for :meth:`approve`."""
+        """Denies a request and reports it as fraudulent. Otherwise as :meth:`approve`."""
         return self._say("report", user_id, uuid)
 
     @property
     def callbacks(self) -> tuple[Callback, ...]:
-        """Every callback that was made of an answer, the oldest first."""
+        """Every callback that a response caused, the oldest first."""
         with self._inside.lock:
             return tuple(self._inside.callbacks)
 
     @property
     def post(self) -> Callable[[Callback], object] | None:
-        """What takes each callback once its answer is kept. What it raises comes out of the call
-        that answered, such as :meth:`approve`."""
+        """The function that receives each callback, once the response is stored. Its exceptions are
+        raised by the call that responded, such as :meth:`approve`."""
         return self._inside.post
 
     @post.setter
@@ -254,11 +253,12 @@ class Sandbox:
         self._inside.post = post
 
     def signed(self, body: bytes, *, nonce: str | None = None) -> Callback:
-        """A callback with a body of the test's own, signed with the API key.
+        """Returns a callback with any body, signed with the API key.
 
         Args:
-            body: What it says: a JSON object.
-            nonce: Default: the sandbox's time, in Unix seconds. An older one makes it stale.
+            body: A JSON object.
+            nonce: Default: the sandbox's time, in Unix seconds. An older one makes the callback
+                stale.
         """
         nonce = nonce if nonce is not None else f"{math.floor(self._clock.now())}"
         url, names = self._callback_url, self._inside.names
@@ -272,36 +272,37 @@ class Sandbox:
     def failing(
         self,
         fault: Fault
-        | Literal["timeout", "lost", "rate_limited", "unauthorized", "invalid_response", "undelivered"],
+        | Literal[
+            "timeout", "lost", "rate_limited", "unauthorized", "invalid_response", "undelivered"
+        ],
         *,
         calls: Collection[str] = (),
         times: int | None = None,
         retry_after: float = 30,
     ) -> Iterator[None]:
-        """Lets calls fail within a ``with`` block. Each fault is a real exchange over a loopback
-        connection, read by the client that production has, so the errors are the real ones.
+        """Makes calls fail within a ``with`` block. Each fault is a real exchange over a loopback
+        connection, handled by the client that production uses, so the errors are the real ones.
 
-        ==================  =============================================  =====================
-        fault               what happens                                   the call raises
-        ==================  =============================================  =====================
-        ``timeout``         nothing is done, and no answer comes           ``Timeout``
-        ``lost``            the call is done, but its answer is lost       ``Unavailable``
-        ``rate_limited``         status 503: wait (section 7)                   ``RateLimited``
-        ``unauthorized``    the service does not know the API key          ``Unauthorized``
-        ``invalid_response``         a web page comes in place of an answer         ``InvalidResponse``
-        ``undelivered``     the SMS or the voice call cannot be sent       ``Unavailable``
-        ==================  =============================================  =====================
+        ====================  ========================================  ===================
+        fault                 what happens                              the call raises
+        ====================  ========================================  ===================
+        ``timeout``           not carried out, and no response          ``Timeout``
+        ``lost``              carried out, but the response is lost     ``Unavailable``
+        ``rate_limited``      status 503: wait (section 7)              ``RateLimited``
+        ``unauthorized``      the service rejects the API key           ``Unauthorized``
+        ``invalid_response``  the response is a web page                ``InvalidResponse``
+        ``undelivered``       the SMS or voice call cannot be sent      ``Unavailable``
+        ====================  ========================================  ===================
 
-        ``timeout`` takes 0.2 s for :attr:`service`, and as long as the client waits for
-        :attr:`url`.
+        ``timeout`` takes 0.2 s for :attr:`service`, and the client's timeout for :attr:`url`.
 
         Args:
-            fault: What goes wrong.
-            calls: The names of the calls that meet it, such as ``"verify"``. Default: all. Those
-                of the engine alone, such as ``register_device``, never do.
-            times: How many calls meet it. Default: all.
-            retry_after: How long ``rate_limited`` asks to wait, in seconds. A client that has the time
-                waits by itself, where repeating is safe.
+            fault: The fault.
+            calls: The names of the calls affected, such as ``"verify"``. Default: all. Calls that
+                only an engine has, such as ``register_device``, never are.
+            times: How many calls are affected. Default: no limit.
+            retry_after: How long to wait after ``rate_limited``, in seconds. A client waits by
+                itself if the wait fits within its timeout and a retry is safe.
 
         >>> import seconder
         >>> from seconder.testing import Sandbox
@@ -312,6 +313,7 @@ class Sandbox:
         ...         print(error.http_status)
         401
         """
+        # A single name is accepted too: its letters would otherwise count as names.
         calls = (calls,) if isinstance(calls, str) else tuple(calls)
         unknown = set(calls) - set(_seconder.CALLS)
         if unknown:
@@ -327,7 +329,7 @@ class Sandbox:
     # The end.
 
     def close(self) -> None:
-        """Forgets everything. Calls after it raise :class:`seconder.InvalidArgument`."""
+        """Releases everything. Later calls raise :class:`seconder.InvalidArgument`."""
         self._service.close()
         self._own.close()
         self._inside.close()
@@ -347,6 +349,7 @@ class Sandbox:
         return f"<seconder.testing.Sandbox at {self.now:%Y-%m-%d %H:%M:%S} UTC>"
 
     def _device(self, user_id: int) -> DeviceRegistered:
+        """Returns the user's device, after registering one if there is none."""
         return self._inside.devices.get(user_id) or self.add_device(user_id)
 
     def _say(
@@ -358,15 +361,16 @@ class Sandbox:
                 raise AssertionError(f"user {user_id} has no pending approval request")
             uuid = pending[-1].uuid
         elif uuid is None or user_id is not None:
-            raise TypeError("name the user or the request, and not both")
+            raise TypeError("name either the user or the request, but not both")
         else:
             user_id = int(self._inside.engine.call("check_approval", {"uuid": uuid})["user_id"])
         device = self._device(user_id)
         self._own.respond_to_approval(
             uuid, device_id=device.device_id, device_secret=device.secret, response=response
         )
-        named = uuid.encode()
-        return next(each for each in reversed(self.callbacks) if named in each.body)
+        # The callback list may already hold one of another thread, so match the request.
+        id_in_body = uuid.encode()
+        return next(each for each in reversed(self.callbacks) if id_in_body in each.body)
 
 
 def _unix(time: datetime) -> float:

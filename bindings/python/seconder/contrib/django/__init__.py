@@ -1,6 +1,6 @@
 """Callbacks in Django.
 
-Put ``"seconder.contrib.django"`` into ``INSTALLED_APPS`` and run ``migrate``: its table remembers
+Add ``"seconder.contrib.django"`` to ``INSTALLED_APPS`` and run ``migrate``: its table remembers
 which callbacks were received. Then, among the views::
 
     from django.conf import settings
@@ -8,7 +8,7 @@ which callbacks were received. Then, among the views::
 
     @callback(api_key=settings.SECONDER_KEY, url="https://app.example/seconder/callback")
     def answered(event: seconder.Event) -> None:
-        logger.info("user %s said %s to %s", event.user_id, event.status, event.uuid)
+        logger.info("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
     urlpatterns = [path("seconder/callback", answered)]
 """
@@ -49,30 +49,30 @@ def callback(
     fresh: float | None = 300.0,
     names: Names | None = None,
 ) -> Callable[[Callable[[Event], object]], Callable[[HttpRequest], HttpResponse]]:
-    """Makes a view of a function that takes an event.
+    """Makes a view from a function that takes an event.
 
-    The function is called for what is signed, fresh and here for the first time; what it returns is
-    ignored, and it may be ``async``. When it raises, the answer is 500: an engine of Seconder posts
-    each callback once, so ask ``check_approval`` for what was missed; another service may try
-    again, so the function may learn of one answer twice. The view needs no CSRF token: the
-    signature is better.
+    The function is called for a callback that is signed, fresh and received for the first time; its
+    result is ignored, and it may be ``async``. If it raises, the response is a 500: an engine of
+    Seconder posts each callback once, so call ``check_approval`` for what was missed; another
+    service may retry, so the function may receive one response twice. The view needs no CSRF token,
+    because the signature is stronger proof.
 
-    The view answers with 200; 401 to what is not believed; 405 to another method; 400 to a request
-    without a body and 413 to one of more than 1 MiB; 503 when the memory fails.
+    The view responds with 200; 401 to a callback that is rejected; 405 to another method; 400 to a
+    request without a body and 413 to one of more than 1 MiB; 503 if the memory fails.
 
     Args:
-        api_key: The application's API key, which the service signs with.
+        api_key: The application's API key, with which the service signs.
         url: The callback URL as it is configured with the service, scheme included; or several.
-            What the request says of its host is never looked at.
-        replay: What remembers callbacks: one that all processes share. Default:
+            The host that the request names is ignored.
+        replay: The memory of received callbacks: one that all processes share. Default:
             :class:`TableReplay`.
-        fresh: How old a callback may be, in seconds; None for a service whose nonces are no times.
-        names: What the service calls its headers and fields, where it is not as the interface
-            document does.
+        fresh: The maximum age of a callback, in seconds; None for a service whose nonces are not
+            times.
+        names: The service's names, if they differ from the interface document's.
 
     Raises:
-        InvalidArgument: A parameter cannot be right.
-        ImproperlyConfigured: The default memory is asked for and its app is not installed.
+        InvalidArgument: A parameter is invalid.
+        ImproperlyConfigured: The default memory is used and its app is not installed.
     """
     receiver = Receiver(
         api_key=api_key,
@@ -109,6 +109,7 @@ def callback(
 
 
 def _body(request: HttpRequest) -> bytes:
+    # Django reports a length that is not a number as 0, so the header is read directly.
     length = request.META.get("CONTENT_LENGTH") or None
     if length is not None and not (length.isascii() and length.isdigit()):
         raise incomplete()

@@ -6,14 +6,14 @@ from django.db import models
 
 
 class ReceivedCallback(models.Model):
-    """A callback that was believed, and must not be again."""
+    """A callback that was accepted, and must not be accepted again."""
 
     key: models.CharField[str, str] = models.CharField(max_length=64, primary_key=True)
-    """What names it: its signature, which covers all of it."""
+    """The callback's signature, which covers all of it."""
     until: models.BigIntegerField[int | None, int | None] = models.BigIntegerField(
         null=True, db_index=True
     )
-    """When it can be forgotten, in Unix seconds; none is never."""
+    """When it can be forgotten, in Unix seconds; null means never."""
 
     def __str__(self) -> str:
         return str(self.key)

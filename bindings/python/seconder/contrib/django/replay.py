@@ -1,4 +1,4 @@
-"""What the processes of a Django site remember together."""
+"""Replay memories that the processes of a Django site share."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from django.db import IntegrityError, transaction
 
 from seconder.contrib.replay import SLACK, SWEEP
 
-_REFUSED: dict[type[BaseCache], str] = {
+_UNSUITABLE: dict[type[BaseCache], str] = {
     LocMemCache: "each process has its own",
-    DummyCache: "it remembers nothing",
-    FileBasedCache: "looking and remembering are two steps in it",
-    DatabaseCache: "it throws out what is fresh when it is full",
+    DummyCache: "it stores nothing",
+    FileBasedCache: "it looks up and inserts in two steps",
+    DatabaseCache: "it evicts fresh entries when it is full",
 }
 
 
 class TableReplay:
-    """A memory in the database of the site. Its unique key decides who was first, so it holds for
-    all processes on all machines, and after a restart. Where a request is one transaction
+    """A memory in the database of the site. Its unique key decides which process was first, so it
+    works for all processes on all machines, and across restarts. If a request is one transaction
     (``ATOMIC_REQUESTS``), a callback whose function raised counts as not received."""
 
     def __init__(self, using: str = "default") -> None:
-        """Asks nothing yet.
+        """Does not access the database yet.
 
         Args:
             using: The database, by its name in ``DATABASES``.
@@ -49,11 +49,13 @@ class TableReplay:
 
     def first_time(self, key: str, until: float) -> bool:
         """See :meth:`seconder.callback.Replay.first_time`."""
+        # Models cannot be imported before Django has loaded its apps.
         from seconder.contrib.django.models import ReceivedCallback
 
         rows = ReceivedCallback.objects.using(self._using)
         end = math.ceil(until) if math.isfinite(until) else None
         try:
+            # A savepoint: without one, the failed insert would break a surrounding transaction.
             with transaction.atomic(using=self._using):
                 rows.create(key=key, until=end)
         except IntegrityError:
@@ -67,25 +69,25 @@ class TableReplay:
 class CacheReplay:
     """A memory in a cache that all processes share, such as Redis or memcached.
 
-    It holds as long as the cache keeps what it was told: a cache that restarts or that throws out
-    entries when it is full has forgotten, and then a callback that is still fresh could be believed
-    again. :class:`TableReplay` forgets nothing. Caches that cannot do it at all are refused.
+    It is only as reliable as the cache: after a restart, or after it evicted entries because it was
+    full, a callback that is still fresh could be accepted again. :class:`TableReplay` forgets
+    nothing. Caches that cannot work at all are rejected.
     """
 
     def __init__(self, cache: str = "default") -> None:
-        """Asks nothing yet.
+        """Does not access the cache yet.
 
         Args:
             cache: The cache, by its name in ``CACHES``.
 
         Raises:
-            ImproperlyConfigured: The cache is of a kind that could believe a callback twice.
+            ImproperlyConfigured: The cache is of a kind that could accept a callback twice.
         """
         backend: Any = caches[cache]
-        for refused, reason in _REFUSED.items():
-            if isinstance(backend, refused):
+        for kind, reason in _UNSUITABLE.items():
+            if isinstance(backend, kind):
                 raise ImproperlyConfigured(
-                    f"CacheReplay cannot use {refused.__name__}, as {reason}: use TableReplay"
+                    f"CacheReplay cannot use {kind.__name__}, as {reason}: use TableReplay"
                 )
         self._cache = cache
 

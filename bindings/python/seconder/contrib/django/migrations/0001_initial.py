@@ -1,4 +1,4 @@
-"""The first table of received callbacks."""
+"""Creates the table of received callbacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.migrations.operations.base import Operation
 
 
 class Migration(migrations.Migration):
-    """Makes the table."""
+    """Creates the table."""
 
     initial: ClassVar[bool] = True
     dependencies: ClassVar[list[tuple[str, str]]] = []

@@ -1,1 +1,1 @@
-"""How the table of received callbacks came to be."""
+"""The migrations of the table of received callbacks."""
