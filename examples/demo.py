@@ -1,6 +1,6 @@
-"""The second factor of a login, from a user's first day to a stranger's guess.
+"""The second factor of a login, from enrolling a user to rejecting an attacker's guesses.
 
-It needs the package `seconder` alone and leaves nothing behind: `python examples/demo.py`.
+It needs only the package `seconder` and leaves nothing behind: `python examples/demo.py`.
 """
 
 import tempfile
@@ -22,12 +22,12 @@ def main() -> None:
         with seconder.open(f"sqlite:{database}", callback_url=server.url) as service:
             server.api_key = service.api_key()
             user = service.create_user("ada@example.com", "555-010-0123", 1)
-            print(f"Ada is enrolled. The application keeps her id: {user.id}.")
+            print(f"Ada is enrolled. The application stores her id: {user.id}.")
             log_in_by_sms(service, user.id, database.with_suffix(".spool"))
             log_in_by_authenticator(service, user.id)
             log_in_by_approval(service, user.id, server.events)
-            keep_a_stranger_out(service, user.id)
-    print("Everything went as it must.")
+            keep_an_attacker_out(service, user.id)
+    print("Everything worked as expected.")
 
 
 def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:
@@ -38,7 +38,7 @@ def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:
     service.verify(code, user_id, force=True)
     print("Checked with force, the code is right: Ada is in.")
     error = rejection(seconder.TokenInvalid, service.verify, code, user_id, force=True)
-    must(error.reused, "tell that the code was right once")
+    must(error.reused, "report that the code has been used")
 
 
 def log_in_by_authenticator(service: seconder.Service, user_id: int) -> None:
@@ -54,27 +54,27 @@ def log_in_by_approval(
     service: seconder.Service, user_id: int, events: "Queue[seconder.Event]"
 ) -> None:
     phone = service.register_device(user_id, "android")
-    asked = service.create_approval(user_id, "Log in to Example?", details={"city": "Oslo"})
+    request = service.create_approval(user_id, "Log in to Example?", details={"city": "Oslo"})
     print("Ada's phone asks her: Log in to Example?")
     service.respond_to_approval(
-        asked.uuid, device_id=phone.device_id, device_secret=phone.secret, response="approve"
+        request.uuid, device_id=phone.device_id, device_secret=phone.secret, response="approve"
     )
     event = events.get(timeout=10)
-    must(event.uuid == asked.uuid and event.approved_by(user_id), "tell Ada's answer")
-    print("A callback says that Ada said yes, and its signature holds.")
-    must(service.check_approval(asked.uuid).approved_by(user_id), "say the same when asked")
-    print("The service says the same when it is asked: Ada is in.")
+    must(event.uuid == request.uuid and event.approved_by(user_id), "report Ada's response")
+    print("A callback reports that Ada approved, and its signature is valid.")
+    must(service.check_approval(request.uuid).approved_by(user_id), "return the same status")
+    print("The service returns the same status: Ada is in.")
 
 
-def keep_a_stranger_out(service: seconder.Service, user_id: int) -> None:
-    print("A stranger guesses.")
+def keep_an_attacker_out(service: seconder.Service, user_id: int) -> None:
+    print("An attacker guesses.")
     rejection(seconder.TokenInvalid, service.verify, "1234567", user_id)
     error = rejection(seconder.RateLimited, service.verify, "1234568", user_id)
-    must(error.retry_after is not None, "tell how long to wait")
+    must(error.retry_after is not None, "report how long to wait")
 
 
 class CallbackServer(HTTPServer):
-    """The application's web server: it believes a callback once its signature held."""
+    """The application's web server, which accepts a callback only if its signature is valid."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), CallbackHandler)
@@ -110,11 +110,11 @@ class CallbackHandler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: the demonstration tells what matters."""
+        """Logs nothing: the demonstration prints what matters."""
 
 
 def latest_code(spool: Path) -> str:
-    """What Ada reads on her phone: without a gateway, messages land in a folder."""
+    """Reads the code as Ada would: without a gateway, messages are files in a folder."""
     message = max(spool.iterdir()).read_text()
     return next(line[6:] for line in message.splitlines() if line.startswith("Code: "))
 
@@ -123,9 +123,9 @@ def rejection(kind: type[E], call: Callable[..., object], *args: object, **optio
     try:
         call(*args, **options)
     except kind as error:
-        print(f"Rejected, as it must be: {error}.")
+        print(f"Rejected, as expected: {error}.")
         return error
-    raise SystemExit(f"{kind.__name__} was due, and somebody is in.")
+    raise SystemExit(f"The call should have raised {kind.__name__}, but it succeeded.")
 
 
 def must(right: bool, what: str) -> None:

@@ -1,5 +1,5 @@
-"""What the three applications have in common: a stub of a user table, the words for what can go
-wrong, and the demo phone. What an application does about the second factor is in its own file.
+"""The parts that the three applications share: a stub of a user table, the messages for errors, and
+the demo phone. The handling of the second factor is in each application's own file.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import seconder
 from seconder.contrib.replay import SqlReplay
 
 FOLDER = Path(__file__).parent
-"""Where the templates and the stylesheet are."""
+"""The folder of the templates and the stylesheet."""
 PUBLIC_URL = os.environ.get("EXAMPLE_URL", "http://127.0.0.1:5000")
-"""Where browsers and the service find the application. Cookies are for HTTPS alone when it is."""
+"""The application's URL for browsers and the service. With ``https:``, cookies are secure."""
 PORT = urlsplit(PUBLIC_URL).port or 5000
 CALLBACK_URL = f"{PUBLIC_URL}/seconder/callback"
 SECRET = os.environ.get("EXAMPLE_SECRET") or secrets.token_hex(32)
-"""What the sessions are signed with. Processes that serve one application need the same."""
+"""The key that signs the sessions. All processes of one application need the same one."""
 PENDING_LIFE = 600
-"""How long the second step may take after the password, in seconds."""
+"""The time limit for the second step after the password, in seconds."""
 DATA = Path.cwd()
-"""Where the databases are."""
+"""The folder of the databases."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -38,53 +38,53 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-"""Headers of every page: the secret of an authenticator app must not stay in a cache."""
+"""The headers of every page. The secret of an authenticator app must not stay in a cache."""
 
 
 def open_service() -> seconder.Service:
-    """The embedded service. Its messages land as text files in the folder ``seconder.spool``."""
+    """Opens the embedded service. It writes messages as text files to ``seconder.spool``."""
     url = f"sqlite:{DATA}/seconder.db"
     return seconder.open(url, application_name="Example", callback_url=CALLBACK_URL)
 
 
 def open_memory() -> SqlReplay:
-    """What all processes remember together: callbacks, and approvals that let somebody in."""
+    """Opens the memory that all processes share, of callbacks and of approvals that were used."""
     return SqlReplay.sqlite(DATA / "seen.db")
 
 
 def digits(typed: str) -> str:
-    """What a user typed, without the spaces that apps show between the digits."""
+    """Removes the spaces that apps show between the digits."""
     return "".join(typed.split())
 
 
 def explain(error: seconder.SecondFactorError) -> str:
-    """What to tell the user. What is not the user's matter goes on to the log."""
+    """Returns the message for the user. An error that the user cannot act on is raised again."""
     match error:
         case seconder.TokenInvalid(reused=True):
             return "That code has been used already. Wait for the next one."
         case seconder.TokenInvalid():
-            return "That code is not right."
+            return "That code is wrong."
         case seconder.InvalidArgument(parameter="token"):
-            return "A code is made of 6 to 12 digits."
+            return "A code has 6 to 12 digits."
         case seconder.RateLimited():
             wait = "" if error.retry_after is None else f" Try again in {error.retry_after:.0f} s."
-            return f"That was too often.{wait}"
+            return f"Too many attempts.{wait}"
     raise error
 
 
-NOT_FROM_AN_APP = "That code came by SMS. Type the one that the app shows."
+NOT_FROM_AN_APP = "That code came by SMS. Enter the code that the app shows."
 
 
-def is_from_an_app(right: seconder.Verification) -> bool:
-    """Whether a code that is right is an authenticator app's. One by SMS is right too, and says
-    nothing of the app. A service that leaves out where codes come from cannot tell, and confirms no
-    app here; nor does any tell a user's new app from an earlier one."""
-    return right.device is not None and right.device.os_type == "authenticator"
+def is_from_an_app(verification: seconder.Verification) -> bool:
+    """Whether a code that was right came from an authenticator app. A code by SMS is right too, but
+    does not prove that the app was set up. If the service leaves out where codes come from, no app
+    is confirmed here. No service distinguishes a user's new app from an earlier one."""
+    return verification.device is not None and verification.device.os_type == "authenticator"
 
 
 @dataclass
 class Account:
-    """A user of the application, who keeps the id that the service gave."""
+    """A user of the application, with the id that the service returned."""
 
     name: str
     user_id: int
@@ -93,11 +93,11 @@ class Account:
     authenticator: bool = False
     """Whether the user confirmed an authenticator app."""
     device: seconder.DeviceRegistered | None = None
-    """The demo phone. A real phone keeps its secret to itself."""
+    """The demo phone. A real phone does not reveal its secret to the application."""
 
 
 class Accounts:
-    """A stub: a real application has a table, and counts wrong passwords too."""
+    """A stub: a real application has a table, and limits wrong passwords too."""
 
     def __init__(self, service: seconder.Service) -> None:
         self._service = service
@@ -107,7 +107,7 @@ class Accounts:
         self.add("Bob", "battery staple", "bob@example.com", "555-010-0199")
 
     def add(self, name: str, password: str, email: str, cellphone: str) -> Account:
-        """Signs somebody up. The same cellphone gets the same id again."""
+        """Signs up a user. The service returns the same id for the same cellphone."""
         user = self._service.create_user(email, cellphone, 1, send_install_link_via_sms=False)
         salt = os.urandom(16)
         account = Account(name, user.id, salt, _hash(password, salt))
@@ -115,17 +115,18 @@ class Accounts:
         return account
 
     def get(self, name: str | None) -> Account | None:
-        """The account of that name."""
+        """Returns the account with that name."""
         return self._accounts.get((name or "").casefold())
 
     def with_password(self, name: str, password: str) -> Account | None:
-        """The account of that name and password. An unknown name takes as long as a wrong one."""
+        """Returns the account with that name and password. An unknown name takes as long as a wrong
+        password, so that the time does not reveal which names exist."""
         account = self._accounts.get(name.casefold(), self._nobody)
-        right = hmac.compare_digest(_hash(password, account.salt), account.password)
-        return account if right else None
+        matches = hmac.compare_digest(_hash(password, account.salt), account.password)
+        return account if matches else None
 
     def with_device(self) -> list[Account]:
-        """Those who have the demo phone."""
+        """Returns the accounts that have the demo phone."""
         return [account for account in self._accounts.values() if account.device]
 
 
@@ -143,18 +144,18 @@ class Question:
 
 
 class DemoPhone:
-    """Demo: stands in for the users' phones. Leave it out of a real application."""
+    """Demo: simulates the users' phones. Leave it out of a real application."""
 
     def __init__(self, service: seconder.Service, accounts: Accounts) -> None:
         self._service = service
         self._accounts = accounts
 
     def page(self) -> dict[str, Any]:
-        """What it shows: the requests that wait for an answer, and the latest messages."""
+        """Returns the page's contents: the pending requests, and the latest messages."""
         questions = [
-            Question(asked.uuid, asked.message, [f"{k}: {v}" for k, v in asked.details.items()])
+            Question(each.uuid, each.message, [f"{k}: {v}" for k, v in each.details.items()])
             for device in self._devices()
-            for asked in self._service.open_approvals(
+            for each in self._service.open_approvals(
                 device_id=device.device_id, device_secret=device.secret
             )
         ]
@@ -164,12 +165,12 @@ class DemoPhone:
         return {"questions": questions, "messages": messages, "nothing": nothing}
 
     def answer(self, uuid: str, yes: bool) -> None:
-        """Answers a request on the phone that was asked."""
+        """Responds to a request on the phone that received it."""
         for device in self._devices():
-            asked = self._service.open_approvals(
+            pending = self._service.open_approvals(
                 device_id=device.device_id, device_secret=device.secret
             )
-            if uuid in [request.uuid for request in asked]:
+            if uuid in [request.uuid for request in pending]:
                 self._service.respond_to_approval(
                     uuid,
                     device_id=device.device_id,

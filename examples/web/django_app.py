@@ -27,7 +27,7 @@ from common import (
 )
 from django.conf import settings
 
-# A site of several files has these in its settings.py.
+# A site of several files has these settings in its settings.py.
 settings.configure(
     ROOT_URLCONF=__name__,
     SECRET_KEY=SECRET,
@@ -89,7 +89,7 @@ def login(request: HttpRequest) -> HttpResponse:
 
 
 def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
-    """A view for those who gave the right password just now, and still owe the second factor."""
+    """Wraps a view for users with a right password who have not passed the second factor yet."""
 
     def guarded(request: HttpRequest) -> HttpResponse:
         account = accounts.get(request.session.get("pending"))
@@ -101,8 +101,8 @@ def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
 
 
 def log_in(request: HttpRequest, account: Account) -> HttpResponse:
-    """The one place that lets somebody in. Nothing of the login stays in the session, and it gets a
-    new key."""
+    """The only place that lets a user in. Nothing of the login is kept in the session, and its key
+    changes, so that a session key known before the login is useless."""
     request.session.flush()
     rotate_token(request)
     request.session["user"] = account.name
@@ -133,7 +133,7 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
     if request.method != "POST":
         return page(request, "code.html")
     try:
-        # `force` checks also the first code of a user's life.
+        # Without `force`, the first code of a new user would not be checked.
         service.verify(digits(request.POST.get("code", "")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "code.html", 401, error=explain(error))
@@ -146,12 +146,12 @@ def second_push(request: HttpRequest, account: Account) -> HttpResponse:
         return page(request, "push.html")
     details = {"Name": account.name, "Address": request.META["REMOTE_ADDR"]}
     try:
-        asked = service.create_approval(
+        created = service.create_approval(
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
         return page(request, "second.html", 429, account=account, error=explain(error))
-    request.session["approval"] = asked.uuid
+    request.session["approval"] = created.uuid
     return redirect("/second/push")
 
 
@@ -173,25 +173,24 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
     approval = service.check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
         return redirect("/second/push")
-    # One answer of this very user opens one door.
+    # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
-    return page(
-        request, "second.html", 401, account=account, error="Your phone did not say yes."
-    )
+    error = "You did not approve the login."
+    return page(request, "second.html", 401, account=account, error=error)
 
 
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
 def answered(event: seconder.Event) -> None:
-    logging.warning("user %s said %s to %s", event.user_id, event.status, event.uuid)
+    logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
 
-# Those who are in.
+# For users who are logged in.
 
 
 def user(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
-    """A view for those who are logged in."""
+    """Wraps a view for users who are logged in."""
 
     def guarded(request: HttpRequest) -> HttpResponse:
         account = accounts.get(request.session.get("user"))
@@ -217,10 +216,11 @@ def enrol(request: HttpRequest, account: Account) -> HttpResponse:
 @user
 def confirm(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        right = service.verify(digits(request.POST.get("code", "")), account.user_id, force=True)
+        code = digits(request.POST.get("code", ""))
+        verification = service.verify(code, account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "authenticator.html", 401, error=explain(error))
-    if not is_from_an_app(right):
+    if not is_from_an_app(verification):
         return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
     account.authenticator = True
     return redirect("/")
@@ -240,15 +240,15 @@ def logout(request: HttpRequest) -> HttpResponse:
 
 
 def headers(get_response: View) -> View:
-    """Middleware: the headers of every page."""
+    """Middleware: sets the headers of every page."""
 
-    def answer(request: HttpRequest) -> HttpResponse:
+    def with_headers(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         for name, value in HEADERS.items():
             response[name] = value
         return response
 
-    return answer
+    return with_headers
 
 
 # Demo: the users' phone.

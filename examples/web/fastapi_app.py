@@ -77,9 +77,9 @@ def go(path: str) -> Response:
 
 @app.middleware("http")
 async def headers(
-    request: Request, go_on: Callable[[Request], Awaitable[Response]]
+    request: Request, call_next: Callable[[Request], Awaitable[Response]]
 ) -> Response:
-    response = await go_on(request)
+    response = await call_next(request)
     response.headers.update(HEADERS)
     return response
 
@@ -112,7 +112,7 @@ def login(request: Request, name: Typed, password: Typed) -> Response:
 
 
 def pending(request: Request) -> Account:
-    """Who gave the right password just now, and still owes the second factor."""
+    """Returns the user with a right password who has not passed the second factor yet."""
     account = accounts.get(request.session.get("pending"))
     if account is None or request.session["until"] < time.time():
         raise HTTPException(303, headers={"Location": "/login"})
@@ -120,7 +120,7 @@ def pending(request: Request) -> Account:
 
 
 def log_in(request: Request, account: Account) -> Response:
-    """The one place that lets somebody in. Nothing of the login stays in the session."""
+    """The only place that lets a user in. Nothing of the login is kept in the session."""
     request.session.clear()
     request.session["user"] = account.name
     return go("/")
@@ -154,7 +154,7 @@ def second_code_page(request: Request, account: Pending) -> Response:
 @forms.post("/second/code")
 def second_code(request: Request, account: Pending, code: Typed) -> Response:
     try:
-        # `force` checks also the first code of a user's life.
+        # Without `force`, the first code of a new user would not be checked.
         service.verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "code.html", 401, error=explain(error))
@@ -165,12 +165,12 @@ def second_code(request: Request, account: Pending, code: Typed) -> Response:
 def second_push(request: Request, account: Pending) -> Response:
     details = {"Name": account.name, "Address": request.client.host if request.client else ""}
     try:
-        asked = service.create_approval(
+        created = service.create_approval(
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
         return page(request, "second.html", 429, account=account, error=explain(error))
-    request.session["approval"] = asked.uuid
+    request.session["approval"] = created.uuid
     return go("/second/push")
 
 
@@ -195,24 +195,23 @@ def second_push_finish(request: Request, account: Pending) -> Response:
     approval = service.check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
         return go("/second/push")
-    # One answer of this very user opens one door.
+    # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
-    return page(
-        request, "second.html", 401, account=account, error="Your phone did not say yes."
-    )
+    error = "You did not approve the login."
+    return page(request, "second.html", 401, account=account, error=error)
 
 
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
 async def answered(event: seconder.Event) -> None:
-    logging.warning("user %s said %s to %s", event.user_id, event.status, event.uuid)
+    logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
 
 app.add_route("/seconder/callback", answered, methods=["GET", "POST"])
 
 
-# Those who are in.
+# For users who are logged in.
 
 
 def user(request: Request) -> Account:
@@ -239,10 +238,10 @@ def enrol(request: Request, account: User) -> Response:
 @forms.post("/authenticator/confirm")
 def confirm(request: Request, account: User, code: Typed) -> Response:
     try:
-        right = service.verify(digits(code), account.user_id, force=True)
+        verification = service.verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return page(request, "authenticator.html", 401, error=explain(error))
-    if not is_from_an_app(right):
+    if not is_from_an_app(verification):
         return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
     account.authenticator = True
     return go("/")

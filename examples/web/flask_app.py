@@ -63,7 +63,7 @@ def login() -> Reply | tuple[str, int]:
 
 
 def pending() -> Account:
-    """Who gave the right password just now, and still owes the second factor."""
+    """Returns the user with a right password who has not passed the second factor yet."""
     account = accounts.get(session.get("pending"))
     if account is None or session["until"] < time.time():
         abort(redirect("/login", 303))
@@ -71,7 +71,7 @@ def pending() -> Account:
 
 
 def log_in(account: Account) -> Reply:
-    """The one place that lets somebody in. Nothing of the login stays in the session."""
+    """The only place that lets a user in. Nothing of the login is kept in the session."""
     session.clear()
     session["user"] = account.name
     return redirect("/", 303)
@@ -105,7 +105,7 @@ def second_code_page() -> str:
 def second_code() -> Reply | tuple[str, int]:
     account = pending()
     try:
-        # `force` checks also the first code of a user's life.
+        # Without `force`, the first code of a new user would not be checked.
         service.verify(digits(request.form["code"]), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return render_template("code.html", error=explain(error)), 401
@@ -117,12 +117,12 @@ def second_push() -> Reply | tuple[str, int]:
     account = pending()
     details = {"Name": account.name, "Address": request.remote_addr}
     try:
-        asked = service.create_approval(
+        created = service.create_approval(
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
         return render_template("second.html", account=account, error=explain(error)), 429
-    session["approval"] = asked.uuid
+    session["approval"] = created.uuid
     return redirect("/second/push", 303)
 
 
@@ -146,19 +146,20 @@ def second_push_finish() -> Reply | tuple[str, int]:
     approval = service.check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
         return redirect("/second/push", 303)
-    # One answer of this very user opens one door.
+    # Only this user's approval counts, and it lets the user in once.
     if approval.approved_by(account.user_id) and memory.first_time(uuid, session["until"]):
         return log_in(account)
-    return render_template("second.html", account=account, error="Your phone did not say yes."), 401
+    error = "You did not approve the login."
+    return render_template("second.html", account=account, error=error), 401
 
 
 @app.route("/seconder/callback", methods=["GET", "POST"])
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
 def answered(event: seconder.Event) -> None:
-    logging.warning("user %s said %s to %s", event.user_id, event.status, event.uuid)
+    logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
 
-# Those who are in.
+# For users who are logged in.
 
 
 def user() -> Account:
@@ -181,10 +182,10 @@ def enrol() -> str:
 def confirm() -> Reply | tuple[str, int]:
     account = user()
     try:
-        right = service.verify(digits(request.form["code"]), account.user_id, force=True)
+        verification = service.verify(digits(request.form["code"]), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return render_template("authenticator.html", error=explain(error)), 401
-    if not is_from_an_app(right):
+    if not is_from_an_app(verification):
         return render_template("authenticator.html", error=NOT_FROM_AN_APP), 401
     account.authenticator = True
     return redirect("/", 303)
@@ -214,6 +215,7 @@ def csrf() -> dict[str, str]:
 
 @app.before_request
 def no_forged_forms() -> None:
+    # The callback comes from the service, which has no session: its signature protects it.
     if request.method == "POST" and request.endpoint != "answered":
         sent, held = request.form.get("csrf", ""), session.get("csrf", "")
         if not held or not hmac.compare_digest(sent.encode(), held.encode()):

@@ -1,4 +1,4 @@
-"""The examples in the documentation do what they say."""
+"""The examples in the documentation produce the output they show."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def examples() -> Iterator[doctest.DocTest]:
     modules = pkgutil.walk_packages(seconder.__path__, "seconder.", onerror=lambda name: None)
     for name in ["seconder", *(module.name for module in modules)]:
         if name.startswith("seconder.contrib."):
-            continue  # They have sites and databases: see contrib/test_contrib_package.py.
+            continue  # They need sites and databases: see contrib/test_contrib_package.py.
         try:
             module = importlib.import_module(name)
         except ImportError:
-            continue  # It is for a framework that is not here.
+            continue  # Its framework is not installed.
         yield from (test for test in finder.find(module, name) if test.examples)
 
 
 @pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)
-def test_it_does_what_it_says(example: doctest.DocTest) -> None:
-    """An example has a service for tests that accepts one code, a user of it, and what it sends."""
+def test_it_produces_the_output_it_shows(example: doctest.DocTest) -> None:
+    """Each example gets a sandbox that accepts one code, a user of it, and its messages."""
     messages: list[seconder.Message] = []
     with seconder.open(
         "sandbox:?accept=0000000", application_name="Example", deliver=messages.append
@@ -38,13 +38,13 @@ def test_it_does_what_it_says(example: doctest.DocTest) -> None:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         example.globs.update(asyncio=asyncio, seconder=seconder, service=service)
         example.globs.update(user=user, messages=messages)
-        told: list[str] = []
-        result = doctest.DocTestRunner().run(example, out=told.append, clear_globs=False)
-    assert result.attempted and not result.failed, "".join(told)
+        failures: list[str] = []
+        result = doctest.DocTestRunner().run(example, out=failures.append, clear_globs=False)
+    assert result.attempted and not result.failed, "".join(failures)
 
 
 def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its blocks one after the other, with Ada at the keyboard."""
+    """The blocks run one after the other, with the code read from the message."""
     monkeypatch.chdir(tmp_path)
 
     def read_the_code(question: str) -> str:
@@ -54,7 +54,7 @@ def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     printed: list[str] = []
     names: dict[str, Any] = {
         "input": read_the_code,
-        "print": lambda *told: printed.append(" ".join(map(str, told))),
+        "print": lambda *values: printed.append(" ".join(map(str, values))),
     }
     text = (Path(__file__).parents[1] / "README.md").read_text()
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
@@ -64,6 +64,6 @@ def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert printed == [
         "Welcome, Ada.",
         "7 ['ios']",
-        "Nobody comes in: pending",
+        "Access denied: pending",
         "otpauth://totp/",
     ]

@@ -1,13 +1,13 @@
-// Asks whether the phone has answered, and hands the form in when it has.
-async function ask() {
+// Polls the status of the approval request, and submits the form when it is no longer pending.
+async function poll() {
   try {
     const reply = await fetch("/second/push/status", { cache: "no-store" });
     if (!reply.ok || reply.redirected || (await reply.json()).status !== "pending") {
       return document.getElementById("push").submit();
     }
   } catch {
-    // The site is out of reach for now.
+    // The site is unreachable for the moment: try again.
   }
-  setTimeout(ask, 1000);
+  setTimeout(poll, 1000);
 }
-setTimeout(ask, 1000);
+setTimeout(poll, 1000);

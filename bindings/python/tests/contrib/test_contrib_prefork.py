@@ -1,4 +1,4 @@
-"""Applications under gunicorn, whose master forks the workers: what docs/web.md says of it."""
+"""Applications under gunicorn, whose master forks the workers, as docs/web.md describes it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Site:
     csrf: str = ""
 
     def send(self, path: str, fields: dict[str, str] | None = None) -> Page:
-        """Sends a form, or asks for a page."""
+        """Submits a form, or requests a page."""
         headers = {"Cookie": self.cookie, "Content-Type": "application/x-www-form-urlencoded"}
         if fields is None:
             return self.ask("GET", path, None, headers)
@@ -72,7 +72,7 @@ class Site:
         return Page(got.status, text, got.getheader("X-Worker"))
 
     def wait_for_workers(self) -> None:
-        """Waits until each of them has answered."""
+        """Waits until each worker has served a request."""
         deadline = time.monotonic() + 20
         while len(set(self.access.read_text().split())) < WORKERS:
             assert time.monotonic() < deadline, self.log.read_text()
@@ -91,7 +91,7 @@ def gunicorn(app: str, folder: Path, *options: str, **settings: str) -> Iterator
             [sys.executable, "-m", "gunicorn", "--bind", f"fd://{listener.fileno()}"]
             + ["--workers", str(WORKERS), "--no-control-socket", "--worker-tmp-dir", str(folder)]
             + ["--access-logfile", str(access), "--access-logformat", "%(p)s"]
-            # A worker that is told to end before it listens to signals would be waited for.
+            # A worker that is stopped before it handles signals would delay the shutdown.
             + ["--graceful-timeout", "1", "--pythonpath", f"{EXAMPLES},{TESTS}", *options, app],
             cwd=folder,
             env={**os.environ, **given, **settings},
@@ -115,33 +115,33 @@ def gunicorn(app: str, folder: Path, *options: str, **settings: str) -> Iterator
 
 
 def at_once(work: Callable[[int], T]) -> list[T]:
-    """What so many visitors get who come at the same moment."""
+    """Runs ``work`` for every visitor at the same time, and returns the results."""
     gate = threading.Barrier(VISITORS)
-    told: list[T] = []
+    results: list[T] = []
 
     def one(number: int) -> None:
         gate.wait(timeout=30)
-        told.append(work(number))
+        results.append(work(number))
 
     threads = [threading.Thread(target=one, args=(number,)) for number in range(VISITORS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(timeout=60)
-    assert len(told) == VISITORS
-    return told
+    assert len(results) == VISITORS
+    return results
 
 
 def code(folder: Path) -> str:
     latest = max((folder / "seconder.spool").glob("*.txt")).read_text()
-    (found,) = re.findall(r"^Code: (\d+)$", latest, re.MULTILINE)
-    return str(found)
+    (digits,) = re.findall(r"^Code: (\d+)$", latest, re.MULTILINE)
+    return str(digits)
 
 
 @pytest.mark.parametrize("name", ["flask_app", "fastapi_app"])
-def test_workers_that_open_their_own_decide_as_one(name: str, tmp_path: Path) -> None:
-    """Without ``--preload``, each worker loads the application, all at once on a database that none
-    of them has made yet."""
+def test_workers_with_separate_services_accept_a_code_once(name: str, tmp_path: Path) -> None:
+    """Without ``--preload``, all workers load the application at the same time, on a database that
+    does not exist yet."""
     kind = "sync" if name == "flask_app" else "asgi"
     with gunicorn(f"{name}:app", tmp_path, "--worker-class", kind) as site:
         site.send("/login")
@@ -158,20 +158,20 @@ def test_workers_that_open_their_own_decide_as_one(name: str, tmp_path: Path) ->
 
         with seconder.open(f"sqlite:{tmp_path}/seconder.db") as service:
             key = service.api_key()
-        told, url = signing.parameters(), f"http://127.0.0.1:{site.port}/seconder/callback"
-        body, headers = signing.body(told), signing.headers(told, key=key, url=url)
+        params, url = signing.parameters(), f"http://127.0.0.1:{site.port}/seconder/callback"
+        body, headers = signing.body(params), signing.headers(params, key=key, url=url)
 
         def call_back(_: int) -> Page:
             return site.ask("POST", "/seconder/callback", body, headers)
 
         statuses = sorted(page.status for page in at_once(call_back))
         assert statuses == [200] + [401] * (VISITORS - 1), site.log.read_text()
-        assert site.log.read_text().count(f"said approved to {told['uuid']}") == 1
+        assert site.log.read_text().count(f"approval {params['uuid']}: approved") == 1
 
 
 @dataclass
 class Served:
-    """A `seconder serve`, as an application opens it."""
+    """A running `seconder serve`, with the settings to open it."""
 
     url: str
     key: str
@@ -191,16 +191,16 @@ def served(tmp_path: Path) -> Iterator[Served]:
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         lines = iter(server.stderr.readline, "")
-        told = next((line for line in lines if "listening on " in line), "")
-        assert told, "the server did not start"
+        ready = next((line for line in lines if "listening on " in line), "")
+        assert ready, "the server did not start"
         key = subprocess.check_output([str(PROGRAM), "key"], cwd=tmp_path, text=True).strip()
-        url = told.split("listening on ")[1].strip()
+        url = ready.split("listening on ")[1].strip()
         yield Served(url, key, tmp_path / "seconder-certificate.pem")
         server.terminate()
 
 
 def codes(service: seconder.Service, count: int) -> list[str]:
-    """So many queries that are right once, each with the code of a user's authenticator app."""
+    """Queries that each hold the valid code of another user's authenticator app."""
     queries = []
     for number in range(1000, 1000 + count):
         user = service.create_user("ada@example.com", f"555-010-{number}", 1).id
@@ -210,11 +210,12 @@ def codes(service: seconder.Service, count: int) -> list[str]:
 
 
 def test_a_remote_service_may_be_opened_before_the_fork(served: Served, tmp_path: Path) -> None:
-    """The master has a connection that is kept alive when it forks. Two processes that wrote into it
-    would spoil its encryption, so each worker has one of its own."""
+    """The master has a connection that is kept alive when it forks. If two processes wrote to it,
+    they would corrupt its encryption, so each worker must establish a new one."""
     with served.open() as service:
         right = codes(service, VISITORS)
-    with gunicorn("contrib.prefork:load('before')", tmp_path, "--preload", **served.settings()) as site:
+    app = "contrib.prefork:load('before')"
+    with gunicorn(app, tmp_path, "--preload", **served.settings()) as site:
         for status in [200, 401]:
             pages = at_once(lambda number: site.send(f"/?{right[number]}"))
             assert [page.status for page in pages] == [status] * VISITORS, pages
@@ -232,10 +233,10 @@ def test_an_engine_that_was_opened_before_the_fork_lets_nobody_in(tmp_path: Path
 
 
 def hook() -> str:
-    """What docs/web.md says to write into gunicorn.conf.py."""
+    """The gunicorn.conf.py of docs/web.md."""
     blocks = (ROOT / "docs" / "web.md").read_text().split("```")
-    (found,) = [block for block in blocks if "def post_fork" in block]
-    return found.removeprefix("python")
+    (block,) = [block for block in blocks if "def post_fork" in block]
+    return block.removeprefix("python")
 
 
 @pytest.mark.parametrize("way", ["lazily", "hook"])

@@ -1,6 +1,6 @@
-"""A real browser logs in to the Flask example, by every way there is.
+"""A real browser logs in to the Flask example, by every method.
 
-`make screenshots` writes what it saw to docs/images."""
+`make screenshots` writes the screenshots to docs/images."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ import seconder
 IMAGES = ROOT / "docs" / "images"
 SHOTS = ["second", "sms", "authenticator", "push", "phone", "home"]
 WIDTH = 460
-"""The width of a page in pixels, that of a phone."""
+"""The width of a page in pixels, as on a phone."""
 
 
 @dataclass
 class Browser:
-    """A window of Chromium on the application, and what people do in it."""
+    """A Chromium window on the application, and the actions of a user in it."""
 
     driver: Chrome
     url: str
@@ -47,14 +47,14 @@ class Browser:
         self.driver.get(self.url + path)
 
     def type(self, label: str, text: str) -> WebElement:
-        """Types into the field that a screen reader calls so."""
+        """Types into the field with this accessible name."""
         fields = self.driver.find_elements(By.CSS_SELECTOR, "input:not([type=hidden])")
         field = next(field for field in fields if field.accessible_name == label)
         field.send_keys(text)
         return field
 
     def press(self, name: str) -> None:
-        """Presses what a screen reader calls so, and waits for the page that follows."""
+        """Presses the button or link with this accessible name, and waits for the next page."""
         self.driver.execute_script("window.left = true")
         pressed = self.driver.find_elements(By.CSS_SELECTOR, "button, a")
         next(one for one in pressed if one.accessible_name == name).click()
@@ -62,15 +62,15 @@ class Browser:
         self.wait(lambda driver: driver.execute_script(here))
 
     def wait(self, until: Callable[[Chrome], object]) -> None:
-        # Between two pages, the driver has many ways to say that there is none.
+        # Between two pages, the driver raises many different exceptions.
         WebDriverWait(self.driver, 20, 0.05, [WebDriverException]).until(until)
 
     def heading(self, text: str) -> None:
-        """Waits for the page of this heading."""
+        """Waits for the page with this heading."""
         self.wait(lambda driver: driver.find_element(By.TAG_NAME, "h1").text == text)
 
     def shoot(self, name: str) -> None:
-        """Takes a picture of the whole page, and keeps it where that was asked for."""
+        """Takes a screenshot of the whole page, and saves it if ``SCREENSHOTS`` is set."""
         last = "[...document.querySelectorAll('main, footer')].at(-1)"
         bottom = self.driver.execute_script(f"return {last}.getBoundingClientRect().bottom")
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": int(bottom) + 24, "scale": 1}
@@ -129,7 +129,7 @@ def to_second_step(browser: Browser) -> None:
 
 
 def on_the_phone(browser: Browser, act: Callable[[], str]) -> str:
-    """Does something on the demo phone, which is a window of its own."""
+    """Acts on the demo phone, which is a separate window."""
     login = browser.driver.current_window_handle
     browser.driver.switch_to.new_window("window")
     browser.driver.set_window_size(WIDTH, 800)
@@ -147,11 +147,11 @@ def sms(browser: Browser) -> str:
 
 
 def scanned(browser: Browser) -> str:
-    """What a camera sees in the QR code on the page."""
+    """Scans the QR code on the page."""
     seen: list[str] = []
 
     def look(_: Chrome) -> bool:
-        # On a busy machine the picture is painted later than the page is complete.
+        # On a busy machine the image is painted after the page is complete.
         picture = Image.open(io.BytesIO(browser.find("img.qr").screenshot_as_png))
         seen[:] = [found.text for found in zxingcpp.read_barcodes(picture)]
         return len(seen) == 1
@@ -166,7 +166,7 @@ def approve(browser: Browser) -> str:
     return ""
 
 
-def test_a_browser_logs_in_by_every_way(browser: Browser, site: Running) -> None:
+def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> None:
     browser.go("/")
     to_second_step(browser)
     browser.press("Text me a code")
@@ -200,7 +200,7 @@ def test_a_browser_logs_in_by_every_way(browser: Browser, site: Running) -> None
     browser.shoot("push")
     on_the_phone(browser, lambda: approve(browser))
     browser.heading("Welcome, Ada.")
-    assert "said approved to" in site.log.read_text(), "the callback did not come"
+    assert "approved by user" in site.log.read_text(), "there was no callback"
     browser.press("Log out")
 
     to_second_step(browser)
@@ -209,19 +209,19 @@ def test_a_browser_logs_in_by_every_way(browser: Browser, site: Running) -> None
     browser.type("Code", "123456")
     browser.press("Log in")
     browser.wait(lambda driver: driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
-    time.sleep(1.1)  # After a code that was not right.
+    time.sleep(1.1)  # The pause after a wrong code.
     browser.type("Code", seconder.totp.code(uri, now + 30))
     browser.press("Log in")
     browser.heading("Welcome, Ada.")
     driver: Any = browser.driver
     complaints = [entry["message"] for entry in driver.get_log("browser")]
-    # A page that says no is told of by Chromium.
+    # Chromium logs every response with status 401.
     assert [text for text in complaints if " 401 " not in text] == []
 
 
-def test_the_pictures_of_the_documents_are_there() -> None:
-    told = (ROOT / "docs" / "web.md").read_text()
+def test_the_screenshots_in_the_documents_exist() -> None:
+    text = (ROOT / "docs" / "web.md").read_text()
     for name in SHOTS:
         with Image.open(IMAGES / f"login-{name}.png") as picture:
             assert picture.width == WIDTH
-        assert f"images/login-{name}.png" in told
+        assert f"images/login-{name}.png" in text

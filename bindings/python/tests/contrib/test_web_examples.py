@@ -1,6 +1,6 @@
-"""The example applications let in whom they must and nobody else.
+"""The example applications let in only users with a valid second factor.
 
-They are asked by the test client of their framework."""
+The tests use the test client of each framework."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Visitor:
         raise NotImplementedError
 
     def session(self) -> dict[str, Any]:
-        """What the application remembers of this visitor."""
+        """The contents of the visitor's session."""
         raise NotImplementedError
 
     def cookie(self) -> str:
@@ -155,7 +155,7 @@ class User:
 
 
 class Site:
-    """An application and one user of it, whom no other test knows."""
+    """An application, and a user of it that no other test uses."""
 
     def __init__(self, kind: type[Visitor], app: ModuleType) -> None:
         self.kind, self.app = kind, app
@@ -204,7 +204,7 @@ def test_a_password_alone_lets_nobody_in(site: Site) -> None:
     assert not visitor.is_in()
 
 
-def test_a_wrong_password_says_no_more_than_that(site: Site) -> None:
+def test_a_failed_login_does_not_reveal_whether_the_name_exists(site: Site) -> None:
     visitor = site.kind(site.app)
     visitor.get("/login")
     texts = []
@@ -217,7 +217,7 @@ def test_a_wrong_password_says_no_more_than_that(site: Site) -> None:
     assert len(texts) >= 2 and len(set(texts)) == 1
 
 
-def test_without_a_password_there_is_no_second_step(site: Site) -> None:
+def test_the_second_step_needs_the_password(site: Site) -> None:
     visitor = site.kind(site.app)
     visitor.get("/login")
     for path in ("/", "/second", "/second/code", "/second/push", "/second/push/status"):
@@ -249,7 +249,7 @@ def test_guessing_is_slowed_down(site: Site) -> None:
     code = site.sms()
     wrong = f"{(int(code) + 1) % 10**7:07}"
     page = visitor.post("/second/code", code=wrong)
-    assert page.status == 401 and "not right" in page.text and 'role="alert"' in page.text
+    assert page.status == 401 and "is wrong" in page.text and 'role="alert"' in page.text
     page = visitor.post("/second/code", code=code)
     assert page.status == 401 and "Try again in" in page.text and not visitor.is_in()
 
@@ -268,16 +268,16 @@ def test_an_authenticator_app_is_set_up_and_used(site: Site) -> None:
     other = site.after_password()
     assert "Use my authenticator app" in other.get("/second").text
     assert other.post("/second/code", code=seconder.totp.code(uri, now)).status == 401
-    time.sleep(1.1)  # After a code that was not right.
+    time.sleep(1.1)  # The pause after a wrong code.
     assert other.post("/second/code", code=seconder.totp.code(uri, now + 30)).location == "/"
     assert other.is_in()
 
 
-def test_a_code_by_sms_confirms_no_authenticator_app(site: Site) -> None:
+def test_a_code_by_sms_does_not_confirm_an_authenticator_app(site: Site) -> None:
     device = site.app.service.register_device(site.user.user_id, "android")
     site.app.accounts.get(site.user.name).device = device
     visitor = site.after_password()
-    uuid = asked(site, visitor)
+    uuid = start_approval(site, visitor)
     visitor.post("/demo/phone", uuid=uuid, answer="approve")
     assert visitor.post("/second/push/finish").location == "/" and visitor.is_in()
     assert site.after_password().post("/second/sms").status == 200
@@ -287,8 +287,8 @@ def test_a_code_by_sms_confirms_no_authenticator_app(site: Site) -> None:
     assert "Set up an authenticator" in visitor.get("/").text
 
 
-def asked(site: Site, visitor: Visitor) -> str:
-    """The request that the visitor's login makes, as the phone shows it."""
+def start_approval(site: Site, visitor: Visitor) -> str:
+    """Starts an approval for the visitor's login, and returns its id from the phone."""
     assert visitor.post("/second/push").location == "/second/push"
     assert "/static/push.js" in visitor.get("/second/push").text
     assert json.loads(visitor.get("/second/push/status").text) == {"status": "pending"}
@@ -300,7 +300,7 @@ def asked(site: Site, visitor: Visitor) -> str:
 def test_an_approval_lets_in_once(site: Site) -> None:
     site.logged_in().post("/device")
     visitor = site.after_password()
-    uuid = asked(site, visitor)
+    uuid = start_approval(site, visitor)
     assert visitor.post("/second/push/finish").location == "/second/push"
     assert not visitor.is_in()
     visitor.get("/demo/phone")
@@ -314,20 +314,20 @@ def test_an_approval_lets_in_once(site: Site) -> None:
     assert visitor.post("/second/push/finish").location != "/" and not visitor.is_in()
 
 
-def test_a_no_lets_nobody_in(site: Site) -> None:
+def test_a_denied_approval_lets_nobody_in(site: Site) -> None:
     site.logged_in().post("/device")
     visitor = site.after_password()
-    uuid = asked(site, visitor)
+    uuid = start_approval(site, visitor)
     visitor.post("/demo/phone", uuid=uuid, answer="deny")
     page = visitor.post("/second/push/finish")
-    assert page.status == 401 and "did not say yes" in page.text and not visitor.is_in()
+    assert page.status == 401 and "did not approve" in page.text and not visitor.is_in()
 
 
-def test_the_yes_of_another_user_lets_nobody_in(
+def test_the_approval_of_another_user_lets_nobody_in(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.logged_in().post("/device")
-    uuid = asked(site, site.after_password())
+    uuid = start_approval(site, site.after_password())
     site.app.phone.answer(uuid, yes=True)
     real = site.app.service
 
@@ -345,7 +345,7 @@ def test_the_yes_of_another_user_lets_nobody_in(
     assert visitor.post("/second/push/finish").status == 401 and not visitor.is_in()
 
 
-def test_the_second_step_has_an_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_step_expires(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = site.after_password()
     visitor.post("/second/sms")
     now = time.time()
@@ -368,12 +368,12 @@ def test_forms_of_other_sites_are_rejected(site: Site) -> None:
     assert visitor.post("/logout").location == "/login" and not visitor.is_in()
 
 
-def test_a_form_has_an_end(site: Site) -> None:
+def test_the_size_of_a_form_is_limited(site: Site) -> None:
     visitor = site.after_password()
     assert visitor.post("/second/code", code="1" * 2**22).status in (400, 413)
 
 
-def test_every_page_says_how_it_wants_to_be_treated(site: Site) -> None:
+def test_every_page_has_the_security_headers(site: Site) -> None:
     visitor = site.kind(site.app)
     for path in ("/login", "/", "/demo/phone", "/nowhere"):
         headers = {name.lower(): value for name, value in visitor.get(path).headers.items()}
@@ -393,7 +393,7 @@ COOKIE_IS_SECURE = {
 
 
 @pytest.mark.parametrize("name", COOKIE_IS_SECURE)
-def test_behind_https_cookies_are_for_https_alone(name: str, tmp_path: Path) -> None:
+def test_behind_https_cookies_are_secure(name: str, tmp_path: Path) -> None:
     program = f"from {name} import *; print(bool({COOKIE_IS_SECURE[name]}))"
     for url, secure in [("https://app.example", "True"), ("http://127.0.0.1:9", "False")]:
         done = subprocess.run(
@@ -407,15 +407,15 @@ def test_behind_https_cookies_are_for_https_alone(name: str, tmp_path: Path) -> 
         assert done.stdout.strip() == secure, done.stderr
 
 
-def test_the_callback_is_believed_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    told = signing.parameters(svc_id=site.user.user_id)
+def test_the_callback_is_accepted_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    params = signing.parameters(svc_id=site.user.user_id)
     key, url = site.app.service.api_key(), site.app.CALLBACK_URL
-    head = signing.headers(told, "GET", key=key, url=url)
+    head = signing.headers(params, "GET", key=key, url=url)
     client: Any = site.kind(site.app).client  # type: ignore[attr-defined]
-    path = f"/seconder/callback?{signing.pairs(told)}"
+    path = f"/seconder/callback?{signing.pairs(params)}"
     statuses = [client.get(path, headers=head).status_code for _ in range(2)]
     assert statuses == [200, 401]
-    assert f"user {site.user.user_id} said approved to {told['uuid']}" in caplog.text
+    assert f"approval {params['uuid']}: approved by user {site.user.user_id}" in caplog.text
 
 
 class HttpVisitor(Visitor):
@@ -437,7 +437,7 @@ class HttpVisitor(Visitor):
 
 
 @pytest.mark.parametrize("name", COOKIE_IS_SECURE)
-def test_the_service_tells_the_application_what_the_phone_said(name: str, tmp_path: Path) -> None:
+def test_the_application_receives_the_response_from_the_phone(name: str, tmp_path: Path) -> None:
     with running(name, tmp_path) as site:
         visitor = HttpVisitor(site)
         visitor.to_second_step()
@@ -450,5 +450,5 @@ def test_the_service_tells_the_application_what_the_phone_said(name: str, tmp_pa
         assert visitor.post("/second/push").location.endswith("/second/push")
         uuids = re.findall(r'name="uuid" value="([^"]+)"', visitor.get("/demo/phone").text)
         visitor.post("/demo/phone", uuid=uuids[0], answer="approve")
-        assert f"said approved to {uuids[0]}" in site.log.read_text(), "the callback did not come"
+        assert f"approval {uuids[0]}: approved" in site.log.read_text(), "there was no callback"
         assert "Welcome, Ada." in visitor.post("/second/push/finish").text
