@@ -1,4 +1,4 @@
-"""What the tests have in common: a service on a fresh database, and one remote."""
+"""Fixtures: a service on a fresh database, and a remote service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import seconder
 
 @dataclass
 class Phone:
-    """A service whose messages land in a list, and one user of it."""
+    """A service whose messages are appended to a list, and one user of it."""
 
     service: seconder.Service
     messages: list[seconder.Message] = field(default_factory=list)
@@ -42,7 +42,7 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
 
 @dataclass
 class RemoteService:
-    """A service behind HTTP that answers every request alike."""
+    """A service behind HTTP with the same response to every request."""
 
     url: str
     status: int = 200
@@ -50,7 +50,7 @@ class RemoteService:
     headers: dict[str, str] = field(default_factory=dict)
     seen: list[tuple[str, str, bytes]] = field(default_factory=list)
     before: Callable[[], object] = lambda: None
-    """Done before each answer."""
+    """Called before each response."""
 
     def open(self, **settings: Any) -> seconder.Service:
         return seconder.open(
@@ -63,11 +63,11 @@ def remote() -> Iterator[RemoteService]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
-            answers.seen.append((self.command, self.path, self.rfile.read(length)))
-            answers.before()
-            text = answers.body if isinstance(answers.body, str) else json.dumps(answers.body)
-            self.send_response(answers.status)
-            for name, value in answers.headers.items():
+            service.seen.append((self.command, self.path, self.rfile.read(length)))
+            service.before()
+            text = service.body if isinstance(service.body, str) else json.dumps(service.body)
+            self.send_response(service.status)
+            for name, value in service.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(text.encode())))
             self.end_headers()
@@ -80,7 +80,7 @@ def remote() -> Iterator[RemoteService]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        answers = RemoteService(f"http://127.0.0.1:{server.server_port}")
+        service = RemoteService(f"http://127.0.0.1:{server.server_port}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield answers
+        yield service
         server.shutdown()

@@ -1,4 +1,4 @@
-"""The calls for programs of asyncio."""
+"""The asynchronous API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService, Phone
+from conftest import Phone, RemoteService
 
 
 def test_a_login(tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ def test_a_login(tmp_path: Path) -> None:
     assert device is not None and device.os_type == "sms"
 
 
-def test_every_method_passes_on_what_it_was_given() -> None:
-    """Each hands its arguments to the same method of the Service, under the same names."""
+def test_every_method_passes_on_its_arguments() -> None:
+    """Each calls the method of the Service with the same name and the same arguments."""
 
     class Recorder:
         def __getattr__(self, name: str) -> Any:
@@ -60,20 +60,20 @@ def test_every_method_passes_on_what_it_was_given() -> None:
             kinds = signature(method).parameters.values()
             plain = [given[each.name] for each in kinds if each.kind != Parameter.KEYWORD_ONLY]
             named = {n: v for n, v in given.items() if v not in plain}
-            asked, arguments = await method(*plain, **named)
-            assert (asked, {**arguments, "self": None}) == (name, {"self": None, **given})
+            called, arguments = await method(*plain, **named)
+            assert (called, {**arguments, "self": None}) == (name, {"self": None, **given})
 
     asyncio.run(ask())
 
 
-def test_the_loop_goes_on_while_calls_wait_and_no_more_than_so_many_do(
+def test_calls_do_not_block_the_loop_and_are_bounded_by_the_threads(
     remote: RemoteService,
 ) -> None:
-    under_way: list[int] = []
+    in_progress: list[int] = []
     three, go = threading.Semaphore(0), threading.Event()
 
     def before() -> None:
-        under_way.append(1)
+        in_progress.append(1)
         three.release()
         assert go.wait(timeout=30)
 
@@ -87,9 +87,9 @@ def test_the_loop_goes_on_while_calls_wait_and_no_more_than_so_many_do(
                 while not three.acquire(blocking=False):
                     await asyncio.sleep(0.01)
             await asyncio.sleep(0.05)
-            assert len(under_way) == 3 and not any(each.done() for each in asking)
+            assert len(in_progress) == 3 and not any(each.done() for each in asking)
             asking[4].cancel()
-            # The loop takes back what no thread has begun.
+            # The loop needs two turns to cancel the call, which no thread has begun.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             go.set()
@@ -98,30 +98,30 @@ def test_the_loop_goes_on_while_calls_wait_and_no_more_than_so_many_do(
         assert isinstance(found[4], asyncio.CancelledError)
 
     asyncio.run(ask())
-    assert len(under_way) == 4, "a call that was cancelled before it began was made"
+    assert len(in_progress) == 4, "a call that was cancelled before it began was made"
 
 
-def test_a_push_is_waited_for_without_a_thread(phone: Phone) -> None:
+def test_waiting_for_an_approval_occupies_no_thread(phone: Phone) -> None:
     device = phone.service.register_device(phone.user_id, "ios")
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
 
     async def wait() -> seconder.Approval:
         service = seconder.AsyncService(phone.service, threads=1)
-        asked = await service.create_approval(phone.user_id, "Log in?")
+        uuid = (await service.create_approval(phone.user_id, "Log in?")).uuid
         waiting = [
-            asyncio.ensure_future(service.wait_for_approval(asked.uuid, phone.user_id, timeout=30))
+            asyncio.ensure_future(service.wait_for_approval(uuid, phone.user_id, timeout=30))
             for _ in range(8)
         ]
         await asyncio.sleep(0.1)
         waiting[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting[0]
-        await service.respond_to_approval(asked.uuid, **proof, response="approve")
+        await service.respond_to_approval(uuid, **proof, response="approve")
         found = await asyncio.gather(*waiting[1:])
         with pytest.raises(seconder.InvalidArgument):
-            await service.wait_for_approval(asked.uuid, phone.user_id + 1, timeout=30)
+            await service.wait_for_approval(uuid, phone.user_id + 1, timeout=30)
         with pytest.raises(seconder.InvalidArgument):
-            await service.wait_for_approval(asked.uuid, phone.user_id, timeout=0)
+            await service.wait_for_approval(uuid, phone.user_id, timeout=0)
         return found[-1]
 
     assert asyncio.run(wait()).approved_by(phone.user_id)
@@ -140,7 +140,7 @@ def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
     assert time.monotonic() - began < 20
 
 
-def test_it_asks_as_seldom_as_the_plain_wait(
+def test_it_polls_as_rarely_as_the_synchronous_wait(
     remote: RemoteService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
@@ -163,7 +163,7 @@ def test_it_asks_as_seldom_as_the_plain_wait(
     assert (awaited, pauses) == (plain, expected) and pauses[:2] == [0.5, 0.75]
 
 
-def test_the_context_comes_along(tmp_path: Path) -> None:
+def test_calls_see_the_context_variables_of_their_task(tmp_path: Path) -> None:
     request = contextvars.ContextVar("request", default="none")
     seen: list[str] = []
 
@@ -182,11 +182,11 @@ def test_the_context_comes_along(tmp_path: Path) -> None:
 
 
 def own() -> set[threading.Thread]:
-    """The threads that services of this process have."""
+    """The threads of the services in this process."""
     return {thread for thread in threading.enumerate() if thread.name.startswith("seconder")}
 
 
-def test_a_close_that_is_cancelled_leaves_nothing_open(phone: Phone) -> None:
+def test_a_cancelled_close_leaves_nothing_open(phone: Phone) -> None:
     go = threading.Event()
 
     async def cancel() -> set[threading.Thread]:
@@ -213,7 +213,7 @@ def test_a_close_that_is_cancelled_leaves_nothing_open(phone: Phone) -> None:
     assert "closed" in repr(phone.service)
 
 
-def test_what_is_closed_says_so_without_a_thread(phone: Phone) -> None:
+def test_a_closed_service_raises_without_starting_a_thread(phone: Phone) -> None:
     async def ask() -> None:
         service = seconder.AsyncService(phone.service)
         quick = service.with_timeout(1)
@@ -231,19 +231,19 @@ def test_what_is_closed_says_so_without_a_thread(phone: Phone) -> None:
     asyncio.run(ask())
 
 
-def test_what_cannot_be_right(phone: Phone, tmp_path: Path) -> None:
+def test_an_invalid_number_of_threads_is_rejected(phone: Phone, tmp_path: Path) -> None:
     wrong: list[Any] = [0, 1025, "many"]
     before = set(tmp_path.iterdir())
     for threads in wrong:
         with pytest.raises(seconder.InvalidArgument) as caught:
             asyncio.run(seconder.open_async(f"sqlite:{tmp_path}/new.db", threads=threads))
         assert caught.value.parameter == "threads"
-        assert set(tmp_path.iterdir()) == before, "a database was made all the same"
+        assert set(tmp_path.iterdir()) == before, "a database was created nevertheless"
     with pytest.raises(TypeError):
         pickle.dumps(seconder.AsyncService(phone.service))
 
 
-def test_a_forked_child_has_threads_of_its_own(remote: RemoteService) -> None:
+def test_a_forked_child_starts_new_threads(remote: RemoteService) -> None:
     remote.body = {"app": {"name": "Example"}, "success": True}
     service = seconder.AsyncService(remote.open())
     assert asyncio.run(service.app_details()).name == "Example"

@@ -1,4 +1,4 @@
-"""Callbacks are believed once their signature held."""
+"""Callbacks are accepted only if their signature is valid."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_event_is_the_same_before_and_after_it_is_read(
             raise AssertionError("no match")
 
 
-def test_an_event_is_frozen_and_has_what_it_has() -> None:
+def test_an_event_is_frozen_and_has_no_other_attributes() -> None:
     event = from_the_service()
     for name in ("device", "parameters", "uuid", "other"):
         with pytest.raises(AttributeError):
@@ -121,19 +121,19 @@ def test_an_event_is_frozen_and_has_what_it_has() -> None:
     ],
     ids=repr,
 )
-def test_whatever_is_changed_is_noticed(change: dict[str, Any]) -> None:
+def test_any_change_invalidates_the_signature(change: dict[str, Any]) -> None:
     with pytest.raises(seconder.InvalidCallback) as caught:
         seconder.callback.verify(**received(**change))
     assert KEY not in f"{caught.value!r} {caught.value}"
 
 
-def test_without_a_key_nothing_is_checked() -> None:
+def test_a_missing_key_is_rejected() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         seconder.callback.verify(**received(api_key=""))
     assert caught.value.parameter == "api_key"
 
 
-def test_settings_are_text_and_numbers() -> None:
+def test_settings_of_the_wrong_type_are_named() -> None:
     given = [("api_key", "\udcff"), ("url", "\udcff"), ("fresh", 10**400), ("names", ())]
     for parameter, wrong in given:
         with pytest.raises(seconder.InvalidArgument) as caught:
@@ -159,7 +159,7 @@ def test_several_urls_can_be_configured() -> None:
             seconder.callback.verify(**received(url=nothing))
 
 
-def test_what_is_stale_is_refused() -> None:
+def test_stale_callbacks_are_rejected() -> None:
     now = int(time.time())
     assert seconder.callback.verify(**signed(str(now)), fresh=60)
     assert seconder.callback.verify(**signed(f"{now - 30}.0123"), fresh=60.5)
@@ -173,7 +173,7 @@ def test_what_is_stale_is_refused() -> None:
         assert caught.value.parameter == "fresh"
 
 
-def test_what_is_replayed_is_refused() -> None:
+def test_replayed_callbacks_are_rejected() -> None:
     now = int(time.time())
     memory = seconder.callback.Memory(2)
 
@@ -193,22 +193,22 @@ def test_what_is_replayed_is_refused() -> None:
         seconder.callback.verify(**signed(str(now)), replay=memory)
 
 
-def test_a_memory_forgets_what_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_forgets_stale_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     memory, now = seconder.callback.Memory(1), time.time()
     assert memory.first_time("a", now + 10) and not memory.first_time("a", now + 10)
     monkeypatch.setattr(time, "time", lambda: now + 12)
     assert memory.first_time("b", now + 22)
 
 
-def test_a_memory_of_the_program_is_asked_last_and_its_exceptions_come_back() -> None:
+def test_a_custom_memory_is_consulted_last_and_its_exceptions_propagate() -> None:
     class Table:
         answer: Any = True
 
         def __init__(self) -> None:
-            self.asked: list[tuple[str, float]] = []
+            self.calls: list[tuple[str, float]] = []
 
         def first_time(self, key: str, until: float) -> bool:
-            self.asked.append((key, until))
+            self.calls.append((key, until))
             if isinstance(self.answer, BaseException):
                 raise self.answer
             return self.answer  # type: ignore[no-any-return]
@@ -217,10 +217,10 @@ def test_a_memory_of_the_program_is_asked_last_and_its_exceptions_come_back() ->
     given = signed(str(now))
     with pytest.raises(seconder.InvalidCallback):
         seconder.callback.verify(**{**given, "nonce": "1"}, replay=table)
-    assert not table.asked
+    assert not table.calls
     assert seconder.callback.verify(**given, fresh=60, replay=table)
     assert seconder.callback.verify(**given, replay=table)
-    assert table.asked == [(given["signature"], now + 60), (given["signature"], float("inf"))]
+    assert table.calls == [(given["signature"], now + 60), (given["signature"], float("inf"))]
     for answer, kind in [
         (False, seconder.InvalidCallback),
         (None, TypeError),
@@ -234,20 +234,20 @@ def test_a_memory_of_the_program_is_asked_last_and_its_exceptions_come_back() ->
     assert seconder.callback.verify(**given)
 
 
-def test_what_is_signed_here_holds_and_is_what_others_sign() -> None:
+def test_sign_agrees_with_verify_and_with_other_implementations() -> None:
     body = json.dumps(PARAMETERS).encode()
     given: Any = {"api_key": KEY, "url": URL + "?x=1#y", "nonce": "1700000000"}
     assert seconder.callback.sign(body=body, **given) == received()["signature"]
     query = seconder.callback.query(body)
     signature = seconder.callback.sign(method="GET", query=query, **given)
-    asked: Any = {**given, "method": "GET", "query": query, "signature": signature}
-    assert seconder.callback.verify(**asked).approved_by(7)
-    told = seconder.callback.verify_parameters(**asked)
-    assert told == {name: str(value) for name, value in PARAMETERS.items()}
+    query_request: Any = {**given, "method": "GET", "query": query, "signature": signature}
+    assert seconder.callback.verify(**query_request).approved_by(7)
+    verified = seconder.callback.verify_parameters(**query_request)
+    assert verified == {name: str(value) for name, value in PARAMETERS.items()}
     assert seconder.callback.verify_parameters(**received()) == PARAMETERS
     for wrong in ({"query": query + "&a=1"}, {"signature": None}, {"method": "PUT"}):
         with pytest.raises(seconder.InvalidCallback):
-            seconder.callback.verify_parameters(**{**asked, **wrong})
+            seconder.callback.verify_parameters(**{**query_request, **wrong})
     for parameter, bad in [("nonce", ""), ("api_key", ""), ("url", "a|b"), ("method", "PUT")]:
         with pytest.raises(seconder.InvalidArgument) as caught:
             seconder.callback.sign(body=body, **{**given, parameter: bad})
@@ -257,7 +257,7 @@ def test_what_is_signed_here_holds_and_is_what_others_sign() -> None:
             seconder.callback.query(nothing)
 
 
-def test_a_user_by_another_name() -> None:
+def test_the_id_field_can_have_another_name() -> None:
     body = b'{"uuid":"a-1","status":"approved","acme_id":7}'
     given: Any = {"api_key": KEY, "url": URL, "nonce": "1"}
     signature = seconder.callback.sign(body=body, **given)

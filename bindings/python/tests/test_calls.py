@@ -1,4 +1,4 @@
-"""Every call, answered by an engine on a fresh database."""
+"""Every call, made to an engine on a fresh database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_create_user_matches_by_cellphone(phone: Phone) -> None:
     assert other.id != phone.user_id
 
 
-def test_request_sms_tells_a_masked_number(phone: Phone) -> None:
+def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:
     sent = phone.service.request_sms(phone.user_id)
     assert sent.cellphone == "+1-XXX-XXX-XX23" and not sent.ignored
     message = phone.messages[-1]
@@ -45,7 +45,7 @@ def test_request_call_speaks_the_code(phone: Phone) -> None:
     assert isinstance(found, seconder.Verification)
 
 
-def test_a_code_for_an_action_is_for_that_action_alone(phone: Phone) -> None:
+def test_a_code_for_an_action_is_valid_for_no_other(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id, action="pay:1", action_message="Pay 1 to Bob?")
     with pytest.raises(seconder.TokenInvalid):
         phone.service.verify(phone.code(), phone.user_id, force=True, action="pay:2")
@@ -53,7 +53,7 @@ def test_a_code_for_an_action_is_for_that_action_alone(phone: Phone) -> None:
     phone.service.verify(phone.code(), phone.user_id, force=True, action="pay:1")
 
 
-def test_verify_returns_for_a_right_code_alone(phone: Phone) -> None:
+def test_verify_returns_only_for_a_right_code(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
     with pytest.raises(seconder.NotChecked):
         phone.service.verify(phone.code(), phone.user_id)
@@ -65,8 +65,8 @@ def test_verify_returns_for_a_right_code_alone(phone: Phone) -> None:
     assert caught.value.reused
 
 
-def test_a_wrong_code_is_refused_and_the_next_must_wait() -> None:
-    """In memory: a busy disk may take longer than the second that must be waited."""
+def test_a_wrong_code_is_rejected_and_the_next_is_rate_limited() -> None:
+    """In memory, because a busy disk may take longer than the wait of one second."""
     messages: list[seconder.Message] = []
     with seconder.open("sandbox:?accept=right", deliver=messages.append) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
@@ -82,7 +82,7 @@ def test_a_wrong_code_is_refused_and_the_next_must_wait() -> None:
     assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
 
 
-def test_delete_user_forgets_them(phone: Phone) -> None:
+def test_delete_user_removes_the_user(phone: Phone) -> None:
     phone.service.delete_user(phone.user_id, user_ip="2001:db8::7")
     with pytest.raises(seconder.Rejected) as caught:
         phone.service.user_status(phone.user_id)
@@ -135,7 +135,7 @@ def test_phone_info(phone: Phone) -> None:
 
 def test_approvals(phone: Phone) -> None:
     device = phone.service.register_device(phone.user_id, "ios")
-    asked = phone.service.create_approval(
+    request = phone.service.create_approval(
         phone.user_id,
         "Log in?",
         details={"city": "Oslo"},
@@ -143,34 +143,34 @@ def test_approvals(phone: Phone) -> None:
         logos=[{"res": "default", "url": "https://example.com/logo.png"}],
         seconds_to_expire=60,
     )
-    pending = phone.service.check_approval(asked.uuid)
+    pending = phone.service.check_approval(request.uuid)
     assert pending.status is seconder.ApprovalStatus.PENDING
     assert not pending and not pending.approved_by(phone.user_id)
     assert pending.seconds_to_expire == 60 and pending.processed_at is None
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
     (shown,) = phone.service.open_approvals(**proof)
-    assert (shown.uuid, shown.message, shown.details) == (asked.uuid, "Log in?", {"city": "Oslo"})
+    assert (shown.uuid, shown.message, shown.details) == (request.uuid, "Log in?", {"city": "Oslo"})
     assert shown.expires_at is not None
     assert 0 < (shown.expires_at - datetime.now(timezone.utc)).total_seconds() <= 60
-    answer = phone.service.respond_to_approval(asked.uuid, **proof, response="approve")
+    response = phone.service.respond_to_approval(request.uuid, **proof, response="approve")
     assert phone.service.open_approvals(**proof) == ()
-    assert answer.status is seconder.ApprovalStatus.APPROVED
-    found = phone.service.check_approval(asked.uuid)
+    assert response.status is seconder.ApprovalStatus.APPROVED
+    found = phone.service.check_approval(request.uuid)
     assert found and found.approved_by(phone.user_id)
     assert not found.approved_by(phone.user_id + 1)
 
 
 def test_a_denied_approval_lets_nobody_in(phone: Phone) -> None:
     device = phone.service.register_device(phone.user_id, "android")
-    asked = phone.service.create_approval(phone.user_id, "Log in?")
+    request = phone.service.create_approval(phone.user_id, "Log in?")
     with pytest.raises(seconder.InvalidArgument, match="device_secret"):
         phone.service.respond_to_approval(
-            asked.uuid, device_id=device.device_id, device_secret="another", response="approve"
+            request.uuid, device_id=device.device_id, device_secret="another", response="approve"
         )
     phone.service.respond_to_approval(
-        asked.uuid, device_id=device.device_id, device_secret=device.secret, response="deny"
+        request.uuid, device_id=device.device_id, device_secret=device.secret, response="deny"
     )
-    found = phone.service.check_approval(asked.uuid)
+    found = phone.service.check_approval(request.uuid)
     assert found.status == "denied" and not found
 
 
@@ -185,7 +185,7 @@ def test_an_authenticator_app(phone: Phone) -> None:
     assert caught.value.reused
 
 
-def test_the_sandbox_accepts_one_token_alone() -> None:
+def test_the_sandbox_accepts_only_its_token() -> None:
     with seconder.open("sandbox:?accept=0000000") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         service.verify("0000000", user.id, force=True)
@@ -193,7 +193,7 @@ def test_the_sandbox_accepts_one_token_alone() -> None:
             service.verify("1234567", user.id, force=True)
 
 
-def test_without_a_carrier_messages_land_in_a_folder(tmp_path: Path) -> None:
+def test_without_deliver_messages_are_written_to_a_folder(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path}/test.db") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         service.request_sms(user.id)

@@ -1,4 +1,4 @@
-"""The code of the documents for those who write Python is run as it stands there."""
+"""The Python code in the documents runs exactly as it is printed there."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DOCUMENTS = Path(__file__).parents[3] / "docs"
 
 
 def blocks(document: str) -> list[tuple[str, str]]:
-    """The blocks of code, each with its language."""
+    """The code blocks, each with its language."""
     text = (DOCUMENTS / document).read_text()
     return re.findall(r"^```(pycon|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_tutorial_is_one_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tutorial_runs_as_one_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session: dict[str, Any] = {}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
@@ -30,9 +30,9 @@ def test_the_tutorial_is_one_session(tmp_path: Path, monkeypatch: pytest.MonkeyP
             exec(code, session)
             continue
         test = doctest.DocTestParser().get_doctest(code, session, "tutorial.md", None, None)
-        told: list[str] = []
-        runner.run(test, out=told.append, clear_globs=False)
-        assert not told, "".join(told)
+        failures: list[str] = []
+        runner.run(test, out=failures.append, clear_globs=False)
+        assert not failures, "".join(failures)
         session = test.globs
     assert runner.tries > 25 and not runner.failures
     assert (tmp_path / "tutorial.db").exists()
@@ -71,7 +71,7 @@ class client:
 '''
 
 
-def test_the_examples_of_testing(pytester: pytest.Pytester) -> None:
+def test_the_examples_in_the_testing_document_run(pytester: pytest.Pytester) -> None:
     examples = [APPLICATION]
     for number, (_, code) in enumerate(blocks("testing.md")):
         if not re.match("def test_|@pytest", code):
@@ -82,7 +82,7 @@ def test_the_examples_of_testing(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("document", ["migrate.md", "index.md"])
-def test_the_other_examples_are_python(document: str) -> None:
+def test_the_other_examples_compile(document: str) -> None:
     examples = blocks(document)
     assert examples
     for _, code in examples:

@@ -1,4 +1,4 @@
-"""Each kind of error, where it comes from and what it tells."""
+"""Each kind of error: its cause and its attributes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from conftest import RemoteService
         None,
     ],
 )
-def test_what_is_no_token_goes_nowhere(remote: RemoteService, token: Any) -> None:
+def test_a_malformed_token_is_never_sent(remote: RemoteService, token: Any) -> None:
     with remote.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
         service.verify(token, 7)
     assert caught.value.parameter == "token" and isinstance(caught.value, ValueError)
@@ -74,7 +74,7 @@ def test_what_is_no_token_goes_nowhere(remote: RemoteService, token: Any) -> Non
         ("message", lambda s: s.create_approval(7, "")),
     ],
 )
-def test_a_wrong_argument_is_named(
+def test_an_invalid_argument_is_named(
     remote: RemoteService, parameter: str, call: Callable[[seconder.Service], object]
 ) -> None:
     with remote.open() as service, pytest.raises(seconder.InvalidArgument) as caught:
@@ -84,7 +84,7 @@ def test_a_wrong_argument_is_named(
     assert not remote.seen
 
 
-def test_what_holds_itself_is_refused(remote: RemoteService) -> None:
+def test_recursive_data_is_rejected(remote: RemoteService) -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
     with remote.open() as service, pytest.raises(seconder.InvalidArgument):
@@ -103,13 +103,13 @@ def test_what_holds_itself_is_refused(remote: RemoteService) -> None:
         ("timeout", {"timeout": float("inf")}),
     ],
 )
-def test_a_setting_that_cannot_be_right(parameter: str, settings: dict[str, Any]) -> None:
+def test_an_invalid_setting_is_named(parameter: str, settings: dict[str, Any]) -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         seconder.open(**{"url": "https://2fa.example.com", "api_key": "key", **settings})
     assert caught.value.parameter == parameter
 
 
-def test_a_wrong_key_is_the_operators_matter(remote: RemoteService) -> None:
+def test_a_wrong_key_is_unauthorized(remote: RemoteService) -> None:
     remote.status, remote.body = 401, {"message": "Invalid API key.", "error_code": "60001"}
     with remote.open() as service, pytest.raises(seconder.Unauthorized) as caught:
         service.verify("1234567", 7)
@@ -117,7 +117,7 @@ def test_a_wrong_key_is_the_operators_matter(remote: RemoteService) -> None:
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value} {service!r}"
 
 
-def test_a_wrong_token_remotely(remote: RemoteService) -> None:
+def test_a_wrong_token_is_rejected_remotely(remote: RemoteService) -> None:
     remote.status, remote.body = 401, {"token": "is invalid", "error_code": "60020"}
     with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
         service.verify("1234567", 7)
@@ -128,7 +128,7 @@ def test_a_wrong_token_remotely(remote: RemoteService) -> None:
     assert caught.value.reused and "1234567" not in f"{caught.value!r}"
 
 
-def test_a_refusal_tells_everything(remote: RemoteService) -> None:
+def test_a_rejection_has_all_the_details(remote: RemoteService) -> None:
     errors = {"message": "User was not valid", "email": "is invalid"}
     remote.status = 400
     remote.body = {"message": "User was not valid", "errors": errors, "error_code": "60027"}
@@ -139,7 +139,7 @@ def test_a_refusal_tells_everything(remote: RemoteService) -> None:
     assert error.fields == errors and error.message == str(error)
 
 
-def test_a_limit_tells_how_long_to_wait(remote: RemoteService) -> None:
+def test_a_rate_limit_says_how_long_to_wait(remote: RemoteService) -> None:
     remote.status, remote.body = 503, {"message": "Slow down.", "error_code": "60003"}
     remote.headers = {"Retry-After": "30"}
     with remote.open(timeout=1) as service, pytest.raises(seconder.RateLimited) as caught:
@@ -147,7 +147,7 @@ def test_a_limit_tells_how_long_to_wait(remote: RemoteService) -> None:
     assert caught.value.retry_after == 30.0 and caught.value.retry_safe
 
 
-def test_nobody_answers() -> None:
+def test_a_refused_connection_is_unavailable() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -173,14 +173,14 @@ def test_nobody_answers() -> None:
         [{"token": "is valid", "success": "true"}],
     ],
 )
-def test_an_answer_that_makes_no_sense_lets_nobody_in(remote: RemoteService, body: Any) -> None:
+def test_a_response_that_cannot_be_parsed_lets_nobody_in(remote: RemoteService, body: Any) -> None:
     remote.body = body
     with remote.open() as service, pytest.raises(seconder.SecondFactorError) as caught:
         service.verify("1234567", 7)
     assert isinstance(caught.value, seconder.InvalidResponse)
 
 
-def test_a_database_that_is_none(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "test.db"
     path.write_text("This is a note to my aunt. " * 100)
     with pytest.raises(seconder.StorageError):
@@ -188,7 +188,7 @@ def test_a_database_that_is_none(tmp_path: Path) -> None:
     assert path.read_text().startswith("This is a note")
 
 
-def test_a_key_that_the_database_does_not_know(tmp_path: Path) -> None:
+def test_a_key_of_another_application_is_unauthorized(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path}/test.db"
     with seconder.open(url, api_key="the-first-key-of-the-database") as service:
         assert service.api_key() == "the-first-key-of-the-database"
@@ -197,12 +197,12 @@ def test_a_key_that_the_database_does_not_know(tmp_path: Path) -> None:
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value}"
 
 
-def test_a_call_that_does_not_exist_is_our_mistake(remote: RemoteService) -> None:
+def test_a_call_that_does_not_exist_is_an_internal_error(remote: RemoteService) -> None:
     with remote.open() as service, pytest.raises(seconder.InternalError):
         service._call("dance")
 
 
-def test_a_remote_service_registers_no_devices(remote: RemoteService) -> None:
+def test_a_remote_service_does_not_register_devices(remote: RemoteService) -> None:
     with remote.open() as service:
         with pytest.raises(seconder.InvalidArgument) as caught:
             service.register_device(7, "ios")
@@ -211,7 +211,7 @@ def test_a_remote_service_registers_no_devices(remote: RemoteService) -> None:
             service.api_key()
 
 
-def test_errors_can_be_sent_between_processes() -> None:
+def test_errors_can_be_pickled() -> None:
     errors = [
         seconder.TokenInvalid("used", reused=True),
         seconder.InvalidArgument("email is invalid", parameter="email"),
@@ -226,7 +226,7 @@ def test_errors_can_be_sent_between_processes() -> None:
         assert vars(again) == vars(error)
 
 
-def test_a_delivery_that_fails_is_told_without_the_code(tmp_path: Path) -> None:
+def test_the_error_of_a_failed_delivery_does_not_include_the_code(tmp_path: Path) -> None:
     codes: list[str] = []
 
     def deliver(message: seconder.Message) -> None:
@@ -241,7 +241,7 @@ def test_a_delivery_that_fails_is_told_without_the_code(tmp_path: Path) -> None:
     assert codes and codes[-1] not in f"{caught.value!r} {caught.value}"
 
 
-def test_a_deliver_that_nobody_awaits_is_a_failure(tmp_path: Path) -> None:
+def test_an_async_deliver_is_rejected(tmp_path: Path) -> None:
     async def deliver(message: seconder.Message) -> None: ...
 
     with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:

@@ -1,4 +1,4 @@
-"""A service that was opened before a fork is refused in the child, and goes on in the parent."""
+"""A service opened before a fork is rejected in the child, and keeps working in the parent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import seconder
 
 
-def test_a_child_opens_its_own(tmp_path: Path) -> None:
+def test_a_child_must_open_the_service_again(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
         service.create_user("ada@example.com", "555-010-0123", 1)
         child = os.fork()
@@ -27,18 +27,18 @@ def test_a_child_opens_its_own(tmp_path: Path) -> None:
         assert service.app_stats().total_users == 1
 
 
-def test_what_needs_no_database_answers_in_a_child(tmp_path: Path) -> None:
-    """As docs/web.md says of health checks."""
+def test_calls_without_the_database_work_in_a_child(tmp_path: Path) -> None:
+    """As docs/web.md recommends for health checks."""
 
-    def answers(service: seconder.Service) -> object:
+    def results(service: seconder.Service) -> object:
         return service.app_details(), service.phone_info("555-010-0123", 1), service.api_key()
 
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
-        told = answers(service)
+        before = results(service)
         child = os.fork()
         if child == 0:
             try:
-                os._exit(0 if answers(service) == told else 2)
+                os._exit(0 if results(service) == before else 2)
             finally:
                 os._exit(1)
         _, status = os.waitpid(child, 0)

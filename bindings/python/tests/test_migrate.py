@@ -1,4 +1,4 @@
-"""What docs/migrate.md promises: the old service's client, unmodified, against `seconder serve`."""
+"""The promises of docs/migrate.md: the old service's client, unmodified, with `seconder serve`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = ["--names", "authy", "--push-path", "onetouch"]
 
 @dataclass
 class Old:
-    """`seconder serve` under the old service's names, and an application of the old client."""
+    """`seconder serve` with the old service's names, and an application with the old client."""
 
     folder: Path
     callback_url: str
@@ -61,8 +61,8 @@ class Old:
     def respond(self, user: int, uuid: str, response: str) -> None:
         device = self.run("device", "register", "--user", str(user), "--type", "ios").split()
         number, secret = device[1], device[3]
-        command = ["approval", "respond", "--device", number, "--uuid", uuid, "--response", response]
-        self.run(*command, stdin=secret)
+        command = ["approval", "respond", "--device", number, "--uuid", uuid]
+        self.run(*command, "--response", response, stdin=secret)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,8 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Old]:
     taken: Queue[tuple[dict[str, str], bytes]] = Queue()
     with callback_server(taken) as url, pytest.MonkeyPatch.context() as patch:
         old = Old(folder, url, taken)
-        # The callback is posted by whoever answers, and its URL is what the database holds.
+        # The command `approval respond` posts the callback, to the URL that the server stored in
+        # the database.
         command = [str(PROGRAM), "serve", "--listen", "127.0.0.1:0", "--self-signed", *NAMES]
         with subprocess.Popen(
             [*command, "--callback-url", url, "--application-name", "Example"],
@@ -82,18 +83,18 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Old]:
         ) as server:
             assert server.stderr is not None
             lines = iter(server.stderr.readline, "")
-            told = next((line for line in lines if "listening on " in line), "")
-            assert told, "the server did not start"
+            ready = next((line for line in lines if "listening on " in line), "")
+            assert ready, "the server did not start"
             old.key = old.run("key").strip()
             patch.setenv("REQUESTS_CA_BUNDLE", str(folder / "seconder-certificate.pem"))
-            old.client = AuthyApiClient(old.key, told.split("listening on ")[1].strip())
+            old.client = AuthyApiClient(old.key, ready.split("listening on ")[1].strip())
             yield old
             server.terminate()
             server.communicate(timeout=20)
 
 
 class callback_server:
-    """The application's endpoint; it keeps what comes."""
+    """The application's endpoint; it records the callbacks."""
 
     def __init__(self, taken: Queue[tuple[dict[str, str], bytes]]) -> None:
         class Handler(BaseHTTPRequestHandler):
@@ -118,7 +119,7 @@ class callback_server:
         self.server.server_close()
 
 
-def refused(response: Any, status: int, code: str) -> None:
+def rejected(response: Any, status: int, code: str) -> None:
     content = response.content
     assert not response.ok() and response.response.status_code == status, content
     assert content["error_code"] == code and content["success"] in (False, "false")
@@ -131,10 +132,10 @@ def test_users(old: Old) -> None:
     assert again["status"]["phone_number"].startswith("XXX-XXX-")
     assert again["status"]["confirmed"] is False
     bad = old.client.users.create("nobody", "x", 1)
-    refused(bad, 400, "60027")
+    rejected(bad, 400, "60027")
     assert "email" in bad.errors() and bad.id is None
     assert old.client.users.delete(user).ok()
-    refused(old.client.users.status(user), 404, "60026")
+    rejected(old.client.users.status(user), 404, "60026")
 
 
 def test_codes_by_sms(old: Old) -> None:
@@ -146,19 +147,19 @@ def test_codes_by_sms(old: Old) -> None:
     assert unchecked.response.status_code == 200 and not unchecked.ok(), "200, and nobody is in"
     right = old.client.tokens.verify(user, code)
     assert right.ok() and right["device"]["os_type"] == "sms" and right["success"] == "true"
-    refused(old.client.tokens.verify(user, code), 401, "60019")
+    rejected(old.client.tokens.verify(user, code), 401, "60019")
     wrong = old.client.tokens.verify(user, "0000000" if code != "0000000" else "1111111")
-    refused(wrong, 401, "60020")
+    rejected(wrong, 401, "60020")
     assert wrong.errors()["token"] == "is invalid"
-    # One second is waited after the first wrong code, and twice as long after each that follows it.
+    # The wait is one second after the first wrong code, and doubles with each further one.
     guesses = (old.client.tokens.verify(user, "1234567") for _ in range(3))
     limited = next(each for each in guesses if each.response.status_code != 401)
-    refused(limited, 503, "60003")
+    rejected(limited, 503, "60003")
     assert int(limited.response.headers["Retry-After"]) >= 1
     assert old.client.users.status(user)["status"]["confirmed"] is True
 
 
-def test_what_an_app_makes_needless_is_ignored(old: Old) -> None:
+def test_an_sms_to_a_user_with_an_app_is_ignored(old: Old) -> None:
     user = old.user()
     old.run("device", "register", "--user", str(user), "--type", "android")
     sms = old.client.users.request_sms(user)
@@ -175,16 +176,16 @@ def test_codes_of_an_authenticator_app(old: Old) -> None:
     assert old.client.tokens.verify(user, seconder.totp.code(enrolled["uri"])).ok()
 
 
-def test_numbers_of_nobody(old: Old) -> None:
+def test_numbers_without_a_user(old: Old) -> None:
     number = f"555-010-{next(old.numbers)}"
     started = old.client.phones.verification_start(number, 1, via="sms")
     assert started.ok() and started["success"] is True
     code = old.code()
     assert len(code) == 4, "the old client asks for four digits"
     wrong = old.client.phones.verification_check(number, 1, f"{(int(code) + 1) % 10_000:04}")
-    refused(wrong, 401, "60022")
+    rejected(wrong, 401, "60022")
     unknown = old.client.phones.verification_check("555-010-0001", 1, "1234")
-    refused(unknown, 404, "60023")
+    rejected(unknown, 404, "60023")
     other = f"555-010-{next(old.numbers)}"
     old.client.phones.verification_start(other, 1, via="call", locale="en", code_length=6)
     assert old.client.phones.verification_check(other, 1, old.code()).ok()
@@ -195,38 +196,38 @@ def test_numbers_of_nobody(old: Old) -> None:
 def test_push_and_its_callback(old: Old, response: str, status: str) -> None:
     user = old.user()
     push = old.client.one_touch
-    asked = push.send_request(
+    request = push.send_request(
         user,
         "Log in?",
         details={"City": "Zürich / Genève", "a*b~c d": "e&f=g"},
         hidden_details={"cart": {"id": "17"}, "empty": ""},
         logos=[{"res": "default", "url": "https://app.example/logo.png?x=1"}],
     )
-    uuid = asked.get_uuid()
-    assert asked.ok() and uuid
+    uuid = request.get_uuid()
+    assert request.ok() and uuid
     pending = push.get_approval_status(uuid)
     assert pending["approval_request"]["status"] == "pending"
     old.respond(user, uuid, response)
-    told = push.get_approval_status(uuid)
-    assert told["approval_request"]["status"] == status
+    approval = push.get_approval_status(uuid)
+    assert approval["approval_request"]["status"] == status
     headers, body = old.callbacks.get(timeout=10)
     params = json.loads(body)
     assert (params["uuid"], params["status"], params["authy_id"]) == (uuid, status, user)
     signature, nonce = headers["X-Authy-Signature"], headers["X-Authy-Signature-Nonce"]
 
-    def held(params: dict[str, Any]) -> Any:
+    def is_valid(params: dict[str, Any]) -> Any:
         return push.validate_one_touch_signature(
             signature, nonce, "POST", old.callback_url, params
         )
 
-    assert held(params) is True
-    assert held({**params, "status": "pending"}) is False
+    assert is_valid(params) is True
+    assert is_valid({**params, "status": "pending"}) is False
 
 
-def test_a_push_with_nothing_but_its_message(old: Old) -> None:
+def test_a_push_with_only_a_message(old: Old) -> None:
     user = old.user()
     assert old.client.one_touch.send_request(user, "Log in?", seconds_to_expire=60).ok()
-    refused(old.client.one_touch.get_approval_status("4711"), 404, "60049")
+    rejected(old.client.one_touch.get_approval_status("4711"), 404, "60049")
 
 
 def test_the_application(old: Old) -> None:
@@ -235,14 +236,14 @@ def test_the_application(old: Old) -> None:
     assert len(months) == 12 and months[-1]["api_calls_count"] > 0
 
 
-def test_a_wrong_key(old: Old) -> None:
+def test_a_wrong_key_is_rejected(old: Old) -> None:
     stranger = AuthyApiClient("another key", old.client.api_uri)
-    refused(stranger.tokens.verify(1, "1234567"), 401, "60001")
+    rejected(stranger.tokens.verify(1, "1234567"), 401, "60001")
     assert not stranger.apps.fetch().ok()
 
 
 def test_both_libraries_on_one_server(old: Old) -> None:
-    """An application can move call by call."""
+    """An application can migrate one call at a time."""
     with seconder.open(
         old.client.api_uri,
         api_key=old.key,
@@ -272,10 +273,10 @@ def test_both_libraries_on_one_server(old: Old) -> None:
         )
         assert event.approved_by(user) and event.uuid == uuid
         assert new.delete_user(user)
-        refused(old.client.users.status(user), 404, "60026")
+        rejected(old.client.users.status(user), 404, "60026")
 
 
-# The document itself.
+# The document.
 
 
 def rows() -> list[tuple[str, str]]:
@@ -286,7 +287,7 @@ def rows() -> list[tuple[str, str]]:
 
 
 def test_every_call_of_the_old_client_has_a_row() -> None:
-    told = {match for old, _ in rows() for match in re.findall(r"`(\w+\.\w+)\(", old)}
+    documented = {match for old, _ in rows() for match in re.findall(r"`(\w+\.\w+)\(", old)}
     attributes = {
         "users": resources.Users,
         "tokens": resources.Tokens,
@@ -295,19 +296,19 @@ def test_every_call_of_the_old_client_has_a_row() -> None:
         "phones": resources.Phones,
         "one_touch": resources.OneTouch,
     }
-    there = {
+    existing = {
         f"{attribute}.{name}"
         for attribute, kind in attributes.items()
         for name, member in vars(kind).items()
         if inspect.isfunction(member) and not name.startswith("_") and name != "clean_logos"
     }
-    assert told == there
+    assert documented == existing
 
 
-def test_every_call_that_a_row_leads_to_is_there() -> None:
-    led_to = [new for _, new in rows()]
-    assert len(led_to) > 15
-    for new in led_to:
+def test_every_call_in_a_row_exists() -> None:
+    replacements = [new for _, new in rows()]
+    assert len(replacements) > 15
+    for new in replacements:
         for name, arguments in re.findall(r"`(\w+)\(([^)]*)\)", new):
             given = [each.strip() for each in arguments.split(",") if each.strip()]
             positional = [each for each in given if "=" not in each]
@@ -318,9 +319,9 @@ def test_every_call_that_a_row_leads_to_is_there() -> None:
             assert hasattr(seconder, name), name
 
 
-def test_what_the_old_client_let_pass(remote: Any) -> None:
-    """Of each pair, the old client lets somebody in, or asks what it should not, and the new one
-    refuses."""
+def test_flaws_of_the_old_client_are_fixed(remote: Any) -> None:
+    """In each pair, the old client lets somebody in or sends what it must not, and the new one
+    raises."""
     client = AuthyApiClient("key", remote.url)
     remote.body = {"success": "false", "errors": {"token": "is valid"}}
     remote.body = json.dumps(remote.body, separators=(",", ":"))
@@ -345,7 +346,7 @@ def test_what_the_old_client_let_pass(remote: Any) -> None:
             service.verify(1234567, 1)
 
 
-def test_the_old_client_takes_its_key_along(remote: Any) -> None:
+def test_only_the_old_client_sends_its_key_to_another_host(remote: Any) -> None:
     seen: list[str | None] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Mistakes that are easily made are told in words that help."""
+"""Likely mistakes raise errors with helpful messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import seconder
 from conftest import Phone
 
 WRONG: Any = None
-"""What no annotation allows."""
+"""A value that no annotation allows."""
 
 MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
     ("url must be text", lambda _: seconder.open(WRONG)),
@@ -31,17 +31,27 @@ MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
             p.service.create_user("ada@example.com", "555-010-0123", 1)  # type: ignore[arg-type]
         ),
     ),
-    ("token must be text", lambda p: p.service.verify(1234567, p.user_id)),  # type: ignore[arg-type]
+    (
+        "token must be text",
+        lambda p: p.service.verify(1234567, p.user_id),  # type: ignore[arg-type]
+    ),
     ("user_id must be a whole number", lambda p: p.service.verify("1234567", -1)),
     (
         "via must be sms or call",
-        lambda p: p.service.start_phone_verification("mail", "555-010-0123", 1),  # type: ignore[arg-type]
+        lambda p: p.service.start_phone_verification(
+            "mail",  # type: ignore[arg-type]
+            "555-010-0123",
+            1,
+        ),
     ),
     (
         "type must be password_reset, banned, unbanned or cookie_login",
         lambda p: p.service.register_activity(p.user_id, "login"),  # type: ignore[arg-type]
     ),
-    ("secret must be bytes", lambda _: seconder.totp.Totp("text in place of bytes")),  # type: ignore[arg-type]
+    (
+        "secret must be bytes",
+        lambda _: seconder.totp.Totp("text in place of bytes"),  # type: ignore[arg-type]
+    ),
     ("uri must be text", lambda _: seconder.totp.code(WRONG)),
     (
         "at must be a time in Unix seconds",
@@ -50,11 +60,13 @@ MISTAKES: list[tuple[str, Callable[[Phone], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "mistake"), MISTAKES, ids=[told for told, _ in MISTAKES])
-def test_the_argument_is_named(phone: Phone, told: str, mistake: Callable[[Phone], object]) -> None:
-    with pytest.raises(seconder.InvalidArgument, match=told) as caught:
+@pytest.mark.parametrize(("message", "mistake"), MISTAKES, ids=[message for message, _ in MISTAKES])
+def test_the_argument_is_named(
+    phone: Phone, message: str, mistake: Callable[[Phone], object]
+) -> None:
+    with pytest.raises(seconder.InvalidArgument, match=message) as caught:
         mistake(phone)
-    assert told.startswith("not of") or caught.value.parameter == told.split()[0]
+    assert message.startswith("not of") or caught.value.parameter == message.split()[0]
 
 
 GIVEN: dict[str, Any] = {
@@ -68,7 +80,7 @@ GIVEN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("told", "wrong"),
+    ("message", "wrong"),
     [
         ("api_key must be text", {"api_key": b"key"}),
         ("url must be text", {"url": 7}),
@@ -80,7 +92,7 @@ GIVEN: dict[str, Any] = {
         ("nonce must be text", {"nonce": 1_700_000_000}),
     ],
 )
-def test_a_part_of_a_callback_is_named(told: str, wrong: dict[str, Any]) -> None:
+def test_the_argument_of_a_callback_function_is_named(message: str, wrong: dict[str, Any]) -> None:
     received = {**GIVEN, "signature": "signed"}
     calls: list[Callable[[], object]] = [
         lambda: seconder.callback.verify(**{**received, **wrong}),
@@ -88,12 +100,12 @@ def test_a_part_of_a_callback_is_named(told: str, wrong: dict[str, Any]) -> None
         lambda: seconder.callback.sign(**{**GIVEN, **wrong}),
     ]
     for call in calls:
-        with pytest.raises(seconder.InvalidArgument, match=told) as caught:
+        with pytest.raises(seconder.InvalidArgument, match=message) as caught:
             call()
-        assert caught.value.parameter == told.split()[0]
+        assert caught.value.parameter == message.split()[0]
 
 
-def test_what_is_no_signature_no_window_and_no_body_is_named() -> None:
+def test_an_invalid_signature_window_or_body_is_named() -> None:
     signed: dict[str, Any] = {**GIVEN, "signature": "signed"}
     calls: list[tuple[str, Callable[[], object]]] = [
         ("signature", lambda: seconder.callback.verify(**{**signed, "signature": 7})),
@@ -107,20 +119,20 @@ def test_what_is_no_signature_no_window_and_no_body_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("none/test.db", "there is no folder .*none: make it"),
         (".", "is a folder: name a file in it"),
         ("text", "text is damaged or no database"),
     ],
 )
-def test_what_is_no_database_is_told(tmp_path: Path, name: str, told: str) -> None:
+def test_a_path_without_a_database_is_explained(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "text").write_text("Not a database, and long enough for the head of one." * 20)
-    with pytest.raises(seconder.StorageError, match=told):
+    with pytest.raises(seconder.StorageError, match=message):
         seconder.open(f"sqlite:{tmp_path}/{name}")
 
 
-def test_a_service_is_entered_with_an_await_or_without() -> None:
+def test_a_service_can_be_entered_with_or_without_await() -> None:
     async def enter() -> str:
         async with seconder.open_async("sandbox:") as service:
             name = (await service.app_details()).name
@@ -139,7 +151,7 @@ def test_a_service_is_entered_with_an_await_or_without() -> None:
     assert asyncio.run(enter()) == "Seconder"
 
 
-def test_an_await_that_was_forgotten_is_told() -> None:
+def test_a_forgotten_await_is_reported() -> None:
     with pytest.warns(RuntimeWarning, match="'open_async' was never awaited"):
         seconder.open_async("sandbox:")
         gc.collect()

@@ -1,5 +1,4 @@
-"""Calls that wait hold up nobody: not the other threads, not Ctrl-C, not the workers of a server
-that forks."""
+"""Waiting calls do not block other threads, Ctrl-C, or the workers of a server that forks."""
 
 from __future__ import annotations
 
@@ -16,19 +15,20 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService, Phone
+from conftest import Phone, RemoteService
 
 SERVER = """
     import socket, sys, threading
 
     together = threading.Barrier(int(sys.argv[1]))
     reply = b'{"token": "is valid", "success": "true", "message": "Token is valid."}'
+    head = b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(reply)
 
     def talk(peer):
         while peer.recv(65536):
-            # Nobody is answered before all have asked.
+            # No request gets a response before all have arrived.
             together.wait(timeout=60)
-            peer.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(reply) + reply)
+            peer.sendall(head + reply)
 
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         print(listener.getsockname()[1], flush=True)
@@ -38,8 +38,8 @@ SERVER = """
 """
 
 
-def test_sixteen_threads_verify_at_the_same_moment() -> None:
-    """A service in a process of its own answers when all sixteen have asked, twenty times over."""
+def test_sixteen_threads_verify_at_the_same_time() -> None:
+    """A service in another process responds once all sixteen have sent a request, twenty times."""
     program = [sys.executable, "-c", textwrap.dedent(SERVER), "16"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -60,7 +60,7 @@ def test_sixteen_threads_verify_at_the_same_moment() -> None:
 
 @pytest.mark.parametrize("kind", ["call", "open", "close", "callback"])
 def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
-    """The other thread is what the first waits for, so it would wait for ever otherwise."""
+    """The first thread waits for the other one, so without concurrency it would wait for ever."""
     waits, go = threading.Event(), threading.Event()
 
     def other() -> None:
@@ -94,7 +94,7 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
 
 
 def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
-    """Within 200 ms; a machine that is busy with other work gets five tries."""
+    """Within 200 ms, in one of five attempts, because the machine may be busy."""
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     here, sent = threading.get_ident(), [0.0]
 
@@ -104,7 +104,7 @@ def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
 
     took = []
     for attempt in range(5):
-        # One falls into each of the first pauses.
+        # The delays differ, so that the signal arrives in different pauses.
         thread = threading.Timer(0.1 + attempt * 0.4, interrupt)
         with pytest.raises(KeyboardInterrupt):
             thread.start()
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
     assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING
 
 
-def test_ctrl_c_while_the_service_is_asked_ends_the_wait_after_that(remote: RemoteService) -> None:
+def test_ctrl_c_during_a_poll_ends_the_wait_after_the_poll(remote: RemoteService) -> None:
     here = threading.get_ident()
     pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}
     remote.body = {"approval_request": pending, "success": True}
@@ -156,9 +156,9 @@ PREFORK = """
 """
 
 
-def test_workers_that_were_forked_share_a_database(tmp_path: Path) -> None:
-    """As a server does that loads the application first and forks then: each worker opens its own,
-    and of all who present one code, one is let in. Its process is a new one: in this one another
-    test may have a database open."""
+def test_forked_workers_share_a_database(tmp_path: Path) -> None:
+    """Like a server that loads the application before it forks: each worker opens its own service,
+    and only one of those that present the same code is let in. It runs in a new process, because
+    another test may have a database open in this one."""
     command = [sys.executable, "-c", textwrap.dedent(PREFORK), str(tmp_path)]
     subprocess.run(command, check=True, timeout=60)

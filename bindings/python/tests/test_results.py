@@ -1,4 +1,4 @@
-"""Results are values: frozen, comparable, hashable, picklable, and silent about secrets."""
+"""Results are values: frozen, comparable, hashable, picklable, and without secrets in repr."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ SAMPLES: list[results.Result] = [
 ]
 
 
-def test_no_kind_is_forgotten() -> None:
+def test_every_kind_has_a_sample() -> None:
     kinds = {*results.Result.__subclasses__(), *results.Reply.__subclasses__()} - {results.Reply}
     assert {type(sample) for sample in SAMPLES} == kinds
     assert all(getattr(seconder, kind.__name__) is kind for kind in kinds)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
-def test_it_is_a_value(sample: results.Result) -> None:
+def test_every_result_is_a_value(sample: results.Result) -> None:
     for again in (pickle.loads(pickle.dumps(sample)), copy.copy(sample), copy.deepcopy(sample)):
         assert again == sample and hash(again) == hash(sample) and len({again, sample}) == 1
         assert type(again) is type(sample) and again.to_dict() == sample.to_dict()
@@ -96,14 +96,14 @@ def test_only_an_approval_is_true() -> None:
     assert str(APPROVED) == f"{APPROVED}" == "approved"
 
 
-def test_a_status_that_nobody_knows_lets_nobody_in(remote: RemoteService) -> None:
+def test_an_unknown_status_lets_nobody_in(remote: RemoteService) -> None:
     remote.body = {"approval_request": {"status": "APPROVED!"}, "success": True}
     with remote.open() as service:
         found = service.check_approval("3f05a350")
     assert found.status is seconder.ApprovalStatus.UNKNOWN and not found
 
 
-def test_every_field_of_a_reply_is_read_and_kept(remote: RemoteService) -> None:
+def test_every_field_of_a_reply_is_read(remote: RemoteService) -> None:
     remote.body = {
         "token": "is valid",
         "success": "true",
@@ -146,7 +146,7 @@ def test_every_field_of_a_reply_is_read_and_kept(remote: RemoteService) -> None:
         ("check_approval", {"approval_request": {"status": "denied", "_svc_id": 7}}, {}),
     ],
 )
-def test_what_the_interface_does_not_know_is_kept(
+def test_fields_beyond_the_interface_are_kept_in_extra(
     remote: RemoteService, name: str, body: Any, extra: dict[str, Any]
 ) -> None:
     remote.body = body
@@ -156,7 +156,7 @@ def test_what_the_interface_does_not_know_is_kept(
         assert getattr(service, name)(*given.get(name, [])).extra == extra
 
 
-def test_the_months_have_their_own(remote: RemoteService) -> None:
+def test_each_month_has_its_own_extra(remote: RemoteService) -> None:
     month = {"month": "May", "year": 2026, "fax_count": 1}
     remote.body = {"stats": [month, {**month, "year": 2027}], "success": True}
     with remote.open() as service:
@@ -164,9 +164,9 @@ def test_the_months_have_their_own(remote: RemoteService) -> None:
     assert [each.extra for each in found.stats] == [{"fax_count": 1}] * 2 and not found.extra
 
 
-def test_times_are_aware_and_what_is_none_is_kept(remote: RemoteService, phone: Any) -> None:
-    asked = phone.service.create_approval(phone.user_id, "Log in?", seconds_to_expire=60)
-    created = phone.service.check_approval(asked.uuid).created_at
+def test_times_are_aware_and_unparsable_ones_are_kept(remote: RemoteService, phone: Any) -> None:
+    request = phone.service.create_approval(phone.user_id, "Log in?", seconds_to_expire=60)
+    created = phone.service.check_approval(request.uuid).created_at
     assert abs((datetime.now(timezone.utc) - created).total_seconds()) < 60
     times = {
         "created_at": "2026-05-01T14:30:00+02:00",

@@ -1,4 +1,4 @@
-"""A service as a value: shared, closed, shown; and many threads at once."""
+"""A service as an object: sharing, closing and repr; and many threads at the same time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import seconder
-from conftest import RemoteService, Phone
+from conftest import Phone, RemoteService
 
 
 def test_it_cannot_be_pickled_or_copied(phone: Phone) -> None:
@@ -22,21 +22,21 @@ def test_it_cannot_be_pickled_or_copied(phone: Phone) -> None:
             copying(phone.service)
 
 
-def test_it_shows_no_secret(tmp_path: Path) -> None:
+def test_repr_shows_no_secret(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path}/test.db", api_key="a-key-that-nobody-sees") as service:
         assert repr(service) == str(service) == "<seconder.Service on sqlite:>"
         assert "nobody-sees" not in repr(service._native)
     assert "closed" in repr(service)
 
 
-def test_it_is_closed_once_and_for_all(phone: Phone) -> None:
+def test_closing_twice_is_allowed_and_calls_then_raise(phone: Phone) -> None:
     phone.service.close()
     phone.service.close()
     with pytest.raises(seconder.InvalidArgument, match="closed"):
         phone.service.request_sms(phone.user_id)
 
 
-def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
+def test_data_persists_when_the_database_is_opened_again(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path}/test.db"
     with seconder.open(url) as service:
         key = service.api_key()
@@ -47,7 +47,7 @@ def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
 
 
 def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
-    """The service that answers is a thread of this process: the call must let it run."""
+    """The remote service is a thread of this process, so the call must let it run."""
     remote.body = {"token": "is valid", "success": "true", "message": "Token is valid."}
     with remote.open() as service:
         found = service.verify("1234567", 7)
@@ -55,7 +55,7 @@ def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
     assert [seen[:2] for seen in remote.seen] == [("GET", "/protected/json/verify/1234567/7")]
 
 
-def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
+def test_a_slow_deliver_does_not_block_other_calls(tmp_path: Path) -> None:
     slow, other = threading.Event(), threading.Event()
 
     def deliver(message: seconder.Message) -> None:
@@ -72,7 +72,7 @@ def test_a_deliver_may_take_its_time_and_make_calls(tmp_path: Path) -> None:
             sending.result(timeout=10)
 
 
-def test_ctrl_c_in_deliver_ends_the_program_and_not_the_delivery_alone(tmp_path: Path) -> None:
+def test_ctrl_c_in_deliver_is_raised_by_the_call(tmp_path: Path) -> None:
     def deliver(message: seconder.Message) -> None:
         raise KeyboardInterrupt
 
@@ -92,7 +92,7 @@ def present(phone: Phone, code: str, together: threading.Barrier) -> str:
         return "out"
 
 
-def test_one_code_opens_one_door_however_many_race(phone: Phone) -> None:
+def test_one_code_lets_one_of_many_threads_in(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
     phone.service.verify(phone.code(), phone.user_id, force=True)
     app = phone.service.enrol_authenticator(phone.user_id)
@@ -103,7 +103,7 @@ def test_one_code_opens_one_door_however_many_race(phone: Phone) -> None:
     assert results.count("in") == 1
 
 
-def test_one_sms_opens_one_door_however_many_race(phone: Phone) -> None:
+def test_one_sms_lets_one_of_many_threads_in(phone: Phone) -> None:
     phone.service.request_sms(phone.user_id)
     code, together = phone.code(), threading.Barrier(64)
     with concurrent.futures.ThreadPoolExecutor(64) as pool:
@@ -112,7 +112,7 @@ def test_one_sms_opens_one_door_however_many_race(phone: Phone) -> None:
     assert results.count("in") == 1
 
 
-def test_a_deadline_ends_a_call(remote: RemoteService) -> None:
+def test_a_timeout_ends_a_call(remote: RemoteService) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         remote.url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with remote.open(timeout=0.5) as service:

@@ -1,4 +1,4 @@
-"""Every setting of a remote service, and of an engine, does what it says."""
+"""Every setting of a remote service and of an engine has its documented effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService, Phone
+from conftest import Phone, RemoteService
 
 VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
 
@@ -43,7 +43,7 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
         ("callback_url", "ftp://example.com"),
     ],
 )
-def test_what_cannot_be_right_is_named(tmp_path: Path, parameter: str, value: Any) -> None:
+def test_an_invalid_setting_is_named(tmp_path: Path, parameter: str, value: Any) -> None:
     engine = parameter.startswith(("token", "authenticator", "callback"))
     url = f"sqlite:{tmp_path}/test.db" if engine else "https://2fa.example.com"
     settings: dict[str, Any] = {"api_key": None if engine else "a-key-that-nobody-sees"}
@@ -54,7 +54,7 @@ def test_what_cannot_be_right_is_named(tmp_path: Path, parameter: str, value: An
     assert "nobody-sees" not in str(caught.value)
 
 
-def test_a_setting_that_there_is_not() -> None:
+def test_a_setting_that_does_not_exist_is_rejected() -> None:
     with pytest.raises(TypeError):
         seconder.open("sandbox:", api_kee="x")  # type: ignore[call-arg]
     settings = dict.fromkeys(inspect.signature(seconder.open).parameters)
@@ -64,14 +64,14 @@ def test_a_setting_that_there_is_not() -> None:
     assert len(settings) > 15
 
 
-def test_the_format_is_the_paths(remote: RemoteService) -> None:
+def test_the_format_is_part_of_the_path(remote: RemoteService) -> None:
     remote.body = "<hash><token>is valid</token><success>true</success><new>1</new></hash>"
     with remote.open(format=seconder.Format.XML) as service:
         assert service.verify("1234567", 7).extra == {"new": "1"}
     assert remote.seen[0][1] == "/protected/xml/verify/1234567/7"
 
 
-def test_the_older_generation_has_the_key_in_the_query(remote: RemoteService) -> None:
+def test_the_older_generation_sends_the_key_in_the_query(remote: RemoteService) -> None:
     remote.body = {"token": "is valid"}
     with remote.open() as service, pytest.raises(seconder.InvalidResponse):
         service.verify("1234567", 7)
@@ -80,7 +80,7 @@ def test_the_older_generation_has_the_key_in_the_query(remote: RemoteService) ->
     assert remote.seen[1][1].endswith("7?api_key=a-key-that-nobody-sees")
 
 
-def test_a_service_of_other_names(remote: RemoteService) -> None:
+def test_a_service_with_other_names(remote: RemoteService) -> None:
     names = seconder.Names("acme", push_path="onetouch", header_prefix="X-Corp-")
     assert (names.api_key_header, names.nonce_header) == (
         "X-Corp-API-Key",
@@ -98,11 +98,11 @@ def test_a_service_of_other_names(remote: RemoteService) -> None:
         assert caught.value.parameter == parameter
 
 
-def test_what_is_repeated(remote: RemoteService) -> None:
+def test_which_calls_are_retried(remote: RemoteService) -> None:
     remote.status, remote.body = 503, {"message": "Slow down.", "success": False}
     remote.headers = {"Retry-After": "0"}
 
-    def asked(service: seconder.Service) -> int:
+    def requests_of(service: seconder.Service) -> int:
         remote.seen.clear()
         for call in (service.app_details, lambda: service.delete_user(7)):
             with pytest.raises(seconder.RateLimited):
@@ -110,18 +110,18 @@ def test_what_is_repeated(remote: RemoteService) -> None:
         return len(remote.seen)
 
     with remote.open(timeout=0.5) as service:
-        questions, none = asked(service), asked(service.with_repeats("none"))
-        everything = asked(service.with_repeats(seconder.Repeats.ALL))
-    assert none == 2 < questions < everything
+        reads, none = requests_of(service), requests_of(service.with_repeats("none"))
+        everything = requests_of(service.with_repeats(seconder.Repeats.ALL))
+    assert none == 2 < reads < everything
     with remote.open(timeout=0.5, repeats="none") as service:
-        assert asked(service) == 2
+        assert requests_of(service) == 2
         with pytest.raises(seconder.InvalidArgument):
             service.with_repeats("some")  # type: ignore[arg-type]
         with pytest.raises(seconder.InvalidArgument):
             service.with_repeats("\ud800")  # type: ignore[arg-type]
 
 
-def test_what_carries_messages_is_a_function() -> None:
+def test_deliver_and_post_must_be_functions() -> None:
     wrong: Any = "no function"
     for parameter in ("deliver", "post"):
         with pytest.raises(seconder.InvalidArgument) as caught:
@@ -129,7 +129,7 @@ def test_what_carries_messages_is_a_function() -> None:
         assert caught.value.parameter == parameter
 
 
-def test_a_service_that_is_closed_holds_no_function() -> None:
+def test_a_closed_service_releases_its_functions() -> None:
     class Application:
         def __init__(self) -> None:
             self.service = seconder.open("sandbox:", deliver=self.send)
@@ -145,7 +145,7 @@ def test_a_service_that_is_closed_holds_no_function() -> None:
     assert gone() is None
 
 
-def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> None:
+def test_services_with_different_timeouts_are_closed_together(phone: Phone) -> None:
     quick = phone.service.with_timeout(0.5).with_repeats("all")
     assert quick.user_status(phone.user_id).user_id == phone.user_id
     phone.service.close()
@@ -158,7 +158,7 @@ def test_services_that_differ_in_their_time_are_closed_as_one(phone: Phone) -> N
         assert caught.value.parameter == "timeout"
 
 
-def test_the_codes_of_an_engine(tmp_path: Path) -> None:
+def test_the_length_of_an_engines_codes(tmp_path: Path) -> None:
     messages: list[seconder.Message] = []
     with seconder.open(
         f"sqlite:{tmp_path}/test.db",
@@ -183,8 +183,9 @@ def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         device = service.register_device(user.id, seconder.DeviceType.IOS)
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
-        asked = service.create_approval(user.id, "Log in?")
-        service.respond_to_approval(asked.uuid, **proof, response=seconder.ApprovalResponse.APPROVE)
+        request = service.create_approval(user.id, "Log in?")
+        approve = seconder.ApprovalResponse.APPROVE
+        service.respond_to_approval(request.uuid, **proof, response=approve)
         (callback,) = posted
         event = seconder.callback.verify(
             api_key=service.api_key(),
@@ -196,19 +197,19 @@ def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
             names=names,
             fresh=60,
         )
-    assert event.approved_by(user.id) and event.uuid == asked.uuid
+    assert event.approved_by(user.id) and event.uuid == request.uuid
     assert json.loads(callback.body)["acme_id"] == user.id and callback.url == url
 
 
-def test_a_post_that_fails_does_not_undo_the_answer(tmp_path: Path) -> None:
+def test_a_failed_post_does_not_undo_the_response(tmp_path: Path) -> None:
     def post(callback: seconder.SignedCallback) -> None:
-        raise RuntimeError("nobody is there")
+        raise RuntimeError("the application is down")
 
     settings: Any = {"callback_url": "https://app.example/callback", "post": post}
     with seconder.open(f"sqlite:{tmp_path}/test.db", **settings) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         device = service.register_device(user.id, "android")
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
-        asked = service.create_approval(user.id, "Log in?")
-        assert service.respond_to_approval(asked.uuid, **proof, response="approve")
-        assert service.check_approval(asked.uuid).approved_by(user.id)
+        request = service.create_approval(user.id, "Log in?")
+        assert service.respond_to_approval(request.uuid, **proof, response="approve")
+        assert service.check_approval(request.uuid).approved_by(user.id)

@@ -1,4 +1,4 @@
-"""What programs see: signatures, names, documentation."""
+"""The public API: signatures, names and documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import seconder.aio
 from seconder import _seconder, enums
 
 CAPTURED: Any = {"capture_output": True, "text": True, "timeout": 60}
-# Without site, so that nothing else is loaded before.
+# For use without site, so that nothing else is imported before.
 PATH = f"import sys; sys.path.insert(0, {str(Path(seconder.__file__).parents[1])!r}); "
 
 REQUIRED = {
@@ -39,12 +39,12 @@ REQUIRED = {
 }
 
 
-def test_every_call_of_the_interface_is_here() -> None:
+def test_every_call_of_the_interface_exists() -> None:
     assert list(REQUIRED) == _seconder.CALLS
 
 
 @pytest.mark.parametrize("name", _seconder.CALLS)
-def test_what_is_required_comes_first_and_the_rest_by_name(name: str) -> None:
+def test_required_parameters_come_first_and_options_are_keywords(name: str) -> None:
     parameters = list(inspect.signature(getattr(seconder.Service, name)).parameters.values())[1:]
     required = [each.name for each in parameters if each.default is each.empty]
     assert required == REQUIRED[name]
@@ -54,7 +54,7 @@ def test_what_is_required_comes_first_and_the_rest_by_name(name: str) -> None:
 
 
 def functions() -> list[tuple[str, Callable[..., Any]]]:
-    """All that programs call: functions, and methods of classes."""
+    """All public functions, and the methods of all public classes."""
     places = [seconder, seconder.callback, seconder.totp]
     names: list[tuple[str, object, str]] = [
         (place.__name__, place, name) for place in places for name in list(place.__all__)
@@ -86,12 +86,12 @@ def test_everything_public_is_documented() -> None:
         for parameter in parameters:
             assert f"    {parameter}: " in text, (name, parameter)
         for part in ["Args:"] * bool(parameters) + [">>>"]:
-            assert part in text, f"{name} shows no {part}"
+            assert part in text, f"{name} has no {part}"
         returned = inspect.signature(function).return_annotation
         assert returned == "None" or "Returns:" in text or name.endswith("to_dict"), name
 
 
-def test_async_methods_are_the_same() -> None:
+def test_async_methods_have_the_same_signatures() -> None:
     def shown(kind: type) -> dict[str, inspect.Signature]:
         own = {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
         return {name: inspect.signature(each) for name, each in own.items()}
@@ -105,34 +105,34 @@ def test_async_methods_are_the_same() -> None:
     assert settings == list(inspect.signature(seconder.open).parameters.values())
 
 
-def test_options_are_given_by_name() -> None:
+def test_options_are_keywords() -> None:
     for name, function in functions():
         for each in inspect.signature(function).parameters.values():
             optional = each.default is not each.empty and each.name != "at"
             assert not optional or each.kind is each.KEYWORD_ONLY, (name, each)
 
 
-def test_words_are_spelled_as_the_interface_does() -> None:
+def test_enums_have_the_words_of_the_interface() -> None:
     kinds = {kind.__name__: [word.value for word in kind] for kind in enums.Word.__subclasses__()}
     python_alone = {"Generation", "Repeats"}
     assert {name: kinds[name] for name in kinds.keys() - python_alone} == _seconder.spellings()
 
 
-def test_importing_loads_little() -> None:
+def test_the_package_imports_little() -> None:
     slow = ["asyncio", "dataclasses", "inspect", "json", "re", "threading", "typing", "datetime"]
     program = f"import sys, seconder; print([name for name in {slow} if name in sys.modules])"
-    told = subprocess.run([sys.executable, "-S", "-c", PATH + program], **CAPTURED)
-    assert (told.returncode, told.stdout.strip()) == (0, "[]"), told.stderr
+    done = subprocess.run([sys.executable, "-S", "-c", PATH + program], **CAPTURED)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-def test_names_that_are_not_there() -> None:
+def test_unknown_names_raise_attribute_errors() -> None:
     for place in (seconder, seconder.callback):
         with pytest.raises(AttributeError, match="perhaps"):
             place.perhaps  # noqa: B018
     assert "AsyncService" in dir(seconder) and seconder.AsyncService is seconder.aio.AsyncService
 
 
-def test_the_version_is_one() -> None:
+def test_the_version_is_that_of_the_distribution() -> None:
     assert seconder.__version__ == importlib.metadata.version("seconder")
 
 

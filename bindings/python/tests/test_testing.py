@@ -1,4 +1,4 @@
-"""What `seconder.testing` promises the tests of applications."""
+"""The promises of `seconder.testing` to the tests of applications."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def remote(sandbox: Sandbox) -> Iterator[seconder.Service]:
 @pytest.mark.parametrize(
     "module", ["seconder.testing", "seconder.testing._sandbox", "seconder.testing._callbacks"]
 )
-def test_the_examples_of_the_docstrings(module: str) -> None:
+def test_the_examples_in_the_docstrings_run(module: str) -> None:
     done = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert done.attempted and not done.failed
 
 
-def test_codes_are_those_that_were_sent(sandbox: Sandbox, ada: int) -> None:
+def test_code_returns_the_code_sent_last(sandbox: Sandbox, ada: int) -> None:
     bob = sandbox.service.create_user("bob@example.com", "555-010-0199", 1).id
     sandbox.service.request_sms(ada)
     sandbox.service.request_call(bob)
@@ -63,7 +63,7 @@ def test_codes_are_those_that_were_sent(sandbox: Sandbox, ada: int) -> None:
         sandbox.code(4711)
 
 
-def test_codes_are_checked_used_up_and_limited(sandbox: Sandbox, ada: int) -> None:
+def test_codes_are_checked_and_used_up(sandbox: Sandbox, ada: int) -> None:
     sandbox.service.request_sms(ada)
     code = sandbox.code(ada)
     with pytest.raises(seconder.NotChecked):
@@ -76,7 +76,7 @@ def test_codes_are_checked_used_up_and_limited(sandbox: Sandbox, ada: int) -> No
         sandbox.service.verify("000000", ada)
 
 
-def test_time_is_the_tests(sandbox: Sandbox, ada: int) -> None:
+def test_time_passes_only_by_advance(sandbox: Sandbox, ada: int) -> None:
     before = sandbox.now
     sandbox.service.request_sms(ada)
     code = sandbox.code(ada)
@@ -85,18 +85,18 @@ def test_time_is_the_tests(sandbox: Sandbox, ada: int) -> None:
     assert soon.value.retry_after == 30
     sandbox.advance(30)
     sandbox.service.request_sms(ada)
-    assert sandbox.code(ada) == code, "a repeat sends the same code"
+    assert sandbox.code(ada) == code, "a second request sends the same code"
     sandbox.advance(timedelta(minutes=10))
     assert sandbox.now - before == timedelta(minutes=10, seconds=30)
     with pytest.raises(seconder.TokenInvalid):
         sandbox.service.verify(code, ada, force=True)
-    never: list[float | timedelta] = [-1, float("nan"), timedelta(seconds=-1)]
-    for backwards in never:
+    wrong: list[float | timedelta] = [-1, float("nan"), timedelta(seconds=-1)]
+    for backwards in wrong:
         with pytest.raises(ValueError):
             sandbox.advance(backwards)
 
 
-def test_time_can_begin_anywhere() -> None:
+def test_the_initial_time_can_be_set() -> None:
     start = datetime(2030, 2, 28, 23, 59, 59, tzinfo=timezone.utc)
     with Sandbox(now=start) as sandbox:
         assert sandbox.now == start
@@ -120,22 +120,22 @@ def test_an_authenticator_app(sandbox: Sandbox, ada: int) -> None:
     assert sandbox.service.verify(sandbox.authenticator_code(ada), ada)
 
 
-def test_a_number_of_nobody(sandbox: Sandbox) -> None:
+def test_a_number_without_a_user(sandbox: Sandbox) -> None:
     sandbox.service.start_phone_verification("sms", "555-010-0177", 1)
     code = sandbox.code("555-010-0177")
     assert sandbox.service.check_phone_verification("555-010-0177", 1, code)
 
 
 @pytest.mark.parametrize(
-    ("say", "status"), [("approve", "approved"), ("deny", "denied"), ("report", "denied")]
+    ("response", "status"), [("approve", "approved"), ("deny", "denied"), ("report", "denied")]
 )
-def test_a_user_answers(sandbox: Sandbox, ada: int, say: str, status: str) -> None:
+def test_a_user_responds(sandbox: Sandbox, ada: int, response: str, status: str) -> None:
     uuid = sandbox.service.create_approval(ada, "Log in?", details={"city": "Oslo"}).uuid
-    (asked,) = sandbox.pending(ada)
-    assert (asked.uuid, asked.message, asked.details) == (uuid, "Log in?", {"city": "Oslo"})
-    callback = getattr(sandbox, say)(ada)
+    (request,) = sandbox.pending(ada)
+    assert (request.uuid, request.message, request.details) == (uuid, "Log in?", {"city": "Oslo"})
+    callback = getattr(sandbox, response)(ada)
     assert sandbox.service.check_approval(uuid).status == status
-    event = believed(sandbox, callback)
+    event = verified(sandbox, callback)
     assert (event.uuid, event.status, event.user_id) == (uuid, status, ada)
     assert callback in sandbox.callbacks
     with pytest.raises(AssertionError, match="no pending approval request"):
@@ -150,7 +150,7 @@ def test_one_of_several_requests(sandbox: Sandbox, ada: int) -> None:
     first = sandbox.service.create_approval(ada, "First?").uuid
     second = sandbox.service.create_approval(ada, "Second?").uuid
     sandbox.approve(uuid=first)
-    assert [asked.uuid for asked in sandbox.pending(ada)] == [second]
+    assert [request.uuid for request in sandbox.pending(ada)] == [second]
     assert sandbox.service.open_approvals(
         device_id=phone.device_id, device_secret=phone.secret
     ) == sandbox.pending(ada)
@@ -161,7 +161,7 @@ def test_one_of_several_requests(sandbox: Sandbox, ada: int) -> None:
             sandbox.approve(**both_or_none)  # type: ignore[arg-type]
 
 
-def believed(sandbox: Sandbox, callback: Callback, fresh: float | None = 300) -> seconder.Event:
+def verified(sandbox: Sandbox, callback: Callback, fresh: float | None = 300) -> seconder.Event:
     return seconder.callback.verify(
         api_key=sandbox.api_key,
         url=sandbox.callback_url,
@@ -173,31 +173,31 @@ def believed(sandbox: Sandbox, callback: Callback, fresh: float | None = 300) ->
     )
 
 
-def test_callbacks_that_are_forged_or_stale(sandbox: Sandbox) -> None:
+def test_forged_and_stale_callbacks_are_rejected(sandbox: Sandbox) -> None:
     callback = sandbox.signed(b'{"uuid": "3f05", "status": "approved", "svc_id": 7}')
-    assert believed(sandbox, callback).approved_by(7)
+    assert verified(sandbox, callback).approved_by(7)
     assert callback.headers["Content-Type"] == "application/json"
     assert callback.url == sandbox.callback_url
     with pytest.raises(seconder.InvalidCallback):
-        believed(sandbox, callback.forged())
+        verified(sandbox, callback.forged())
     stale = sandbox.signed(callback.body, nonce=str(int(sandbox.now.timestamp()) - 301))
     with pytest.raises(seconder.InvalidCallback):
-        believed(sandbox, stale)
-    assert believed(sandbox, stale, fresh=None)
+        verified(sandbox, stale)
+    assert verified(sandbox, stale, fresh=None)
 
 
-def test_callbacks_go_to_the_application_by_themselves(sandbox: Sandbox, ada: int) -> None:
+def test_callbacks_are_passed_to_post(sandbox: Sandbox, ada: int) -> None:
     taken: list[Callback] = []
     sandbox.post = taken.append
     sandbox.service.create_approval(ada, "Log in?")
     assert sandbox.approve(ada) == taken[0]
 
     def fails(callback: Callback) -> None:
-        raise AssertionError("the endpoint said 500")
+        raise AssertionError("the endpoint returned 500")
 
     sandbox.post = fails
     sandbox.service.create_approval(ada, "Log in?")
-    with pytest.raises(AssertionError, match="the endpoint said 500"):
+    with pytest.raises(AssertionError, match="the endpoint returned 500"):
         sandbox.deny(ada)
 
 
@@ -222,13 +222,14 @@ def test_faults_in_this_process(
         sandbox.service.request_sms(ada)
     for name, value in attributes.items():
         assert getattr(raised.value, name) == value, name
-    assert len(sandbox.messages) == (fault is Fault.LOST), "a lost answer is that of a call well done"
+    # LOST is the only fault that carries out the call.
+    assert len(sandbox.messages) == (fault is Fault.LOST)
     sandbox.advance(30)
     assert sandbox.service.request_sms(ada).message
 
 
 @pytest.mark.parametrize(("fault", "error", "attributes"), FAULTS)
-def test_the_same_faults_remotely(
+def test_faults_are_the_same_remotely(
     sandbox: Sandbox,
     ada: int,
     fault: Fault,
@@ -240,7 +241,7 @@ def test_the_same_faults_remotely(
     with seconder.open(
         sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, timeout=5
     ) as service:
-        # The time for a call that is never answered is waited for; the others need not end in it.
+        # TIMEOUT takes the whole timeout of the call, so that is short; other calls may be slower.
         asking = service.with_timeout(0.2) if fault is Fault.TIMEOUT else service
         assert messages_of(asking, sandbox, fault, error, ada) == here
         assert service.app_details().name == "Sandbox", "the fault has ended"
@@ -258,7 +259,9 @@ def messages_of(
     return str(raised.value)
 
 
-def test_a_gateway_that_fails(sandbox: Sandbox, ada: int, remote: seconder.Service) -> None:
+def test_an_undelivered_message_can_be_requested_again(
+    sandbox: Sandbox, ada: int, remote: seconder.Service
+) -> None:
     with sandbox.failing("undelivered"):
         with pytest.raises(seconder.Unavailable, match="the gateway did not take the message"):
             sandbox.service.request_sms(ada)
@@ -266,10 +269,10 @@ def test_a_gateway_that_fails(sandbox: Sandbox, ada: int, remote: seconder.Servi
         with pytest.raises(seconder.SecondFactorError):
             remote.request_sms(ada)
     assert not sandbox.messages
-    assert sandbox.service.request_sms(ada).message, "what was not delivered can be asked for again"
+    assert sandbox.service.request_sms(ada).message
 
 
-def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None:
+def test_faults_can_be_limited_to_calls_and_times(sandbox: Sandbox, ada: int) -> None:
     with sandbox.failing("invalid_response", calls={"user_status"}, times=1):
         assert sandbox.service.app_details()
         with pytest.raises(seconder.InvalidResponse):
@@ -280,7 +283,7 @@ def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None
             sandbox.service.app_details()
         with pytest.raises(seconder.RateLimited):
             sandbox.service.user_status(ada)
-        assert sandbox.add_device(ada), "what is the engine's alone has no network to fail on"
+        assert sandbox.add_device(ada), "a call that only an engine has is never affected"
     with pytest.raises(ValueError, match="there is no call login"), sandbox.failing(
         "lost", calls={"login"}
     ):
@@ -291,7 +294,7 @@ def test_faults_of_some_calls_and_some_times(sandbox: Sandbox, ada: int) -> None
         pass
 
 
-def test_a_wait_that_meets_a_fault_goes_on(sandbox: Sandbox, ada: int) -> None:
+def test_a_wait_continues_after_a_fault(sandbox: Sandbox, ada: int) -> None:
     uuid = sandbox.service.create_approval(ada, "Log in?").uuid
     sandbox.approve(uuid=uuid)
     with sandbox.failing("rate_limited", calls={"check_approval"}, times=1, retry_after=0):
@@ -299,7 +302,7 @@ def test_a_wait_that_meets_a_fault_goes_on(sandbox: Sandbox, ada: int) -> None:
     assert approval.approved_by(ada)
 
 
-def test_every_call_crosses_the_connection(
+def test_every_call_works_remotely(
     sandbox: Sandbox, remote: seconder.Service, ada: int
 ) -> None:
     assert remote.create_user("ada@example.org", "555-010-0123", 1).id == ada
@@ -308,12 +311,11 @@ def test_every_call_crosses_the_connection(
     remote.enrol_authenticator(ada)
     assert remote.verify(sandbox.authenticator_code(ada), ada)
     uuid = remote.create_approval(ada, "Log in?", details={"city": "Zürich"}).uuid
-    assert believed(sandbox, sandbox.approve(ada)).approved_by(ada)
+    assert verified(sandbox, sandbox.approve(ada)).approved_by(ada)
     assert remote.wait_for_approval(uuid, ada, timeout=5).approved_by(ada)
     remote.start_phone_verification("sms", "555-010-0177", 1)
-    assert remote.check_phone_verification(
-        "555-010-0177", 1, sandbox.code("555-010-0177")
-    )
+    code = sandbox.code("555-010-0177")
+    assert remote.check_phone_verification("555-010-0177", 1, code)
     assert remote.user_status(ada) == sandbox.service.user_status(ada)
     assert remote.delete_user(ada)
     with pytest.raises(seconder.Rejected) as gone:
@@ -321,7 +323,7 @@ def test_every_call_crosses_the_connection(
     assert gone.value.http_status == 404
 
 
-def test_a_wrong_key_is_refused_remotely(sandbox: Sandbox) -> None:
+def test_a_wrong_key_is_rejected_remotely(sandbox: Sandbox) -> None:
     with (
         seconder.open(sandbox.url, api_key="another", allow_loopback_http=True) as service,
         pytest.raises(seconder.Unauthorized),
@@ -329,7 +331,7 @@ def test_a_wrong_key_is_refused_remotely(sandbox: Sandbox) -> None:
         service.app_details()
 
 
-def test_an_application_that_opens_by_itself(
+def test_an_application_can_open_the_sandbox_itself(
     sandbox: Sandbox, ada: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seconder.open", sandbox.open)
@@ -343,10 +345,10 @@ def test_an_application_that_opens_by_itself(
     assert sandbox.service.user_status(ada) and sandbox.code(ada)
     uuid = sandbox.service.create_approval(ada, "Log in?").uuid
     sandbox.service.close()
-    assert believed(sandbox, sandbox.approve(ada)).uuid == uuid
+    assert verified(sandbox, sandbox.approve(ada)).uuid == uuid
 
 
-def test_what_it_accepts() -> None:
+def test_accept_selects_the_accepted_tokens() -> None:
     with Sandbox(accept="every") as sandbox:
         assert sandbox.service.verify("1234567", 4711)
     with Sandbox(accept="0000000", token_length=6) as sandbox:
@@ -361,7 +363,7 @@ def test_what_it_accepts() -> None:
             Sandbox(**wrong)  # type: ignore[arg-type]
 
 
-def test_threads_share_it(sandbox: Sandbox) -> None:
+def test_threads_can_share_a_sandbox(sandbox: Sandbox) -> None:
     def enrol(number: int) -> None:
         user = sandbox.service.create_user(f"u{number}@example.com", f"555-010-01{number}", 1).id
         sandbox.service.request_sms(user)
@@ -377,7 +379,7 @@ def test_threads_share_it(sandbox: Sandbox) -> None:
     assert len(set(done)) == 8 == len(sandbox.messages)
 
 
-def test_closing_ends_what_waits(sandbox: Sandbox, ada: int) -> None:
+def test_closing_ends_waiting_calls(sandbox: Sandbox, ada: int) -> None:
     service = seconder.open(
         sandbox.url, api_key=sandbox.api_key, allow_loopback_http=True, timeout=20
     )
@@ -402,7 +404,7 @@ def test_closing_ends_what_waits(sandbox: Sandbox, ada: int) -> None:
         sandbox.service.app_details()
 
 
-def test_it_shows_no_secret(sandbox: Sandbox, ada: int) -> None:
+def test_repr_shows_no_secret(sandbox: Sandbox, ada: int) -> None:
     sandbox.service.request_sms(ada)
     sandbox.service.create_approval(ada, "Log in?")
     callback = sandbox.approve(ada)

@@ -1,4 +1,4 @@
-"""The pytest plugin of `seconder.testing`, in a pytest of its own."""
+"""The pytest plugin of `seconder.testing`, in a separate pytest process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 APPLICATION = '''
-"""An application, as its makers would write it."""
+"""An application, as its developers would write it."""
 import seconder
 
 def login(service, user_id, typed):
@@ -21,7 +21,7 @@ def login(service, user_id, typed):
 '''
 
 
-def test_the_fixture_is_there_by_itself(pytester: pytest.Pytester) -> None:
+def test_the_fixture_is_available_without_an_import(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         application=APPLICATION,
         test_application='''
@@ -66,7 +66,7 @@ def test_its_settings_can_be_overridden(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)
 
 
-def test_a_suite_that_does_not_ask_for_it_loads_no_seconder(pytester: pytest.Pytester) -> None:
+def test_a_suite_that_does_not_use_it_does_not_import_seconder(pytester: pytest.Pytester) -> None:
     pytester.makepyfile('''
         import sys
 
@@ -77,11 +77,11 @@ def test_a_suite_that_does_not_ask_for_it_loads_no_seconder(pytester: pytest.Pyt
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)
 
 
-def test_the_fixtures_are_listed_with_what_they_are(pytester: pytest.Pytester) -> None:
+def test_the_fixtures_are_listed_with_their_description(pytester: pytest.Pytester) -> None:
     listed = pytester.runpytest_subprocess("--fixtures", "-q")
     listed.stdout.fnmatch_lines(["seconder_sandbox*", "*A second factor in memory*"])
 
 
-def test_it_can_be_left_out(pytester: pytest.Pytester) -> None:
+def test_the_plugin_can_be_disabled(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_nothing(seconder_sandbox): pass")
     pytester.runpytest_subprocess("-p", "no:seconder").assert_outcomes(errors=1)

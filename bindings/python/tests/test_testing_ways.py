@@ -1,4 +1,4 @@
-"""The ways in which an application can use a sandbox: other names, other limits, and await."""
+"""The ways to use a sandbox: with other names, with other timeouts, and with asyncio."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_other_names(format: Literal["json", "xml"]) -> None:
         remote.enrol_authenticator(user)
         assert remote.verify(sandbox.authenticator_code(user), user, force=True)
         remote.create_approval(user, "Log in?")
-        made = sandbox.approve(user)
-        for callback in [made, sandbox.signed(made.body)]:
+        posted = sandbox.approve(user)
+        for callback in [posted, sandbox.signed(posted.body)]:
             assert b'"acme_id"' in callback.body
 
-            def believed(callback: Callback) -> seconder.Event:
+            def verified(callback: Callback) -> seconder.Event:
                 return seconder.callback.verify(
                     api_key=sandbox.api_key,
                     url=sandbox.callback_url,
@@ -43,14 +43,16 @@ def test_other_names(format: Literal["json", "xml"]) -> None:
                     names=names,
                 )
 
-            assert believed(callback).approved_by(user)
+            assert verified(callback).approved_by(user)
             with pytest.raises(seconder.InvalidCallback):
-                believed(callback.forged())
+                verified(callback.forged())
         with sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized):
             sandbox.service.user_status(user)
 
 
-def test_services_with_other_limits_are_still_the_sandboxs(seconder_sandbox: Sandbox, ada: int) -> None:
+def test_a_service_with_another_timeout_belongs_to_the_sandbox(
+    seconder_sandbox: Sandbox, ada: int
+) -> None:
     service = seconder_sandbox.service.with_timeout(3).with_repeats("none")
     service.request_sms(ada)
     assert service.verify(seconder_sandbox.code(ada), ada, force=True)
@@ -58,7 +60,7 @@ def test_services_with_other_limits_are_still_the_sandboxs(seconder_sandbox: San
         service.user_status(ada)
 
 
-def test_an_application_that_awaits(seconder_sandbox: Sandbox, ada: int) -> None:
+def test_an_application_can_use_asyncio(seconder_sandbox: Sandbox, ada: int) -> None:
     async def log_in() -> None:
         async with seconder.AsyncService(seconder_sandbox.service) as service:
             await service.request_sms(ada)
@@ -75,7 +77,7 @@ def test_an_application_that_awaits(seconder_sandbox: Sandbox, ada: int) -> None
     asyncio.run(log_in())
 
 
-def test_an_application_that_opens_and_awaits(
+def test_an_application_can_open_it_with_asyncio(
     seconder_sandbox: Sandbox, ada: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seconder.open_async", seconder_sandbox.open_async)

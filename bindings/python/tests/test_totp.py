@@ -28,7 +28,7 @@ def test_the_time_is_now_unless_given() -> None:
     assert code == seconder.totp.code(URI, before * 30)
 
 
-def test_what_cannot_be_right_is_refused() -> None:
+def test_an_invalid_uri_or_time_is_rejected() -> None:
     for uri in ["", "otpauth://hotp/x?secret=GE", "otpauth://totp/x?secret=hush!"]:
         with pytest.raises(seconder.InvalidArgument) as caught:
             seconder.totp.code(uri)
@@ -41,7 +41,7 @@ def test_what_cannot_be_right_is_refused() -> None:
 SECRET = b"12345678901234567890"
 
 
-def test_a_code_is_right_once_and_time_goes_forward_only() -> None:
+def test_a_code_is_right_once_and_steps_only_increase() -> None:
     totp = seconder.totp.Totp(SECRET, digits=6)
     code = totp.code(3000)
     assert totp.check(code, 3000) == totp.check(code, 2970) == totp.check(code, 3030) == 100
@@ -55,14 +55,14 @@ def test_a_code_is_right_once_and_time_goes_forward_only() -> None:
             totp.check(wrong, at)
         assert not caught.value.reused and wrong not in str(caught.value)
     for token in (123456, "12345", "../../1", "１２３４５６", "12345\ud800"):
-        with pytest.raises(seconder.InvalidArgument) as refused:
+        with pytest.raises(seconder.InvalidArgument) as rejected:
             totp.check(token, 3000)  # type: ignore[arg-type]
-        assert refused.value.parameter == "token"
+        assert rejected.value.parameter == "token"
     assert totp.check(totp.code()) == pytest.approx(time.time() / 30, abs=2)
 
 
 @pytest.mark.parametrize("algorithm", list(seconder.Algorithm))
-def test_a_uri_carries_everything(algorithm: seconder.Algorithm) -> None:
+def test_a_uri_carries_all_parameters(algorithm: seconder.Algorithm) -> None:
     totp = seconder.totp.Totp(SECRET * 2, algorithm=algorithm, digits=8, period=10)
     again = seconder.totp.Totp.from_uri(totp.uri("Ada & Co", "ada@example.com"))
     assert again == totp and hash(again) == hash(totp) and again != seconder.totp.Totp(SECRET)
@@ -75,7 +75,7 @@ def test_a_uri_carries_everything(algorithm: seconder.Algorithm) -> None:
     assert again.code(1) == totp.code(9) != totp.code(10)
 
 
-def test_a_secret_does_not_show() -> None:
+def test_repr_and_errors_show_no_secret() -> None:
     totp = seconder.totp.Totp(SECRET)
     assert "1234" not in repr(totp) + str(totp) + repr(totp._native)
     with pytest.raises(TypeError):
@@ -83,7 +83,7 @@ def test_a_secret_does_not_show() -> None:
     assert seconder.totp.Totp.generate(digits=7) != seconder.totp.Totp.generate(digits=7)
 
 
-def test_what_is_out_of_its_range_is_named() -> None:
+def test_an_argument_out_of_range_is_named() -> None:
     wrong: list[tuple[str, dict[str, Any]]] = [
         ("secret", {"secret": b"short"}),
         ("algorithm", {"algorithm": "MD5"}),
@@ -100,9 +100,9 @@ def test_what_is_out_of_its_range_is_named() -> None:
         assert caught.value.parameter == parameter
 
 
-def test_what_is_no_text_or_no_time_is_named() -> None:
+def test_an_invalid_argument_is_named() -> None:
     totp = seconder.totp.Totp(SECRET)
-    half = "\ud800"  # Half of a pair, as JSON can have it.
+    half = "\ud800"  # Half of a surrogate pair, which JSON can contain.
     wrong: list[tuple[str, Callable[[], object]]] = [
         ("uri", lambda: seconder.totp.code(half)),
         ("issuer", lambda: totp.uri(half, "ada")),

@@ -1,4 +1,4 @@
-"""Whom a client trusts, what it shows, and the way it takes: with a real TLS server."""
+"""Trust, client certificates, proxies and name servers, with a real TLS server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def openssl(*arguments: str, given: bytes = b"") -> bytes:
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate that vouches for itself, and its key."""
+    """Creates a self-signed certificate and its key."""
     own, key = folder / f"{name}.pem", folder / f"{name}.key"
     openssl(
         *["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
@@ -46,12 +46,12 @@ def pin(own: Path) -> str:
 
 @dataclass
 class Secure:
-    """A service behind TLS, and the names that its clients showed."""
+    """A service behind TLS, and the certificates that its clients presented."""
 
     port: int
     own: tuple[Path, Path]
     client: tuple[Path, Path]
-    shown: list[Any] = field(default_factory=list)
+    presented: list[Any] = field(default_factory=list)
 
     def url(self, host: str = "127.0.0.1") -> str:
         return f"https://{host}:{self.port}"
@@ -69,7 +69,7 @@ def secure(tmp_path: Path) -> Iterator[Secure]:
             with context.wrap_socket(peer, server_side=True) as talking:
                 talking.settimeout(10)
                 if talking.recv(65536):
-                    service.shown.append(talking.getpeercert())
+                    service.presented.append(talking.getpeercert())
                     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                     talking.sendall(head % len(REPLY) + REPLY)
         except OSError:
@@ -89,27 +89,27 @@ def secure(tmp_path: Path) -> Iterator[Secure]:
         yield service
 
 
-def asked(url: str, **settings: Any) -> str:
+def app_name(url: str, **settings: Any) -> str:
     with seconder.open(url, api_key="key", timeout=5, **settings) as service:
         return service.app_details().name
 
 
-def test_a_file_a_pin_or_nobody_is_trusted(secure: Secure) -> None:
-    assert asked(secure.url(), ca_file=secure.own[0]) == "Example"
-    assert asked(secure.url(), pins=[pin(secure.client[0]), pin(secure.own[0])]) == "Example"
+def test_only_a_ca_file_or_a_pin_is_trusted(secure: Secure) -> None:
+    assert app_name(secure.url(), ca_file=secure.own[0]) == "Example"
+    assert app_name(secure.url(), pins=[pin(secure.client[0]), pin(secure.own[0])]) == "Example"
     for settings in ({}, {"pins": (pin(secure.client[0]),)}, {"ca_file": secure.client[0]}):
         with pytest.raises(seconder.Unavailable) as caught:
-            asked(secure.url(), **settings)
+            app_name(secure.url(), **settings)
         assert caught.value.stage is seconder.Stage.TLS and caught.value.retry_safe
-    assert len(secure.shown) == 2
+    assert len(secure.presented) == 2
 
 
-def test_the_clients_own_certificate_is_shown(secure: Secure) -> None:
-    asked(secure.url(), ca_file=secure.own[0], client_certificate=secure.client)
-    assert secure.shown[0]["subject"] == ((("commonName", "client"),),)
+def test_the_client_certificate_is_presented(secure: Secure) -> None:
+    app_name(secure.url(), ca_file=secure.own[0], client_certificate=secure.client)
+    assert secure.presented[0]["subject"] == ((("commonName", "client"),),)
 
 
-def test_a_proxy_passes_on_what_it_cannot_read(secure: Secure) -> None:
+def test_a_proxy_forwards_encrypted_data(secure: Secure) -> None:
     heads: list[bytes] = []
 
     def pump(source: socket.socket, sink: socket.socket) -> None:
@@ -131,15 +131,15 @@ def test_a_proxy_passes_on_what_it_cannot_read(secure: Secure) -> None:
         proxying = threading.Thread(target=pass_on, daemon=True)
         proxying.start()
         proxy = f"http://ada:hush@127.0.0.1:{listener.getsockname()[1]}"
-        assert asked(secure.url(), ca_file=secure.own[0], proxy=proxy) == "Example"
+        assert app_name(secure.url(), ca_file=secure.own[0], proxy=proxy) == "Example"
         proxying.join(timeout=10)
     assert heads[0].startswith(f"CONNECT 127.0.0.1:{secure.port} ".encode())
     assert base64.b64encode(b"ada:hush") in heads[0]
 
 
-def test_the_name_servers_of_the_setting_are_asked(secure: Secure) -> None:
+def test_the_configured_name_servers_are_used(secure: Secure) -> None:
     def answer() -> None:
-        """Tells that every name is this machine, and none has an IPv6 address."""
+        """Resolves every name to this machine, and to no IPv6 address."""
         while True:
             try:
                 question, peer = server.recvfrom(512)
@@ -157,4 +157,4 @@ def test_the_name_servers_of_the_setting_are_asked(secure: Secure) -> None:
         threading.Thread(target=answer, daemon=True).start()
         servers = [f"127.0.0.1:{server.getsockname()[1]}"]
         url = secure.url("service.example")
-        assert asked(url, ca_file=secure.own[0], name_servers=servers) == "Example"
+        assert app_name(url, ca_file=secure.own[0], name_servers=servers) == "Example"

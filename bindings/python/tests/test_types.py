@@ -1,5 +1,5 @@
-"""What type checkers know of the package. The checks are those of `mypy --strict` and pyright, which
-also complain of an `ignore` that nothing needs; running it shows that the types tell the truth."""
+"""The types of the package. `mypy --strict` and pyright check this file, and reject an `ignore`
+that is not needed; running it shows that the types are correct."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
 
     def assert_type(value: object, kind: object) -> object:
-        """The kind is as good as its first word says: `datetime | None` is one of two."""
+        """Checks the outermost type only: `datetime | None` is one of two."""
         kinds = [typing.get_origin(each) or each for each in typing.get_args(kind) or (kind,)]
         if typing.get_origin(kind) not in (None, typing.Union, type(int | str)):
             kinds = [typing.get_origin(kind)]
@@ -34,15 +34,16 @@ def test_results_have_types(phone: Phone) -> None:
     assert_type(user.country_code, int | None)
     assert_type(user.devices, tuple[str, ...])
     assert_type(user.extra, Mapping[str, Any])
-    asked = assert_type(service.create_approval(user.user_id, "Log in?"), seconder.ApprovalCreated)
-    approval = assert_type(service.check_approval(asked.uuid), seconder.Approval)
+    created = service.create_approval(user.user_id, "Log in?")
+    assert_type(created, seconder.ApprovalCreated)
+    approval = assert_type(service.check_approval(created.uuid), seconder.Approval)
     assert_type(approval.status, seconder.ApprovalStatus)
     assert_type(approval.created_at, datetime | None)
     assert_type(approval.approved_by(user.user_id), bool)
     assert_type(user.to_dict(), dict[str, Any])
 
 
-def test_mistakes_are_seen_before_they_are_made(phone: Phone) -> None:
+def test_type_checkers_find_mistakes(phone: Phone) -> None:
     user = phone.service.user_status(phone.user_id)
     wrong: list[tuple[Callable[[], object], type[Exception]]] = [
         (lambda: seconder.UserStatus(), TypeError),  # type: ignore[call-arg]
@@ -63,11 +64,11 @@ def test_mistakes_are_seen_before_they_are_made(phone: Phone) -> None:
         user.user_id = 8  # type: ignore[misc]
 
 
-def test_every_status_can_be_told_apart(phone: Phone) -> None:
-    asked = phone.service.create_approval(phone.user_id, "Log in?")
-    found = phone.service.check_approval(asked.uuid)
+def test_results_can_be_matched_by_status(phone: Phone) -> None:
+    request = phone.service.create_approval(phone.user_id, "Log in?")
+    found = phone.service.check_approval(request.uuid)
     match found:
         case seconder.Approval(status=seconder.ApprovalStatus.PENDING, uuid=uuid):
             assert_type(uuid, str | None)
         case _:
-            pytest.fail("nobody has answered")
+            pytest.fail("the request is not pending")

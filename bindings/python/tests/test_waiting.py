@@ -1,4 +1,4 @@
-"""An approval is waited for, and is the user's who logs in."""
+"""Waiting for an approval, which must be by the user who logs in."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService, Phone
+from conftest import Phone, RemoteService
 
 UUID = "3f05a350-4b2c-0136"
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Time that passes only in pauses."""
+    """Makes time pass only in pauses, and records them."""
     passed: list[float] = []
     monkeypatch.setattr(time, "sleep", passed.append)
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + sum(passed))
     return passed
 
 
-def told(**fields: Any) -> dict[str, Any]:
+def response(**fields: Any) -> dict[str, Any]:
     return {"approval_request": {"uuid": UUID, **fields}, "success": True}
 
 
-def test_waits_until_the_user_answers(phone: Phone) -> None:
+def test_waits_until_the_user_responds(phone: Phone) -> None:
     service = phone.service
     device = service.register_device(phone.user_id, "ios")
     uuid = service.create_approval(phone.user_id, "Log in?").uuid
@@ -48,19 +48,21 @@ def test_waits_until_the_user_answers(phone: Phone) -> None:
     assert caught.value.parameter == "uuid"
 
 
-def test_is_pending_still_when_nobody_answers(phone: Phone, pauses: list[float]) -> None:
+def test_is_still_pending_if_the_user_does_not_respond(phone: Phone, pauses: list[float]) -> None:
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     approval = phone.service.wait_for_approval(uuid, phone.user_id, timeout=10)
     assert not approval and approval.status is seconder.ApprovalStatus.PENDING
     assert sum(pauses) == pytest.approx(10) and pauses[:2] == [0.5, 0.75]
 
 
-def test_what_is_not_surely_the_users_is_refused(remote: RemoteService, pauses: list[float]) -> None:
+def test_a_request_of_another_or_unknown_user_is_rejected(
+    remote: RemoteService, pauses: list[float]
+) -> None:
     with remote.open() as service:
         for body, kind in [
-            (told(status="approved", svc_id=8), seconder.InvalidArgument),
-            (told(status="approved"), seconder.InvalidResponse),
-            (told(status="approved", svc_id=7, uuid="other"), seconder.InvalidResponse),
+            (response(status="approved", svc_id=8), seconder.InvalidArgument),
+            (response(status="approved"), seconder.InvalidResponse),
+            (response(status="approved", svc_id=7, uuid="other"), seconder.InvalidResponse),
         ]:
             remote.body = body
             with pytest.raises(kind):
@@ -76,7 +78,7 @@ def test_what_is_not_surely_the_users_is_refused(remote: RemoteService, pauses: 
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "soon"])
-def test_the_timeout_must_be_a_time(phone: Phone, timeout: Any) -> None:
+def test_an_invalid_timeout_is_named(phone: Phone, timeout: Any) -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
         phone.service.wait_for_approval(UUID, phone.user_id, timeout=timeout)
     assert caught.value.parameter == "timeout"

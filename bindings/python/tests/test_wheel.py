@@ -1,4 +1,4 @@
-"""What `pip install` installs: built as pip does it, and used where nothing else is."""
+"""The wheel, built as pip builds it, and used in an empty environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ with seconder.open("sandbox:") as service:
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
-    # What builds the wheel stands beside the Python that runs this.
+    # maturin is installed beside the Python that runs this.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(part) for part in command],
@@ -39,7 +39,7 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """By the way that pip goes, in the profile whose parts are built already."""
+    """Builds a wheel as pip does, in the profile whose dependencies are already compiled."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps"]
     run(*pip, "--no-index", "-C", "build-args=--profile=dev --locked", "-w", folder, HERE)
@@ -47,7 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_one_wheel_is_for_every_python_and_needs_nothing(wheel: Path) -> None:
+def test_one_wheel_serves_every_python_and_has_no_dependencies(wheel: Path) -> None:
     assert "-cp310-abi3-" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -61,21 +61,21 @@ def test_one_wheel_is_for_every_python_and_needs_nothing(wheel: Path) -> None:
     assert len(licences) == 3
     assert files | licences | {"seconder/py.typed", "seconder/_seconder.abi3.so"} <= set(names)
     others = {name.split("/")[0] for name in names} - {*packages, info}
-    assert not others, "it would put something beside the packages"
+    assert not others, "it would install something beside the packages"
 
 
-@pytest.mark.skipif(not shutil.which("nm"), reason="binutils are not here")
-def test_it_exports_what_python_looks_for_alone(wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(not shutil.which("nm"), reason="binutils are not installed")
+def test_it_exports_only_the_init_function(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         module = archive.extract("seconder/_seconder.abi3.so", tmp_path)
     lines = run("nm", "-D", "--defined-only", module).splitlines()
     assert [line.split()[-1] for line in lines] == ["PyInit__seconder"]
 
 
-def test_it_works_where_nothing_else_is(wheel: Path, tmp_path: Path) -> None:
+def test_it_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     home = tmp_path / "venv"
     run(sys.executable, "-m", "venv", "--without-pip", home)
     python = home / "bin" / "python"
     run(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", wheel)
-    told = run(python, "-I", "-c", PROGRAM.format(home=str(home)), cwd=tmp_path)
-    assert told.startswith("Verification(")
+    printed = run(python, "-I", "-c", PROGRAM.format(home=str(home)), cwd=tmp_path)
+    assert printed.startswith("Verification(")

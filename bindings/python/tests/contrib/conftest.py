@@ -24,10 +24,10 @@ EXAMPLES = ROOT / "examples" / "web"
 
 
 def load(name: str, folder: Path) -> ModuleType:
-    """An example application whose databases are in this folder."""
+    """Imports an example application, with its databases in this folder."""
     before = os.getcwd()
     os.chdir(folder)
-    # Nobody listens there: the tests send the callbacks themselves.
+    # Nothing listens on this port: the tests send the callbacks themselves.
     os.environ["EXAMPLE_URL"] = "http://127.0.0.1:9"
     sys.path.insert(0, str(EXAMPLES))
     try:
@@ -41,7 +41,7 @@ def load(name: str, folder: Path) -> ModuleType:
 
 @dataclass
 class Running:
-    """An example application as its users run it."""
+    """An example application in a process, as a user runs it."""
 
     url: str
     log: Path
@@ -49,11 +49,11 @@ class Running:
 
 @contextmanager
 def running(name: str, folder: Path) -> Iterator[Running]:
-    """Runs an example application in a process of its own, with its databases in this folder."""
+    """Runs an example application in a new process, with its databases in this folder."""
     log = folder / "log"
     with ExitStack() as stack:
         for _ in range(5):
-            # The port is free now, and may be somebody else's when the application starts.
+            # Another program may take the free port before the application starts, so try again.
             with socket.create_server(("127.0.0.1", 0)) as free:
                 url = f"http://127.0.0.1:{free.getsockname()[1]}"
             with open(log, "w") as out:
@@ -102,7 +102,7 @@ def fastapi_app(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 @pytest.fixture(scope="session")
 def django_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The settings of Django are those of the process, so its other tests use this site too."""
+    """Django has one set of settings per process, so all its tests share this site."""
     site = load("django_app", tmp_path_factory.mktemp("django"))
     site.call_command("migrate", verbosity=0)
     yield site

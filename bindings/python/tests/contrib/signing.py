@@ -18,17 +18,17 @@ _count = itertools.count()
 
 
 def parameters(**changes: Any) -> dict[str, Any]:
-    """An answer of which none is like another."""
+    """The parameters of a callback. Each call returns a different approval request."""
     uuid = f"3f05a350-4b2c-{next(_count):04}"
     return {"status": "approved", "svc_id": 7, "uuid": uuid, **changes}
 
 
-def pairs(told: dict[str, Any]) -> str:
-    return "&".join(f"{key}={quote_plus(str(told[key]))}" for key in sorted(told))
+def pairs(params: dict[str, Any]) -> str:
+    return "&".join(f"{key}={quote_plus(str(params[key]))}" for key in sorted(params))
 
 
 def headers(
-    told: dict[str, Any],
+    params: dict[str, Any],
     method: str = "POST",
     *,
     at: float | None = None,
@@ -36,13 +36,13 @@ def headers(
     prefix: str = "X-Svc-",
     key: str = KEY,
 ) -> dict[str, str]:
-    """The headers of a callback that tells so much."""
+    """The headers of a callback with these parameters."""
     nonce = f"{int(time.time() if at is None else at)}.{next(_count)}"
-    signed = "|".join([nonce, method, url, pairs(told)])
+    signed = "|".join([nonce, method, url, pairs(params)])
     digest = hmac.new(key.encode(), signed.encode(), hashlib.sha256).digest()
     signature = base64.b64encode(digest).decode()
     return {f"{prefix}Signature": signature, f"{prefix}Signature-Nonce": nonce}
 
 
-def body(told: dict[str, Any]) -> bytes:
-    return json.dumps(told).encode()
+def body(params: dict[str, Any]) -> bytes:
+    return json.dumps(params).encode()

@@ -1,4 +1,4 @@
-"""In every framework, a callback that is signed, fresh and new is an event, and nothing else is."""
+"""In every framework, only a callback that is signed, fresh and new becomes an event."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import fastapi
 import flask
 import pytest
-from contrib import signing
 import starlette.applications
 import starlette.requests
+from contrib import signing
 from django.core.handlers.wsgi import WSGIRequest
 from django.test import Client, RequestFactory, override_settings
 from django.urls import path
@@ -40,7 +40,7 @@ class HttpReply:
 
 
 class Site:
-    """A web application whose one endpoint gives its events to a function."""
+    """A web application whose only endpoint passes its events to a function."""
 
     def __init__(self, function: Function, **options: Any) -> None:
         given = {"api_key": signing.KEY, "url": signing.URL, "replay": seconder.callback.Memory()}
@@ -111,7 +111,7 @@ class FastapiSite(StarletteSite):
 
 @dataclass
 class Received:
-    """What the application's function was given."""
+    """The events that the application's function received."""
 
     events: list[seconder.Event] = field(default_factory=list)
 
@@ -135,75 +135,75 @@ def site(kind: type[Site], received: Received) -> Site:
     return kind(received)
 
 
-def post(site: Site, told: dict[str, Any] | None = None, **headers: str) -> HttpReply:
-    given = signing.parameters() if told is None else told
+def post(site: Site, params: dict[str, Any] | None = None, **headers: str) -> HttpReply:
+    given = signing.parameters() if params is None else params
     head = headers or signing.headers(given)
     return site.send("POST", "", signing.body(given), head)
 
 
 def test_a_signed_callback_is_an_event(site: Site, received: Received) -> None:
-    told = signing.parameters()
+    params = signing.parameters()
     lie = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "http"}
-    answer = site.send("POST", "", signing.body(told), {**signing.headers(told), **lie})
+    answer = site.send("POST", "", signing.body(params), {**signing.headers(params), **lie})
     assert (answer.status, answer.body) == (200, b"")
-    assert received.events[0].uuid == told["uuid"] and received.events[0].approved_by(7)
+    assert received.events[0].uuid == params["uuid"] and received.events[0].approved_by(7)
 
 
 def test_a_signed_get_is_an_event(site: Site, received: Received) -> None:
-    told = signing.parameters(message="50 % off + more")
-    head = signing.headers(told, "GET")
-    assert site.send("GET", signing.pairs(told), b"", head).status == 200
+    params = signing.parameters(message="50 % off + more")
+    head = signing.headers(params, "GET")
+    assert site.send("GET", signing.pairs(params), b"", head).status == 200
     assert received.events[0].parameters["message"] == "50 % off + more"
 
 
 def test_a_signed_form_is_an_event(site: Site, received: Received) -> None:
-    told = signing.parameters()
-    head = {**signing.headers(told), "Content-Type": "application/x-www-form-urlencoded"}
-    assert site.send("POST", "", signing.pairs(told).encode(), head).status == 200
-    assert received.events[0].uuid == told["uuid"]
+    params = signing.parameters()
+    head = {**signing.headers(params), "Content-Type": "application/x-www-form-urlencoded"}
+    assert site.send("POST", "", signing.pairs(params).encode(), head).status == 200
+    assert received.events[0].uuid == params["uuid"]
 
 
-def test_what_is_forged_is_answered_with_401(site: Site, received: Received) -> None:
-    told = signing.parameters()
-    good, other = signing.headers(told), signing.headers(told, url="https://evil.example/")
-    assert post(site, told, **{"X-Nothing": "none"}).status == 401
-    assert post(site, told, **other).status == 401
-    assert post(site, {**told, "svc_id": 8}, **good).status == 401
-    assert site.send("GET", signing.pairs(told), b"", good).status == 401
+def test_a_forged_callback_is_rejected_with_401(site: Site, received: Received) -> None:
+    params = signing.parameters()
+    good, other = signing.headers(params), signing.headers(params, url="https://evil.example/")
+    assert post(site, params, **{"X-Nothing": "none"}).status == 401
+    assert post(site, params, **other).status == 401
+    assert post(site, {**params, "svc_id": 8}, **good).status == 401
+    assert site.send("GET", signing.pairs(params), b"", good).status == 401
     for name in good:
-        assert post(site, told, **{name: good[name]}).status == 401
-        assert post(site, told, **{**good, name: "none"}).status == 401
+        assert post(site, params, **{name: good[name]}).status == 401
+        assert post(site, params, **{**good, name: "none"}).status == 401
     assert not received.events
-    assert post(site, told, **good).status == 200
+    assert post(site, params, **good).status == 200
 
 
-def test_what_is_stale_or_received_before_is_answered_with_401(
+def test_a_stale_or_replayed_callback_is_rejected_with_401(
     site: Site, received: Received
 ) -> None:
-    told = signing.parameters()
-    assert post(site, told, **signing.headers(told, at=time.time() - 400)).status == 401
-    head = signing.headers(told)
-    assert [post(site, told, **head).status for _ in range(3)] == [200, 401, 401]
+    params = signing.parameters()
+    assert post(site, params, **signing.headers(params, at=time.time() - 400)).status == 401
+    head = signing.headers(params)
+    assert [post(site, params, **head).status for _ in range(3)] == [200, 401, 401]
     assert len(received.events) == 1
 
 
-def test_other_methods_are_answered_with_405(site: Site, received: Received) -> None:
-    told = signing.parameters()
+def test_other_methods_are_rejected_with_405(site: Site, received: Received) -> None:
+    params = signing.parameters()
     for method in ("PUT", "DELETE", "HEAD"):
-        answer = site.send(method, "", signing.body(told), signing.headers(told, method))
+        answer = site.send(method, "", signing.body(params), signing.headers(params, method))
         assert answer.status == 405 and answer.headers["Allow"] == "GET, POST"
     assert not received.events
 
 
 def test_a_body_is_there_and_has_an_end(site: Site, received: Received) -> None:
     assert site.send("POST", "", b"", signing.headers({})).status == 400
-    told = signing.parameters(message="x" * BODY_LIMIT)
-    assert post(site, told).status == 413
+    params = signing.parameters(message="x" * BODY_LIMIT)
+    assert post(site, params).status == 413
     assert not received.events
     assert post(site, signing.parameters(message="x" * (BODY_LIMIT - 1000))).status == 200
 
 
-def test_a_memory_that_is_full_or_fails_is_answered_with_503(
+def test_a_full_or_failing_memory_is_answered_with_503(
     kind: type[Site], received: Received
 ) -> None:
     site = kind(received, replay=seconder.callback.Memory(1))
@@ -220,7 +220,7 @@ def test_a_memory_that_is_full_or_fails_is_answered_with_503(
     assert len(received.events) == 1
 
 
-def test_a_callback_whose_function_raised_can_come_again(kind: type[Site]) -> None:
+def test_a_retry_after_the_function_raised_is_accepted(kind: type[Site]) -> None:
     events: list[seconder.Event] = []
 
     def function(event: seconder.Event) -> None:
@@ -228,11 +228,11 @@ def test_a_callback_whose_function_raised_can_come_again(kind: type[Site]) -> No
         if len(events) == 1:
             raise RuntimeError("not today")
 
-    site, told = kind(function), signing.parameters()
+    site, params = kind(function), signing.parameters()
     with pytest.raises(RuntimeError, match="not today"):
-        post(site, told)
-    assert post(site, told).status == 200
-    assert [event.uuid for event in events] == [told["uuid"]] * 2
+        post(site, params)
+    assert post(site, params).status == 200
+    assert [event.uuid for event in events] == [params["uuid"]] * 2
 
 
 def test_a_function_may_be_async(kind: type[Site], received: Received) -> None:
@@ -244,7 +244,7 @@ def test_a_function_may_be_async(kind: type[Site], received: Received) -> None:
     assert len(received.events) == 1
 
 
-def test_an_async_function_in_a_plain_one_is_not_lost(kind: type[Site], received: Received) -> None:
+def test_an_awaitable_result_is_not_silently_lost(kind: type[Site], received: Received) -> None:
     async def function(event: seconder.Event) -> None:
         received(event)
 
@@ -258,9 +258,9 @@ def test_an_async_function_in_a_plain_one_is_not_lost(kind: type[Site], received
 
 def test_the_service_may_use_other_names(kind: type[Site], received: Received) -> None:
     site = kind(received, names=seconder.Names("acme"))
-    told = {"uuid": "3f05a350-4b2c", "status": "approved", "acme_id": 7}
-    assert post(site, told, **signing.headers(told)).status == 401
-    assert post(site, told, **signing.headers(told, prefix="X-Acme-")).status == 200
+    params = {"uuid": "3f05a350-4b2c", "status": "approved", "acme_id": 7}
+    assert post(site, params, **signing.headers(params)).status == 401
+    assert post(site, params, **signing.headers(params, prefix="X-Acme-")).status == 200
     assert received.events[0].approved_by(7)
 
 
@@ -269,7 +269,7 @@ def test_several_urls_can_be_configured(kind: type[Site], received: Received) ->
     assert post(site).status == 200
 
 
-def test_what_cannot_be_right_is_said_at_once(kind: type[Site], received: Received) -> None:
+def test_invalid_parameters_are_rejected_at_once(kind: type[Site], received: Received) -> None:
     nothing: list[str] = []
     for wrong in ({"api_key": ""}, {"url": ""}, {"url": nothing}, {"fresh": -1.0}):
         with pytest.raises(seconder.InvalidArgument):
@@ -280,7 +280,7 @@ def test_what_cannot_be_right_is_said_at_once(kind: type[Site], received: Receiv
         assert caught.value.parameter == "replay"
 
 
-def test_the_function_of_starlette_holds_up_nobody(received: Received) -> None:
+def test_a_plain_function_does_not_block_the_event_loop(received: Received) -> None:
     threads: list[threading.Thread] = []
     site = StarletteSite(lambda event: threads.append(threading.current_thread()))
     looped: list[threading.Thread] = []
@@ -292,7 +292,7 @@ def test_the_function_of_starlette_holds_up_nobody(received: Received) -> None:
     assert threads[0] not in looped
 
 
-def test_a_query_that_is_not_encoded_is_answered_with_400() -> None:
+def test_a_query_that_is_not_encoded_is_rejected_with_400() -> None:
     receiver = Receiver(
         api_key=signing.KEY,
         url=signing.URL,
@@ -306,7 +306,7 @@ def test_a_query_that_is_not_encoded_is_answered_with_400() -> None:
         assert caught.value.status == 400
 
 
-def test_a_body_that_breaks_off_is_answered_with_400(
+def test_an_incomplete_body_is_rejected_with_400(
     django_app: ModuleType, received: Received
 ) -> None:
     cut_off = {"CONTENT_LENGTH": "100", "wsgi.input": io.BytesIO(b"{}")}

@@ -1,4 +1,4 @@
-"""What is imported when, what is said where a framework is missing, and that the examples run."""
+"""Imports, the error for a missing framework, and the examples of the documentation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_importing_the_package_imports_no_framework() -> None:
 
 
 @pytest.mark.parametrize("name, package", [("flask", "Flask"), ("django", "Django")])
-def test_without_the_framework_it_says_what_to_install(name: str, package: str) -> None:
+def test_a_missing_framework_is_named_with_its_package(name: str, package: str) -> None:
     program = f"""
 import sys
 sys.modules["{name}"] = None
@@ -41,7 +41,7 @@ except ModuleNotFoundError as error:
     assert python(program) == f"seconder.contrib.{name} needs {package}: pip install {name}"
 
 
-def test_without_starlette_it_says_what_to_install() -> None:
+def test_a_missing_starlette_is_named_with_its_package() -> None:
     program = """
 import sys
 sys.modules["starlette"] = None
@@ -54,7 +54,7 @@ except ModuleNotFoundError as error:
 
 
 @pytest.mark.parametrize("name", ["flask", "asgi", "replay"])
-def test_the_examples_of_the_modules_run(
+def test_the_examples_in_the_modules_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -63,11 +63,12 @@ def test_the_examples_of_the_modules_run(
     assert done.attempted > 1 and done.failed == 0
 
 
-def test_the_example_of_django_runs(tmp_path: Path) -> None:
+def test_the_example_in_the_django_module_runs(tmp_path: Path) -> None:
     import seconder.contrib.django
 
-    told = seconder.contrib.django.__doc__ or ""
-    example = "\n".join(re.findall(r"^ {4}(.*)$|^$", told[told.index("::") + 2 :], re.MULTILINE))
+    document = seconder.contrib.django.__doc__ or ""
+    block = document[document.index("::") + 2 :]
+    example = "\n".join(re.findall(r"^ {4}(.*)$|^$", block, re.MULTILINE))
     program = f"""
 import logging
 import django
@@ -107,12 +108,12 @@ CLIENTS = {
 
 
 @pytest.mark.parametrize("name", PRELUDES)
-def test_the_programs_of_the_document_run(name: str, tmp_path: Path) -> None:
+def test_the_programs_in_the_web_document_run(name: str, tmp_path: Path) -> None:
     document = (Path(__file__).parents[4] / "docs" / "web.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
     (block,) = [block for block in blocks if f"from seconder.contrib.{name} import" in block]
-    told = signing.parameters()
-    path = f"{signing.PATH}?{signing.pairs(told)}"
+    params = signing.parameters()
+    path = f"{signing.PATH}?{signing.pairs(params)}"
     program = f"""
 {PRELUDES[name]}
 import seconder
@@ -121,6 +122,6 @@ KEY, memory = {signing.KEY!r}, SqlReplay.sqlite({str(tmp_path / "replay.db")!r})
 {block}
 client = {CLIENTS[name]}
 for _ in range(2):
-    print(client.get({path!r}, headers={signing.headers(told, "GET")!r}).status_code)
+    print(client.get({path!r}, headers={signing.headers(params, "GET")!r}).status_code)
 """
-    assert python(program).split() == ["7", "approved", told["uuid"], "200", "401"]
+    assert python(program).split() == ["7", "approved", params["uuid"], "200", "401"]

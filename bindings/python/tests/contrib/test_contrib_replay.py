@@ -1,4 +1,4 @@
-"""What several processes remember together holds, and what would not hold is refused."""
+"""Replay memories that processes share accept each callback once; unsuitable ones are rejected."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def memory(
     return CacheReplay()
 
 
-def test_each_key_is_here_for_the_first_time_once(memory: Replay) -> None:
+def test_each_key_is_new_exactly_once(memory: Replay) -> None:
     until = time.time() + 60.5
     keys = ["a+/=", "b", "B", "x" * 44]
     assert [memory.first_time(key, until) for key in keys] == [True] * 4
@@ -56,7 +56,7 @@ def test_each_key_is_here_for_the_first_time_once(memory: Replay) -> None:
     assert memory.first_time("for-ever", math.inf) and not memory.first_time("for-ever", math.inf)
 
 
-def test_of_many_threads_with_one_key_one_is_first(memory: Replay) -> None:
+def test_a_key_is_new_to_exactly_one_of_many_threads(memory: Replay) -> None:
     for turn in range(5):
         answers: list[bool] = []
         gate = threading.Barrier(6)
@@ -74,7 +74,7 @@ def test_of_many_threads_with_one_key_one_is_first(memory: Replay) -> None:
         assert sorted(answers) == [False] * 5 + [True]
 
 
-def test_a_table_forgets_what_is_stale_and_that_alone(
+def test_a_table_forgets_stale_entries_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, django_app: ModuleType
 ) -> None:
     from seconder.contrib.django import TableReplay
@@ -105,7 +105,7 @@ def test_a_table_forgets_what_is_stale_and_that_alone(
         assert sorted(rows()) == ["early", "ever", "late", "new"]
 
 
-def test_redis_forgets_by_itself_and_says_when_it_is_full(redis_client: redis.Redis) -> None:
+def test_redis_expires_entries_and_raises_when_it_is_full(redis_client: redis.Redis) -> None:
     memory, until = RedisReplay(redis_client, prefix="p:"), time.time() + 60
     assert memory.first_time("a", until) and memory.first_time("ever", math.inf)
     left = redis_client.ttl("p:a")
@@ -118,7 +118,7 @@ def test_redis_forgets_by_itself_and_says_when_it_is_full(redis_client: redis.Re
     assert not memory.first_time("a", until) and memory.first_time("b", until)
 
 
-def test_a_file_outlives_the_process_and_a_lock_is_an_error(tmp_path: Path) -> None:
+def test_a_file_persists_and_a_locked_one_raises(tmp_path: Path) -> None:
     path = tmp_path / "replay.db"
     assert SqlReplay.sqlite(path).first_time("a", math.inf)
     memory = SqlReplay(lambda: sqlite3.connect(path, timeout=0.1), mark="?")
@@ -131,11 +131,11 @@ def test_a_file_outlives_the_process_and_a_lock_is_an_error(tmp_path: Path) -> N
     assert memory.first_time("b", math.inf)
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_paths_and_settings_that_cannot_work_are_rejected(tmp_path: Path) -> None:
     for path in ("", ":memory:"):
         with pytest.raises(seconder.InvalidArgument):
             SqlReplay.sqlite(path)
-    (tmp_path / "text").write_text("this is no database, and it is long enough to be seen as none")
+    (tmp_path / "text").write_text("this is not a database, and it is long enough to be recognised")
     for path in (str(tmp_path / "text"), str(tmp_path / "nowhere" / "replay.db")):
         with pytest.raises(seconder.StorageError):
             SqlReplay.sqlite(path)
@@ -144,7 +144,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
             SqlReplay(lambda: sqlite3.connect(tmp_path / "x.db"), **wrong)
 
 
-def test_caches_that_would_believe_twice_are_refused(
+def test_caches_that_could_accept_a_callback_twice_are_rejected(
     django_app: ModuleType, tmp_path: Path
 ) -> None:
     from seconder.contrib.django import CacheReplay
@@ -165,5 +165,5 @@ def test_the_table_needs_its_app(django_app: ModuleType) -> None:
             TableReplay()
 
 
-def test_the_migrations_make_the_table_that_the_model_has(django_app: ModuleType) -> None:
+def test_the_migrations_match_the_model(django_app: ModuleType) -> None:
     django_app.call_command("makemigrations", "seconder", check=True, dry_run=True, verbosity=0)

@@ -1,4 +1,4 @@
-"""Of one callback that reaches two worker processes, exactly one believes it."""
+"""If one callback reaches two worker processes, exactly one of them accepts it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TESTS = Path(__file__).parents[1]
 
 @contextmanager
 def workers(framework: str, memory: str, folder: Path, count: int = 2) -> Iterator[list[int]]:
-    """The ports of so many processes of one application."""
+    """Starts ``count`` processes of one application, and yields their ports."""
     with ExitStack() as stack:
         ports: list[int] = []
         for _ in range(count):
@@ -34,7 +34,7 @@ def workers(framework: str, memory: str, folder: Path, count: int = 2) -> Iterat
                 )
             )
             stack.callback(worker.kill)
-            # The next one starts when this one has made the table.
+            # A worker prints its port after it has created the table, so they do not race for that.
             port = worker.stdout.readline() if worker.stdout else ""
             assert port.strip().isdecimal(), f"the worker of {framework} did not start"
             ports.append(int(port))
@@ -51,8 +51,8 @@ def send(port: int, body: Any, headers: dict[str, str], chunked: bool = False) -
 
 
 def send_to_all(ports: list[int]) -> list[int]:
-    told = signing.parameters()
-    body, headers = signing.body(told), signing.headers(told)
+    params = signing.parameters()
+    body, headers = signing.body(params), signing.headers(params)
     statuses: list[int] = []
     gate = threading.Barrier(len(ports))
 
@@ -69,28 +69,28 @@ def send_to_all(ports: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("framework", ["flask", "django", "asgi"])
-def test_one_of_two_workers_believes_a_callback(framework: str, tmp_path: Path) -> None:
+def test_one_of_two_workers_accepts_a_callback(framework: str, tmp_path: Path) -> None:
     with workers(framework, "shared", tmp_path) as ports:
         for _ in range(10):
             assert send_to_all(ports) == [200, 401]
-    believed = (tmp_path / "believed").read_text().split()
-    assert len(believed) == len(set(believed)) == 10
+    accepted = (tmp_path / "accepted").read_text().split()
+    assert len(accepted) == len(set(accepted)) == 10
 
 
-def test_with_a_memory_of_its_own_each_worker_would_believe_it(tmp_path: Path) -> None:
+def test_workers_with_separate_memories_would_each_accept_it(tmp_path: Path) -> None:
     with workers("flask", "own", tmp_path) as ports:
         assert send_to_all(ports) == [200, 200]
 
 
 @pytest.mark.parametrize("framework", ["flask", "asgi"])
-def test_a_body_in_chunks_has_an_end_too(framework: str, tmp_path: Path) -> None:
-    told = signing.parameters()
-    headers = {**signing.headers(told), "Transfer-Encoding": "chunked"}
-    body = signing.body(told)
+def test_the_size_of_a_chunked_body_is_limited_too(framework: str, tmp_path: Path) -> None:
+    params = signing.parameters()
+    headers = {**signing.headers(params), "Transfer-Encoding": "chunked"}
+    body = signing.body(params)
     with workers(framework, "own", tmp_path, count=1) as (port,):
         assert send(port, iter([body[:9], body[9:]]), headers, chunked=True) == 200
         try:
             assert send(port, (b" " * 2**16 for _ in range(64)), headers, chunked=True) == 413
         except ConnectionError:
-            pass  # The answer came before everything was sent, and the connection went with it.
-    assert (tmp_path / "believed").read_text() == f"{told['uuid']}\n"
+            pass  # The server responded and closed the connection before everything was sent.
+    assert (tmp_path / "accepted").read_text() == f"{params['uuid']}\n"

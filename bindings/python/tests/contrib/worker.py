@@ -1,7 +1,7 @@
 """One worker of a web application: ``python -m contrib.worker FRAMEWORK MEMORY FOLDER``.
 
-It prints its port, and writes the approval request that each callback names to ``believed`` in the
-folder."""
+It prints its port, and appends the approval request of each callback that it accepts to the file
+``accepted`` in the folder."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ OPTIONS["replay"] = (
 )
 
 
-def believed(event: seconder.Event) -> None:
-    with open(FOLDER / "believed", "a") as file:
+def accepted(event: seconder.Event) -> None:
+    with open(FOLDER / "accepted", "a") as file:
         file.write(f"{event.uuid}\n")
 
 
@@ -35,7 +35,7 @@ def flask_worker() -> None:
 
     app = Flask("worker")
     app.add_url_rule(
-        signing.PATH, "callback", callback(**OPTIONS)(believed), methods=["GET", "POST"]
+        signing.PATH, "callback", callback(**OPTIONS)(accepted), methods=["GET", "POST"]
     )
     server = make_server("127.0.0.1", 0, app, threaded=True)
     print(server.server_port, flush=True)
@@ -51,7 +51,7 @@ def asgi_worker() -> None:
 
     from seconder.contrib.asgi import callback
 
-    endpoint = callback(**OPTIONS)(believed)
+    endpoint = callback(**OPTIONS)(accepted)
     app = Starlette(routes=[Route(signing.PATH, endpoint, methods=["GET", "POST"])])
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
@@ -80,7 +80,7 @@ def django_worker() -> None:
     call_command("migrate", verbosity=0)
     if MEMORY == "shared":
         del OPTIONS["replay"]
-    globals()["urlpatterns"] = [path(signing.PATH[1:], callback(**OPTIONS)(believed))]
+    globals()["urlpatterns"] = [path(signing.PATH[1:], callback(**OPTIONS)(accepted))]
 
     class SilentHandler(WSGIRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
