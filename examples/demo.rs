@@ -1,5 +1,5 @@
-//! The main job, from Rust: `cargo run --example demo`. It works on a fresh database in a
-//! temporary folder, needs no network, and ends with an error if anything goes otherwise.
+//! A demonstration of every second factor in Rust: `cargo run --example demo`. It uses a fresh
+//! database in a temporary folder, needs no network, and exits with an error if a check fails.
 
 use seconder::calls::{ApprovalStatus, Verdict, Verify};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
@@ -28,8 +28,8 @@ fn main() -> Outcome {
     code_by_sms(&service, user.id, &folder.path().join("demo.spool"))?;
     authenticator_app(&service, user.id)?;
     push(&service, user.id, &listener, &callback_url)?;
-    what_is_refused(&service, user.id)?;
-    say("All of it went as it should.");
+    rejections(&service, user.id)?;
+    say("Every check passed.");
     Ok(())
 }
 
@@ -39,22 +39,25 @@ fn code_by_sms(service: &Service, user: UserId, spool: &Path) -> Outcome {
     let message = std::fs::read_dir(spool)?.next().ok_or("nothing was sent")??.path();
     let message = std::fs::read_to_string(message)?;
     let code = message.lines().find_map(|line| line.strip_prefix("Code: ")).ok_or("no code")?;
-    say(&format!("Read it from the spool folder: {code}."));
+    say(&format!("Read the code from the spool folder: {code}."));
 
     let code: Token = code.parse()?;
+    // The user has never confirmed a code, so the first one is checked with `force` only.
     expect("without force, the first code is not checked", Verdict::NotChecked, || {
         service.verify(&code, user)
     })?;
     let forced = Verify { force: true, ..Verify::new(code.clone(), user) };
-    expect("with force, it is right", Verdict::Right, || Ok(service.handle(&forced)?.verdict))?;
+    expect("with force, the code is right", Verdict::Right, || {
+        Ok(service.handle(&forced)?.verdict)
+    })?;
     let again = service.handle(&forced)?;
-    ensure("the same code a second time is refused as used", again.reused)?;
-    ensure("and lets nobody in", again.verdict == Verdict::Wrong)
+    ensure("the same code is rejected the second time, because it was used", again.reused)?;
+    ensure("the verdict is Wrong, which lets no one in", again.verdict == Verdict::Wrong)
 }
 
 fn authenticator_app(service: &Service, user: UserId) -> Outcome {
     let enrolled = service.enrol_authenticator(user)?;
-    say("Enrolled an authenticator app: it scans the QR code that holds the secret.");
+    say("Enrolled an authenticator app, which scans the QR code that holds the secret.");
     let app = Totp::from_uri(enrolled.uri.expose())?;
     let code: Token = app.code(now()?).expose().parse()?;
     expect("the code that the app shows is right", Verdict::Right, || service.verify(&code, user))
@@ -74,7 +77,8 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         device_secret: device.secret,
         response: ApprovalResponse::Approve,
     };
-    let (answered, posted) = std::thread::scope(|scope| {
+    // The response posts the callback before it returns, so another thread has to receive it.
+    let (approval, posted) = std::thread::scope(|scope| {
         let posted = scope.spawn(|| receive(listener));
         (engine.respond_to_approval(&response), posted.join())
     });
@@ -91,10 +95,10 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
             nonce: &posted.nonce,
         },
     )?;
-    ensure("the callback came, and its signature holds", event.uuid == uuid)?;
-    ensure("it says: approved, by this user", event.user_id == Some(user))?;
-    ensure("the callback and the request agree", event.status == answered?.status)?;
-    let forged = callback::Received {
+    ensure("the callback arrived, and its signature is valid", event.uuid == uuid)?;
+    ensure("the callback names this user", event.user_id == Some(user))?;
+    ensure("the callback and the request agree on the status", event.status == approval?.status)?;
+    let modified = callback::Received {
         url: callback_url,
         method: "POST",
         query: "",
@@ -102,16 +106,19 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
         signature: &posted.signature,
         nonce: &posted.nonce,
     };
-    let forged = callback::verify(engine.api_key().secret(), &forged);
-    ensure("a changed callback is refused", matches!(forged, Err(Error::InvalidCallback { .. })))
+    let modified = callback::verify(engine.api_key().secret(), &modified);
+    ensure(
+        "a modified callback is rejected",
+        matches!(modified, Err(Error::InvalidCallback { .. })),
+    )
 }
 
-fn what_is_refused(service: &Service, user: UserId) -> Outcome {
+fn rejections(service: &Service, user: UserId) -> Outcome {
     let path = "../sms".parse::<Token>();
-    ensure("`../sms` is refused before it is sent: it is no token", path.is_err())?;
+    ensure("`../sms` is rejected before it is sent, because it is not a token", path.is_err())?;
     let other = service.create_user("eve@example.com", "555-010-0199", "1")?.id;
     let guess: Token = "0000000".parse()?;
-    expect("a user who was never confirmed is not checked", Verdict::NotChecked, || {
+    expect("an unconfirmed user's code is not checked", Verdict::NotChecked, || {
         service.verify(&guess, other)
     })?;
     let enrolled = service.enrol_authenticator(user)?;
@@ -120,7 +127,7 @@ fn what_is_refused(service: &Service, user: UserId) -> Outcome {
     expect("a wrong code is wrong", Verdict::Wrong, || service.verify(&wrong.parse()?, user))?;
     let hasty = service.verify(&right.expose().parse()?, user);
     ensure(
-        "after it, the user has to wait a second",
+        "after a wrong code, the user has to wait a second",
         matches!(hasty, Err(Error::RateLimited { .. })),
     )
 }
@@ -131,7 +138,7 @@ struct Posted {
     nonce: String,
 }
 
-/// Takes one POST, as a web framework would.
+/// Receives one POST request, which is the job of the web framework in an application.
 fn receive(listener: &TcpListener) -> std::io::Result<Posted> {
     let (mut socket, _) = listener.accept()?;
     socket.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -159,7 +166,7 @@ fn receive(listener: &TcpListener) -> std::io::Result<Posted> {
     Ok(Posted { body, signature, nonce })
 }
 
-#[allow(clippy::disallowed_methods, reason = "a program's own time")]
+#[allow(clippy::disallowed_methods, reason = "the program has no other clock")]
 fn now() -> Outcome<u64> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs())
 }
@@ -173,17 +180,17 @@ fn expect(
     ensure(what, got == wanted)
 }
 
-fn ensure(what: &str, is: bool) -> Outcome {
-    match is {
+fn ensure(what: &str, holds: bool) -> Outcome {
+    match holds {
         true => {
-            say(&format!("Yes: {what}."));
+            say(&format!("OK: {what}."));
             Ok(())
         }
-        false => Err(format!("NOT SO: {what}").into()),
+        false => Err(format!("FAILED: {what}").into()),
     }
 }
 
-#[allow(clippy::print_stdout, reason = "a demonstration is there to be read")]
+#[allow(clippy::print_stdout, reason = "the output is the demonstration")]
 fn say(text: &str) {
     println!("  {text}");
 }

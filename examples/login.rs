@@ -1,5 +1,5 @@
-//! The second factor of a login, as the README shows it. Run it in a folder that it may write to.
-#![allow(clippy::print_stdout, reason = "a program talks to its user")]
+//! The second factor of a login, as the README shows it. Run it in a writable folder.
+#![allow(clippy::print_stdout, reason = "the program is interactive")]
 
 use seconder::{Handle, Verdict, Verify};
 use std::io::BufRead;
@@ -9,14 +9,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let user = service.create_user("ada@example.com", "555-010-0123", "1")?;
 
     service.request_sms(user.id)?;
-    println!("A code was sent: look into the folder seconder.spool. What is it?");
+    println!("A code was sent to the folder seconder.spool. Enter it:");
     let typed = std::io::stdin().lock().lines().next().transpose()?.unwrap_or_default();
 
-    // Ada never used a code before. Without `force`, hers would not be looked at.
+    // Ada has never used a code. Without `force`, hers would not be checked.
     let check = Verify { force: true, ..Verify::new(typed.parse()?, user.id) };
     match service.handle(&check)?.verdict {
         Verdict::Right => println!("Welcome, Ada."),
-        Verdict::Wrong | Verdict::NotChecked => println!("Nobody comes in."),
+        Verdict::Wrong | Verdict::NotChecked => println!("Access denied."),
     }
     Ok(())
 }
