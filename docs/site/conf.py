@@ -1,4 +1,4 @@
-"""How Sphinx builds the site: `make docs`."""
+"""Configuration of Sphinx, for `make docs`."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parents[2]
-# The native module lies beside the package, where `make python-module` puts it.
+# `make python-module` puts the native module next to the package, so Sphinx imports both from here.
 sys.path.insert(0, str(ROOT / "bindings" / "python"))
 
 project = "Seconder"
@@ -24,12 +24,11 @@ suppress_warnings = ["myst.header"]
 nitpicky = False
 
 myst_heading_anchors = 3
-# The documents are read in the repository too, where a link to the code leads to a file.
 myst_enable_extensions = ["deflist"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-# A test framework and web frameworks are not needed to describe what is made for them.
+# Describing the integrations does not require the frameworks themselves to be installed.
 autodoc_mock_imports = ["pytest", "flask", "werkzeug", "django", "asgiref", "starlette", "fastapi"]
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
@@ -48,20 +47,21 @@ pygments_dark_style = "native"
 
 
 def setup(app):
-    """Lets a name that the package offers lead to where it is described, which each must be."""
-    app.connect("missing-reference", described)
-    app.connect("env-check-consistency", all_is_described)
+    """Resolves references to public names, and requires that each public name is described."""
+    app.connect("missing-reference", resolve_public_name)
+    app.connect("env-check-consistency", warn_of_undescribed_names)
 
 
-def described(app, env, node, contnode):
+def resolve_public_name(app, env, node, contnode):
+    """Resolves ``seconder.Name``. Sphinx knows it only by the module that defines it."""
     import seconder
 
     package, _, name = node["reftarget"].partition(".")
     first, _, rest = name.partition(".")
-    offered = getattr(seconder, first, None)
-    if package != "seconder" or not hasattr(offered, "__qualname__"):
+    public = getattr(seconder, first, None)
+    if package != "seconder" or not hasattr(public, "__qualname__"):
         return None
-    target = ".".join(filter(None, [offered.__module__, first, rest]))
+    target = ".".join(filter(None, [public.__module__, first, rest]))
     if target == node["reftarget"]:
         return None
     return env.domains.python_domain.resolve_xref(
@@ -69,20 +69,21 @@ def described(app, env, node, contnode):
     )
 
 
-def all_is_described(app, env):
+def warn_of_undescribed_names(app, env):
+    """Warns of each public name that ``site/python.md`` lacks; ``make docs`` fails on a warning."""
     import inspect
 
     import seconder
 
-    there = set(env.domains.python_domain.objects)
+    described = set(env.domains.python_domain.objects)
     for name in seconder.__all__:
-        offered = getattr(seconder, name)
-        if not inspect.isclass(offered) and not inspect.isfunction(offered):
+        public = getattr(seconder, name)
+        if not inspect.isclass(public) and not inspect.isfunction(public):
             continue
-        places = [f"seconder.{name}", f"{offered.__module__}.{name}"]
-        place = next((place for place in places if place in there), places[0])
-        # What all results have in common is described once.
-        members = inspect.getmembers(offered, inspect.isfunction)
-        own = [member for member, _ in members if not member.startswith("_") and member != "to_dict"]
-        for missing in {place, *(f"{place}.{member}" for member in own)} - there:
+        places = [f"seconder.{name}", f"{public.__module__}.{name}"]
+        place = next((place for place in places if place in described), places[0])
+        # `to_dict`, which every result inherits, is described once.
+        members = inspect.getmembers(public, inspect.isfunction)
+        own = [key for key, _ in members if not key.startswith("_") and key != "to_dict"]
+        for missing in {place, *(f"{place}.{member}" for member in own)} - described:
             log.warning("%s is not described in site/python.md", missing)
