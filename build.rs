@@ -1,4 +1,4 @@
-//! The C header and the shared library's name, when the C interface is built.
+//! Generates the C header and sets the shared library's soname, when the C interface is built.
 
 #[cfg(not(feature = "capi"))]
 fn main() {
@@ -7,20 +7,22 @@ fn main() {
 
 #[cfg(feature = "capi")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Programs link with the major number alone, so that a newer minor version can take its place.
+    // The soname has only the major number, so that a newer minor version can replace the library
+    // without relinking the programs that use it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libseconder.so.0");
-    // What dependencies keep for the whole process, such as numbering plans of several megabytes,
-    // would be lost at dlclose() and made anew at the next dlopen(). So the library stays.
+    // Dependencies keep data for the whole process, such as numbering plans of several megabytes.
+    // If the library could be unloaded, each dlclose() would leak it, and the next dlopen() would
+    // allocate it again.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     header::write()
 }
 
 #[cfg(feature = "capi")]
-#[allow(clippy::disallowed_methods, reason = "cargo tells a build script by its environment")]
+#[allow(clippy::disallowed_methods, reason = "cargo passes its parameters by the environment")]
 mod header {
     use std::path::Path;
 
-    /// The sources of the header, in the order in which a reader of the header meets them.
+    /// The sources of the header, in the order in which the header presents them.
     const SOURCES: [&str; 20] = [
         "status",
         "error",
@@ -51,6 +53,7 @@ mod header {
         for name in SOURCES {
             builder = builder.with_src(format!("src/capi/{name}.rs"));
         }
+        // Cargo then reruns this script only when the header can have changed.
         for input in ["build.rs", "cbindgen.toml", "src/capi", "Cargo.toml"] {
             println!("cargo:rerun-if-changed={input}");
         }
@@ -59,7 +62,7 @@ mod header {
         Ok(())
     }
 
-    /// The version is stated in Cargo.toml alone.
+    /// Fills in the version, which is stated only in Cargo.toml.
     fn with_version(text: &str) -> String {
         text.replace("@VERSION@", env!("CARGO_PKG_VERSION"))
             .replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))

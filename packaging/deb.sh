@@ -1,41 +1,45 @@
 #!/bin/bash
-# Makes the Debian packages libseconder0, libseconder-dev and seconder of what was built: from the
-# first folder into the second; what follows is said to dpkg-deb. It needs dpkg-deb alone, and dpkg-dev
-# for exact dependencies.
+# Makes the Debian packages libseconder0, libseconder-dev and seconder from a build:
+# packaging/deb.sh BUILD_FOLDER OUTPUT_FOLDER [OPTION OF dpkg-deb ...]. It needs only dpkg-deb, and
+# dpkg-dev for exact dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 from=$(realpath "$1")
 out=$(realpath -m "$2")
 shift 2
-how=("$@")
+options=("$@")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 architecture=$(dpkg --print-architecture)
 triplet=$(gcc -print-multiarch)
 maintainer=${MAINTAINER:-The Seconder developers <developers@seconder.invalid>}
-# The day of the last change, so that the same sources give the same packages.
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
+# The date of the last change, so that builds of the same sources are reproducible.
+last_change=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$last_change}
 export SOURCE_DATE_EPOCH LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 
-lay() { # a package, and the targets that install what is in it
+# Installs the files of a package into its tree.
+install_into() { # PACKAGE MAKE_TARGET...
     local package=$1
     shift
     make -s "$@" FROM="$from" DESTDIR="$work/$package" PREFIX=/usr LIBDIR="/usr/lib/$triplet"
 }
 
-# What a package's programs and libraries need of the system.
-needs() { # a package, and the files in it
+# Prints the packages on which the given programs and libraries depend. Without dpkg-shlibdeps,
+# these are the C library and libgcc, without versions.
+dependencies() { # PACKAGE FILE...
     local package=$1
     shift
     mkdir -p "$work/debian"
     printf 'Source: seconder\n\nPackage: %s\nArchitecture: any\n' "$package" >"$work/debian/control"
-    (cd "$work" && dpkg-shlibdeps -O -S"$package" "$@" 2>/dev/null | sed -n 's/^shlibs:Depends=//p') |
-        grep . || echo "libc6, libgcc-s1"
+    (cd "$work" && dpkg-shlibdeps -O -S"$package" "$@" 2>/dev/null) |
+        sed -n 's/^shlibs:Depends=//p' | grep . || echo "libc6, libgcc-s1"
 }
 
-documents() { # a package
+# Writes the copyright file, the licences and the changelog that Debian requires of every package.
+add_documents() { # PACKAGE
     local folder=$work/$1/usr/share/doc/$1
     mkdir -p "$folder"
     {
@@ -47,19 +51,20 @@ documents() { # a package
         sed -n '/^Permission is/,$p' LICENSE-MIT | sed -e 's/^$/./' -e 's/^/ /'
         printf '\nLicense: Apache-2.0\n'
         printf ' On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n'
-        printf '\nFiles: usr/lib/* usr/bin/*\nCopyright: of what is built in: see LICENSE-THIRD-PARTY.gz\n'
+        printf '\nFiles: usr/lib/* usr/bin/*\n'
+        printf 'Copyright: of the built-in components: see LICENSE-THIRD-PARTY.gz\n'
         printf 'License: those-of-parts\n LICENSE-THIRD-PARTY.gz in this folder has every text.\n'
     } >"$folder/copyright"
     gzip -9n <LICENSE-THIRD-PARTY >"$folder/LICENSE-THIRD-PARTY.gz"
     {
         printf 'seconder (%s) unstable; urgency=medium\n\n' "$version"
-        printf '  * Version %s: CHANGELOG.md of the sources tells what changed.\n\n' "$version"
+        printf '  * Version %s: see CHANGELOG.md of the sources for the changes.\n\n' "$version"
         printf ' -- %s  %s\n' "$maintainer" "$(date -uRd "@$SOURCE_DATE_EPOCH")"
     } | gzip -9n >"$folder/changelog.gz"
 }
 
-# Pages are packed, and links to them lead to what is packed.
-pack_pages() { # a package
+# Compresses the man pages, as Debian requires, and points the links to the compressed files.
+compress_pages() { # PACKAGE
     local page
     find "$work/$1" -path '*/man/*' -type f -exec gzip -9n {} +
     find "$work/$1" -path '*/man/*' -type l | while read -r page; do
@@ -68,10 +73,11 @@ pack_pages() { # a package
     done
 }
 
-build() { # a package; the rest of its control file is read
+# Builds a package from its tree. The rest of its control file is read from standard input.
+build() { # PACKAGE
     local package=$1 tree=$work/$1
-    documents "$package"
-    pack_pages "$package"
+    add_documents "$package"
+    compress_pages "$package"
     mkdir -p "$tree/DEBIAN"
     {
         printf 'Package: %s\nSource: seconder\nVersion: %s\n' "$package" "$version"
@@ -82,18 +88,20 @@ build() { # a package; the rest of its control file is read
     } >"$tree/DEBIAN/control"
     (cd "$tree" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z |
         xargs -0 md5sum >DEBIAN/md5sums)
+    # Modes and times do not depend on the umask and the time of the build.
     chmod -R u=rwX,go=rX "$tree"
     find "$tree" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
-    dpkg-deb --root-owner-group ${how[@]+"${how[@]}"} --build "$tree" \
+    dpkg-deb --root-owner-group ${options[@]+"${options[@]}"} --build "$tree" \
         "$out/${package}_${version}_$architecture.deb" >/dev/null
     echo "$out/${package}_${version}_$architecture.deb"
 }
 
-lay libseconder0 install-library
-lay libseconder-dev install-development
-lay seconder install-program
+install_into libseconder0 install-library
+install_into libseconder-dev install-development
+install_into seconder install-program
 library=$work/libseconder0/usr/lib/$triplet
 development=$work/libseconder-dev/usr/lib/$triplet
+# Only those who compile need the static library and the link that the linker follows.
 mv "$library/libseconder.a" "$library/libseconder.so" "$development/"
 strip --strip-unneeded "$library"/libseconder.so.*.*
 strip --strip-debug --enable-deterministic-archives "$development/libseconder.a"
@@ -106,12 +114,12 @@ echo "activate-noawait ldconfig" >"$work/libseconder0/DEBIAN/triggers"
 build libseconder0 <<CONTROL
 Section: libs
 Multi-Arch: same
-Depends: $(needs libseconder0 "$library"/libseconder.so.*.*)
+Depends: $(dependencies libseconder0 "$library"/libseconder.so.*.*)
 Recommends: ca-certificates
 Description: second factor of a login (shared library)
  Seconder adds the second factor to a login: codes by SMS and voice call,
  codes of authenticator apps, and approval on the user's phone. One set of
- calls is answered by a remote service or by one inside the program.
+ calls is handled by a remote service or by one inside the program.
 CONTROL
 build libseconder-dev <<CONTROL
 Section: libdevel
@@ -119,14 +127,14 @@ Multi-Arch: same
 Depends: libseconder0 (= $version), libc6-dev
 Suggests: pkg-config, cmake
 Description: second factor of a login (development files)
- Headers for C and C++, the static library, man pages, and what pkg-config
- and CMake read, for programs that use Seconder.
+ Headers for C and C++, the static library, man pages, and the files of
+ pkg-config and CMake, for programs that use Seconder.
 CONTROL
 build seconder <<CONTROL
 Section: admin
-Depends: $(needs seconder "$work/seconder/usr/bin/seconder")
+Depends: $(dependencies seconder "$work/seconder/usr/bin/seconder")
 Recommends: ca-certificates
 Description: second factor of a login (service)
  The program seconder runs the service of a second factor behind HTTPS, and
- looks after its database.
+ manages its database.
 CONTROL

@@ -1,5 +1,5 @@
-# Where things go when they are installed, by the names that GNU gives the folders. Included by the
-# Makefile.
+# Installs what was built, into folders that have the names of the GNU coding standards. Included by
+# the Makefile.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -12,22 +12,24 @@ PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 DOCDIR ?= $(PREFIX)/share/doc/seconder
 
-# What a program needs beside the static library, as rustc --print native-static-libs tells.
+# The libraries that a program needs beside the static one, as printed by
+# rustc --print native-static-libs.
 NATIVE_LIBRARIES := gcc_s util rt pthread m dl c
 
 # Where the built files are.
 FROM ?= $(TARGET)/release
 
 .PHONY: install
-install: release install-files ## Installs library, headers, man pages and program: PREFIX=/usr/local DESTDIR=
+install: release install-files ## Installs everything: PREFIX=/usr/local DESTDIR=
 
 .PHONY: release
-release: ## Builds what is installed
+release: ## Builds what `make install` installs
 	$(CARGO) $(C_LIBRARY) --release
 	$(CARGO) build --release -p seconder-server
 
 .PHONY: install-files
-install-files: install-library install-development install-program install-licences ## Installs what `make release` has built, and builds nothing as root: FROM=target/release
+install-files: install-library install-development install-program install-licences
+install-files: ## Installs what `make release` built, without building as root: FROM=target/release
 
 .PHONY: install-library
 install-library:
@@ -63,11 +65,15 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(CMAKEDIR)/"SeconderConfig{,Version}.cmake
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,_*}.3 "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
-	rm -f "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp" "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
-	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
+	rm -f "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp"
+	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
+	@# A folder that still has files of others stays.
+	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" "$(DESTDIR)$(DOCDIR)" \
+		2>/dev/null || true
 
-# A folder tree that was installed can be moved: what is in it is found from where a file itself is.
-# Names may have spaces, so that they are no lists of words: the mark is where a name begins.
+# An installed tree can be moved, because its files find each other relative to their own location.
+# Names may have spaces, at which `patsubst` would split them, so `subst` is used; the mark ^ stands
+# for the beginning of the name.
 beneath_prefix = $(subst ^,,$(subst ^$(PREFIX)/,$${prefix}/,^$(1)))
 fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
 	-e 's|@NATIVE_FLAGS@|$(NATIVE_LIBRARIES:%=-l%)|' \
@@ -77,7 +83,8 @@ fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SON
 	-e "s|@CMAKE_TO_LIB@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(LIBDIR)')|" \
 	-e "s|@CMAKE_TO_INCLUDE@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(INCLUDEDIR)')|"
 
-# The libraries from folder $(1) to folder $(2), by the names that linkers and loaders look for.
+# Installs the libraries from folder $(1) into folder $(2), under the names that linkers and loaders
+# look for.
 define install_libraries
 	install -d "$(2)"
 	@install -m 644 "$(1)/libseconder.a" "$(2)/"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the licences of the crates that are built into what is installed, to the files that are the
-arguments; after --check, tells whether those say so already. The notices must go wherever the
-binaries go."""
+"""Writes the licences of the crates that are part of the installed binaries into the files given as
+arguments. With --check, reports the files that are out of date instead. The notices must be
+distributed with the binaries."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ SQLite, which is in the public domain; and the standard library of Rust, by
 The Rust Project Developers, under the MIT licence or the Apache License 2.0.
 """
 RULE = "\n" + "=" * 78 + "\n"
-# A crate without a text of its own is under the texts that its manifest names.
+# The names of the files that hold licence texts. A crate without such a file is under the licences
+# that its manifest names.
 TEXTS = re.compile(r"(?i)^(licen[cs]e|copying|notice|unlicense|copyright)")
 
 
 def built_in() -> list[dict[str, Any]]:
-    """The crates that the members of the workspace are linked with, without those of their tests."""
+    """Returns the crates that the members of the workspace link, without those of their tests."""
     command = ["cargo", "metadata", "--locked", "--format-version=1"]
     host = re.search(r"^host: (.*)$", output(["rustc", "-vV"]), re.MULTILINE)
     assert host is not None
     tree = json.loads(output([*command, f"--filter-platform={host[1]}"]))
     nodes = {node["id"]: node for node in tree["resolve"]["nodes"]}
-    # What only writes code for the compiler is in no binary.
-    seen = {crate["id"] for crate in tree["packages"] if writes_code(crate)}
-    writers, ahead = frozenset(seen), list(tree["workspace_members"])
-    while ahead:
-        crate = ahead.pop()
+    # Procedural macros run in the compiler, and are not part of a binary.
+    seen = {crate["id"] for crate in tree["packages"] if is_macro(crate)}
+    macros, pending = frozenset(seen), list(tree["workspace_members"])
+    while pending:
+        crate = pending.pop()
         if crate in seen:
             continue
         seen.add(crate)
-        for needed in nodes[crate]["deps"]:
-            if any(kind["kind"] is None for kind in needed["dep_kinds"]):
-                ahead.append(needed["pkg"])
-    others = seen - writers - set(tree["workspace_members"])
+        for dependency in nodes[crate]["deps"]:
+            # A kind of None is a normal dependency. Those of builds and tests are not linked.
+            if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
+                pending.append(dependency["pkg"])
+    others = seen - macros - set(tree["workspace_members"])
     crates = [crate for crate in tree["packages"] if crate["id"] in others]
     return sorted(crates, key=lambda crate: (crate["name"], crate["version"]))
 
 
-def writes_code(crate: dict[str, Any]) -> bool:
+def is_macro(crate: dict[str, Any]) -> bool:
     return any("proc-macro" in target["kind"] for target in crate["targets"])
 
 
@@ -62,6 +64,7 @@ def texts(crate: dict[str, Any]) -> list[str]:
 
 
 def notices() -> str:
+    # The crates of each text, so that a text that many crates have is written once.
     carriers: dict[str, list[str]] = {}
     bare = []
     for crate in built_in():
@@ -74,15 +77,15 @@ def notices() -> str:
             carriers.setdefault(known, []).append(name)
     parts = [HEAD]
     if bare:
-        told = "Crates that carry no text, under the licences that they name:"
-        parts.append("\n".join([told, "", *bare, ""]))
+        title = "Crates that carry no text, under the licences that they name:"
+        parts.append("\n".join([title, "", *bare, ""]))
     for text, names in carriers.items():
         parts.append("\n".join(dict.fromkeys(names)) + "\n\n" + text + "\n")
     return RULE.join(parts)
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but how their lines are broken."""
+    """Returns whether two texts differ only in white space, such as line breaks."""
     return one == other or one.split() == other.split()
 
 
@@ -92,7 +95,7 @@ def main(arguments: list[str]) -> int:
         if not check:
             file.write_text(wanted)
         elif not file.exists() or file.read_text() != wanted:
-            print(f"{file} is not what the crates say: make notices writes it anew", file=sys.stderr)
+            print(f"{file} is out of date: run `make notices`", file=sys.stderr)
             status = 1
     return status
 

@@ -1,4 +1,4 @@
-# Packages for systems. Included by the Makefile.
+# Packages for operating systems. Included by the Makefile.
 
 .PHONY: deb
 deb: release ## Makes Debian packages in build/deb: MAINTAINER="Name <address>"
