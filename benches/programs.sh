@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds the programs in C that are compared: ours with the library in the folder that is the first
-# argument, the peers' with the system's. They land in the folder that is the second.
+# Builds the C programs that are compared: benches/programs.sh LIBRARY_FOLDER OUTPUT_FOLDER. Ours
+# are linked with the library in the first folder, the peers' with the system's libraries.
 set -euo pipefail
 library=$(realpath "$1")
 folder=$2
@@ -14,5 +14,6 @@ for program in benches/c/*.c; do
     *_liboath) link=(-loath) ;;
     *) link=(-ldl) ;;
     esac
-    "${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude "$program" -o "$folder/$name" "${link[@]}"
+    "${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude "$program" \
+        -o "$folder/$name" "${link[@]}"
 done

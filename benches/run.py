@@ -1,7 +1,8 @@
-"""Compares seconder with others and prints one table. `make bench` builds all that it needs.
+"""Compares seconder with others and prints one table. `make bench` builds everything it needs.
 
-Each row has ours and a peer's program take turns, round after round, so that what else the machine
-does meets both. A round gives one ratio; the table has their median, their least and their most.
+In each row, our program and a peer's alternate, round after round, so that other load on the
+machine affects both. A round yields one ratio; the table has the median, the smallest and the
+largest of them.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from statistics import median
 HERE = Path(__file__).parent
 BODY = HERE / "callback.json"
 SIGNATURE = "wpIQsoYlu8dycBR9G1TxMPPQQQjz8kheB5Tl9lMGZ08="
-"""Of that body, with the key, the URL and the nonce of the programs."""
+"""The signature of that body, with the key, the URL and the nonce of the programs."""
 
 PEERS = ("_authy", "_requests", "_urllib3")
-"""What the programs are called that need the peers' environment."""
+"""The endings of the names of programs that need the peers' environment."""
 
 Measures = dict[str, float]
-"""What a program measured, by name: `time` and `cpu` in nanoseconds."""
+"""The figures of a program by name: `time` and `cpu`, in nanoseconds."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Ours may be `factor` times the peer's and `extra` nanoseconds more."""
+    """Our time may be `factor` times the peer's, plus `extra` nanoseconds."""
 
     factor: float
     extra: float = 0.0
@@ -51,7 +52,7 @@ class Peer:
     name: str
     run: Callable[[], Measures]
     bounds: dict[str, Bound | None]
-    """What is compared with the peer, by the name of the measure; None is no bound."""
+    """The bound of each figure that is compared, by its name; None means no bound."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Table:
 
 
 def compare(comparison: Comparison, rounds: int, table: Table) -> None:
-    """Measures ours and each peer in turn, `rounds` times."""
+    """Measures our program and each peer in turn, `rounds` times."""
     taken = []
     for _ in range(rounds):
         ours = comparison.ours()
@@ -112,7 +113,7 @@ def in_words(nanoseconds: float) -> str:
 
 
 class Programs:
-    """The programs, and how many turns they take."""
+    """Runs the programs, with their numbers of turns."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.folder: Path = options.programs
@@ -135,7 +136,7 @@ class Programs:
         return self.often(lambda: measured([self.folder / "load", library, symbol]))
 
     def start(self, python: Path, code: str) -> Callable[[], Measures]:
-        """Starts Python with a line of code. The peers' environment has all their modules."""
+        """Measures how long it takes to start Python and run a line of code."""
 
         def run() -> Measures:
             start = time.perf_counter_ns()
@@ -145,7 +146,7 @@ class Programs:
         return self.often(run)
 
     def often(self, run: Callable[[], Measures]) -> Callable[[], Measures]:
-        """What takes one turn in each process takes several processes."""
+        """Runs several processes, for a program that can measure only one turn in each."""
         times = max(1, int(7 * self.share))
         return lambda: {"time": median(run()["time"] for _ in range(times))}
 
@@ -223,8 +224,8 @@ def verifying(
     )
 
 
-def in_python_alone(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparison]:
-    """What is measured with client and server on one processor."""
+def in_python_pinned(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparison]:
+    """The comparisons that run with client and server on one processor."""
     yield verifying("1 thread", 1, programs, server)
 
 
@@ -267,7 +268,7 @@ def in_python(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparis
 
 
 def sizes(folder: Path, table: Table) -> None:
-    """What the library weighs, and what it needs."""
+    """Adds the size of the library, and the libraries that it needs."""
     for name, what, most in (
         ("thin", "size of the library without the engine", 2.3e6),
         ("full", "size of the library with the engine", 6e6),
@@ -279,19 +280,20 @@ def sizes(folder: Path, table: Table) -> None:
         dynamic = subprocess.run(
             ["readelf", "-d", library], stdout=subprocess.PIPE, text=True, check=True
         ).stdout
-        needed = [line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "NEEDED" in line]
+        lines = [line for line in dynamic.splitlines() if "NEEDED" in line]
+        needed = [line.split("[")[1].rstrip("]") for line in lines]
         # The loader, libm and libpthread are parts of libc.
         libc = ("libc.so", "libm.so", "libpthread.so", "ld-linux")
-        more = {need for need in needed if not need.startswith((*libc, "libgcc_s.so"))}
-        needs = what.replace("size of", "needs of")
-        told = ", ".join(sorted({need.split(".")[0] for need in needed}))
-        table.add(needs, "", told, "", "", "", "libc, libgcc_s", verdict(not more))
+        others = {need for need in needed if not need.startswith((*libc, "libgcc_s.so"))}
+        row = what.replace("size of", "needs of")
+        names = ", ".join(sorted({need.split(".")[0] for need in needed}))
+        table.add(row, "", names, "", "", "", "libc, libgcc_s", verdict(not others))
 
 
 @contextmanager
 def on_one_processor() -> Iterator[None]:
-    """Keeps the programs on one processor. A client waits while the server answers, and the server
-    until it is asked: the time is what both work then, and not how long another processor sleeps."""
+    """Keeps the programs on one processor. Client and server never work at the same time, so the
+    figure is then the work of both, without the time to wake up a second processor."""
     all_of_them = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(all_of_them)})
     try:
@@ -302,7 +304,7 @@ def on_one_processor() -> Iterator[None]:
 
 @contextmanager
 def serving(command: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
-    """The server's URL and certificate, while it runs."""
+    """Runs the server, and yields its URL and certificate."""
     certificate = folder / "certificate.pem"
     with subprocess.Popen(
         [*command, "--", str(certificate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -319,14 +321,14 @@ def main() -> None:
     parser.add_argument("--peers-python", type=Path, required=True, help="one that has the peers")
     parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="", help="only rows with this in them")
+    parser.add_argument("--only", default="", help="only rows whose name has this in it")
     parser.add_argument("--quick", action="store_true", help="only show that it runs")
     options = parser.parse_args()
     programs, table = Programs(options), Table()
     pam = next(Path("/usr/lib").glob("*/security/pam_oath.so"))
     kinds = (
         (nullcontext, lambda server: in_c(programs, server, pam)),
-        (on_one_processor, lambda server: in_python_alone(programs, server)),
+        (on_one_processor, lambda server: in_python_pinned(programs, server)),
         (nullcontext, lambda server: in_python(programs, server)),
     )
     for where, kind in kinds:
@@ -337,10 +339,11 @@ def main() -> None:
                     compare(comparison, 1 if options.quick else options.rounds, table)
     sizes(options.programs, table)
     if options.quick:
+        # A test build is slower, so whether a bound is met means nothing.
         table.rows = [(*cells, "") for *cells, _ in table.rows]
     print(table)
     if options.quick:
-        print("This shows that it runs. What was measured is built for tests: no figure counts.")
+        print("This shows that the benchmark runs. The figures of a test build mean nothing.")
 
 
 if __name__ == "__main__":

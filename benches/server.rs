@@ -1,13 +1,13 @@
-//! What the programs that are compared talk to: a server that gives every GET the one answer that a
-//! code is right, over TLS, from a thread for each connection. It does nothing else, so that its own
-//! time hides as little as possible of theirs.
+//! The server for the programs that are compared. It returns the same response to every GET, that a
+//! code is right, over TLS, with a thread for each connection. It does nothing else, so that it
+//! adds as little as possible to the measured time.
 //!
-//! `server CERTIFICATE`: writes its certificate there, prints its URL, and ends with its standard
-//! input.
+//! `server CERTIFICATE` writes its certificate to that file, prints its URL, and exits when its
+//! standard input is closed.
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "a server has threads, and no login process loads it"
+    reason = "a server needs threads, and a login process does not load it"
 )]
 
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
@@ -19,7 +19,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// As the service answers: interface 4.4.
+/// A response of the service to a right code (interface 4.4).
 const BODY: &str = r#"{"message":"Token is valid.","token":"is valid","success":"true","device":{"id":83372911,"ip":"198.51.100.7","city":"Vienna","region":"Vienna","country":"Austria","os_type":"android","registration_device_id":83372911,"registration_ip":"198.51.100.7","registration_city":"Vienna","registration_region":"Vienna","registration_country":"Austria","registration_method":"sms","registration_date":1490996931,"last_account_recovery_at":null}}"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,14 +30,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let config = Arc::clone(&config);
-            thread::spawn(move || answer(stream, config));
+            thread::spawn(move || serve(stream, config));
         }
     });
     io::copy(&mut io::stdin(), &mut io::sink())?;
     Ok(())
 }
 
-/// A certificate as `seconder serve --self-signed` makes them.
+/// Makes a self-signed certificate, as `seconder serve --self-signed` does.
 fn config(path: &str) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
     let mut params = CertificateParams::new(["127.0.0.1".to_owned()])?;
     params.is_ca = IsCa::ExplicitNoCa;
@@ -54,11 +54,9 @@ fn config(path: &str) -> Result<Arc<ServerConfig>, Box<dyn Error>> {
     Ok(Arc::new(config))
 }
 
-/// Answers on one connection until the client closes it.
-fn answer(
-    stream: TcpStream,
-    config: Arc<ServerConfig>,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
+/// Responds to the requests of one connection until the client closes it.
+fn serve(stream: TcpStream, config: Arc<ServerConfig>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    // Without this, a response could wait for the acknowledgement of the one before.
     stream.set_nodelay(true)?;
     let mut stream = StreamOwned::new(ServerConnection::new(config)?, stream);
     let reply = format!(
@@ -74,6 +72,7 @@ fn answer(
             return Ok(());
         }
         request.extend_from_slice(&part[..read]);
+        // The requests have no bodies, so an empty line ends each of them.
         if request.ends_with(b"\r\n\r\n") {
             request.clear();
             stream.write_all(reply.as_bytes())?;

@@ -1,4 +1,4 @@
-/* The body of a callback, as it is in a file. */
+/* Reads the body of a callback from a file. */
 #ifndef BODY_H
 #define BODY_H
 

@@ -1,4 +1,4 @@
-/* What no check of a callback can do without, the HMAC-SHA256 of the body's bytes, by OpenSSL:
+/* The minimum of any check of a callback, the HMAC-SHA256 of the body's bytes, with OpenSSL:
  * BODY TURNS */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -1,4 +1,4 @@
-/* A callback is verified and read, by seconder: BODY TURNS */
+/* Verifies a callback and reads its event, with seconder: BODY TURNS */
 #include "body.h"
 #include "seconder.h"
 
@@ -9,7 +9,7 @@ static void once(void)
 {
     seconder_event *event = NULL;
     if (seconder_callback_verify(key, &callback, sizeof callback, &event, NULL) != SECONDER_OK)
-        fail("the signature does not hold");
+        fail("the signature is invalid");
     if (!seconder_event_approved_by(event, 12345))
         fail("the user did not approve");
     seconder_event_free(event);

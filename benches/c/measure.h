@@ -1,4 +1,5 @@
-/* One way to measure for all: how long each turn takes on the clock, and the processor's time. */
+/* Measures the wall-clock time of each turn, and the processor time, in the same way for all
+ * programs. */
 #ifndef MEASURE_H
 #define MEASURE_H
 
@@ -35,8 +36,9 @@ static int by_size(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Takes `turns` turns of `each` calls of `once`, after a tenth as many that do not count, and prints
- * the median time of a call and the processor's time of a call, in nanoseconds. */
+/* Makes `turns` turns of `each` calls of `once`, after a tenth as many calls to warm up, which are
+ * not counted. Prints the median wall-clock time of a call over the turns, and the processor time
+ * of a call, in nanoseconds. */
 static inline void measure(void (*once)(void), size_t turns, size_t each)
 {
     uint64_t *times = calloc(turns, sizeof *times), used;

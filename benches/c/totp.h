@@ -1,4 +1,4 @@
-/* The secret, the time and the codes of both sides. */
+/* The secret, the time and the codes that both programs use. */
 #ifndef TOTP_H
 #define TOTP_H
 
@@ -8,7 +8,7 @@
 
 static const unsigned char secret[20] = "12345678901234567890";
 enum { AT = 1111111111 };
-/* RFC 6238, appendix B, of which the last six digits are the code; and a code that is wrong. */
+/* The last six digits of the code in RFC 6238, appendix B, and a wrong code. */
 static const char right[] = "050471", wrong[] = "123456";
 static const char *code;
 

@@ -1,4 +1,5 @@
-/* The same exchange by libcurl's easy interface, which only fetches: URL CERTIFICATE TURNS */
+/* The same exchange with libcurl's easy interface, which only transfers data:
+ * URL CERTIFICATE TURNS */
 #include <curl/curl.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ static size_t size;
 static size_t keep(char *data, size_t one, size_t amount, void *unused)
 {
     (void)unused;
+    /* One byte stays free for the NUL that ends the text. */
     if (size + one * amount >= sizeof body)
         return 0;
     memcpy(body + size, data, one * amount);

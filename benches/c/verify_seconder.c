@@ -1,4 +1,4 @@
-/* A code is verified over a connection that is kept, by seconder: URL CERTIFICATE TURNS */
+/* Verifies a code over a kept-alive connection, with seconder: URL CERTIFICATE TURNS */
 #include "measure.h"
 #include "seconder.h"
 

@@ -1,4 +1,4 @@
-"""The same by the old service's client, for which the body has to be parsed first:
+"""The same check with the old service's client, which requires the parsed body:
 BODY SIGNATURE TURNS"""
 
 import json
@@ -17,7 +17,7 @@ def verify() -> None:
     if not client.one_touch.validate_one_touch_signature(
         signature, "1700000000.5", "POST", "https://app.example/callback", params
     ):
-        raise SystemExit("the signature does not hold")
+        raise SystemExit("the signature is invalid")
     if params["status"] != "approved" or params["svc_id"] != 12345:
         raise SystemExit("the user did not approve")
 

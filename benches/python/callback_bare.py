@@ -1,5 +1,5 @@
-"""What no check in Python can do without, by CPython's own modules, which are in C: the body is parsed,
-and what is signed of it has its HMAC. The pairs that are signed are not made of the body here:
+"""The minimum of any check in Python, with CPython's own modules, which are in C: parses the body,
+and computes the HMAC of the signed text. It does not build the signed text from the body:
 BODY TURNS"""
 
 import hmac
@@ -11,6 +11,7 @@ from measure import measure
 from seconder import callback
 
 body, turns = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
+# Built once, so that its time does not count.
 signed = f"1700000000.5|POST|https://app.example/callback|{callback.query(body)}".encode()
 
 

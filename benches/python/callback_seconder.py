@@ -1,4 +1,4 @@
-"""A callback is verified and read, by seconder: BODY SIGNATURE TURNS"""
+"""Verifies a callback and reads its event, with seconder: BODY SIGNATURE TURNS"""
 
 import sys
 from pathlib import Path

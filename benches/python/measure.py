@@ -1,4 +1,4 @@
-"""One way to measure for all: the time of a call, made by one thread or by many at once."""
+"""Measures the time of a call, by one thread or by several, in the same way for all programs."""
 
 import json
 import sys
@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 
 def measure(once: Callable[[], object], turns: int, threads: int = 1) -> None:
-    """Calls ``once`` ``turns`` times, shared out among the threads, after each called it once
-    without counting. Prints the time that a call took, and the processor's, in nanoseconds."""
+    """Calls ``once`` ``turns`` times, divided among the threads. Before that, each thread calls it
+    once to warm up, which is not counted. Prints the wall-clock time and the processor time of a
+    call, in nanoseconds."""
+    # The main thread waits at the barriers too, so that it takes the time of all threads together.
     begin = threading.Barrier(threads + 1)
     end = threading.Barrier(threads + 1)
 
@@ -21,6 +23,7 @@ def measure(once: Callable[[], object], turns: int, threads: int = 1) -> None:
                 once()
             end.wait()
         except BaseException:
+            # Otherwise the main thread would wait for this thread for ever.
             begin.abort()
             end.abort()
             raise

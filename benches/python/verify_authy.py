@@ -1,4 +1,4 @@
-"""The same exchange by the old service's client, which makes a connection for each call:
+"""The same exchange with the old service's client, which makes a connection for each call:
 URL CERTIFICATE THREADS TURNS"""
 
 import os

@@ -1,4 +1,4 @@
-"""The same exchange by a session of requests for each thread, as its makers advise:
+"""The same exchange with requests, with a session for each thread, as its authors advise:
 URL CERTIFICATE THREADS TURNS"""
 
 import sys
@@ -19,7 +19,7 @@ def session() -> requests.Session:
 
 
 def verify() -> None:
-    # Variables of the environment would replace a session's own `verify`.
+    # Variables of the environment would override the session's `verify`, but not an argument.
     reply = session().get(
         f"{url}/protected/json/verify/1234567/12345", timeout=10, verify=certificate
     )

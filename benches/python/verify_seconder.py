@@ -1,4 +1,4 @@
-"""A code is verified over connections that are kept, by seconder: URL CERTIFICATE THREADS TURNS"""
+"""Verifies a code over kept-alive connections, with seconder: URL CERTIFICATE THREADS TURNS"""
 
 import sys
 

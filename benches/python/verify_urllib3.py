@@ -1,4 +1,4 @@
-"""The same exchange by a pool of urllib3 that the threads share: URL CERTIFICATE THREADS TURNS"""
+"""The same exchange with a urllib3 pool that the threads share: URL CERTIFICATE THREADS TURNS"""
 
 import sys
 

@@ -1,7 +1,7 @@
-//! What fuzzing feeds, and what must hold whatever it is fed. `make fuzz` runs each target on new
-//! inputs, and `tests/fuzz_corpus.rs` on those that are kept.
+//! The fuzz targets, each with the properties that must hold for every input. `make fuzz` runs each
+//! target on new inputs, and `tests/fuzz_corpus.rs` on the stored corpus.
 
-#![allow(clippy::unwrap_used, reason = "a panic is what a target reports")]
+#![allow(clippy::unwrap_used, reason = "a target reports failures by panicking")]
 
 use seconder::callback::{self, Received};
 use seconder::model::{
@@ -13,7 +13,7 @@ use seconder::wire::{Names, form, json, xml};
 use serde_json::Value;
 use std::str::FromStr;
 
-/// A target, and the name of its corpus.
+/// The name of a target's corpus, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
@@ -28,14 +28,14 @@ pub const TARGETS: [Target; 8] = [
     ("name_server", name_server),
 ];
 
-/// What is read is written so that it is read again as the same.
+/// JSON that is read and written reads back as the same value.
 pub fn json(data: &[u8]) {
     if let Ok(value) = json::read(data) {
         assert_eq!(json::read(&json::write(&value)).unwrap(), value);
     }
 }
 
-/// What is read can be written and read again; what was written once is written the same again.
+/// XML that is read can be written and read again, and writing it again changes nothing.
 pub fn xml(data: &[u8]) {
     if let Ok(value) = xml::read(data) {
         let written = xml::write(&value);
@@ -44,7 +44,7 @@ pub fn xml(data: &[u8]) {
     }
 }
 
-/// What is read is written so that it is read again as the same.
+/// A form that is read and written reads back as the same parameters.
 pub fn form(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(params) = form::read(text)
@@ -54,7 +54,7 @@ pub fn form(data: &[u8]) {
     }
 }
 
-/// A bracket in a name that is no part of its structure cannot be told from one that is.
+/// Whether a name has a bracket. A form cannot distinguish it from the brackets of its structure.
 fn has_bracket(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields
@@ -65,7 +65,7 @@ fn has_bracket(value: &Value) -> bool {
     }
 }
 
-/// Whatever is received, only what was signed is believed, and a signature is for all of it.
+/// A callback verifies only with the signature of its whole contents, and only with the same key.
 pub fn callback(data: &[u8]) {
     let key = Secret::new("key");
     let (head, body) = data.split_at(data.len().min(1));
@@ -81,27 +81,30 @@ pub fn callback(data: &[u8]) {
     };
     assert!(callback::verify(&key, &received(&text)).is_err());
     let read = json::read(body).is_ok_and(|value| value.is_object());
+    // Depth and size are bounded for signing, so a body beyond a bound can be read but not signed.
     let deep_or_long =
         body.len() > 1000 || body.iter().filter(|byte| b"[{".contains(byte)).count() > 60;
     assert!(
         deep_or_long || callback::query(body).is_ok() == read,
-        "what is signed is what is read"
+        "a body can be signed if and only if it can be read"
     );
     if let Ok(signature) = callback::sign(&key, "1", "https://app.example/callback", body) {
-        let held = callback::verify_parameters(&key, &received(&signature)).is_ok();
-        assert_eq!(held, method == "POST");
+        // `sign` signs a POST, so the signature is not valid for a GET.
+        let verified = callback::verify_parameters(&key, &received(&signature)).is_ok();
+        assert_eq!(verified, method == "POST");
         let other = Secret::new("another key");
         assert!(callback::verify_parameters(&other, &received(&signature)).is_err());
     }
 }
 
-/// What is taken is taken as it is, and nothing that can end in a path leaves it.
+/// A value is accepted unchanged or not at all, and one for a path has no character that could
+/// leave its segment.
 pub fn values(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let path = |held: Option<String>| {
-        if let Some(held) = held {
-            assert_eq!(held, text);
-            assert!(held.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'), "{held}");
+    let path = |value: Option<String>| {
+        if let Some(value) = value {
+            assert_eq!(value, text);
+            assert!(value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'), "{value}");
         }
     };
     path(Token::from_str(text).ok().map(|token| token.as_str().to_owned()));
@@ -113,17 +116,18 @@ pub fn values(data: &[u8]) {
         PhoneNumber::from_str(text).ok().map(|number| number.as_str().to_owned()),
         Email::from_str(text).ok().map(|email| email.as_str().to_owned()),
         Action::from_str(text).ok().map(|action| action.as_str().to_owned()),
-        DisplayText::from_str(text).ok().map(|line| line.as_str().to_owned()),
+        DisplayText::from_str(text).ok().map(|text| text.as_str().to_owned()),
     ]
     .into_iter()
     .flatten()
     {
         assert_eq!(plain, text);
     }
+    // These must not panic.
     let _ = (Totp::from_uri(text), Names::new(text));
 }
 
-/// Whatever is asked of a service, it answers; and no wrong token is right.
+/// The service handles any parameters without a panic, and never accepts a wrong token.
 pub fn calls(data: &[u8]) {
     use seconder::calls::{ROUTES, dispatch};
     use seconder::wire::{Format, Generation};
@@ -133,14 +137,15 @@ pub fn calls(data: &[u8]) {
     let Ok(params) = form::read(text) else { return };
     let service = seconder::open("sandbox:?accept=999999999999").unwrap();
     let request = route.request(Format::Json, Generation::Current, params);
-    let asked_right = text.contains("999999999999");
+    let has_right_token = text.contains("999999999999");
     if let Some((_, reply)) = dispatch(&service, request) {
         let right = reply.body.get("token").is_some_and(|token| token == "is valid");
-        assert!(!right || asked_right);
+        assert!(!right || has_right_token);
     }
 }
 
-/// Whatever a service asks to wait, it is a time.
+/// A `Retry-After` header is accepted only as a number of seconds, or as a date beside the date of
+/// the response.
 pub fn retry_after(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (after, date) = text.split_once('\n').map_or((text, None), |(a, d)| (a, Some(d)));
@@ -150,7 +155,7 @@ pub fn retry_after(data: &[u8]) {
     }
 }
 
-/// Whatever a name server answers, each address is written in the answer.
+/// Each address that is read from a name server's response occurs in its bytes.
 pub fn name_server(data: &[u8]) {
     for address in seconder::remote::addresses_in("a.b", data) {
         let bytes = match address {
