@@ -1,14 +1,14 @@
-//! Errors, by who has to act on them.
+//! The error type. Its variants are grouped by who has to act.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// The result of everything that can fail here.
+/// The result of every fallible operation of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. The variant says who has to act; none of them lets anybody in.
+/// Why a call failed. The variant says who has to act. No error ever lets a user in.
 ///
 /// No variant ever holds an API key, a token, a code or a shared secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum Error {
     InvalidArgument {
         /// The parameter's name.
         parameter: Cow<'static, str>,
-        /// What is wrong with it and what would be accepted.
+        /// Why it is invalid, and what would be accepted.
         reason: Cow<'static, str>,
     },
     /// The operator: the service does not accept the API key (interface 5.3). This says nothing
@@ -37,10 +37,10 @@ pub enum Error {
     RateLimited {
         /// Which limit was reached.
         message: String,
-        /// How long to wait, where that is known.
+        /// How long to wait, if known.
         retry_after: Option<Duration>,
     },
-    /// The network or the service: no response came in time.
+    /// The network or the service: no response was received in time.
     #[error("service unavailable while {stage}: {message}. {}", .stage.advice())]
     Unavailable {
         /// How far the call got.
@@ -48,16 +48,17 @@ pub enum Error {
         /// What failed.
         message: String,
     },
-    /// The service: its response could not be parsed, or contradicts itself. The base URL may be wrong.
+    /// The service: its response could not be parsed, or contradicts itself. The base URL may be
+    /// wrong.
     #[error(
         "invalid response from the service: {message}. Check that the URL is the service's base URL"
     )]
     InvalidResponse {
-        /// What was expected and what came.
+        /// What was expected and what was received.
         message: String,
     },
-    /// Nobody: a callback was not signed by the service with this API key (interface 5.5), or is
-    /// stale, or was received before. Reply with status 401 and trust nothing in it.
+    /// No action is needed: a callback was not signed by the service with this API key (interface
+    /// 5.5), or is stale, or was received before. Reply with status 401 and trust nothing in it.
     #[error("invalid callback: {message}. Reply with status 401")]
     InvalidCallback {
         /// Which check failed.
@@ -69,7 +70,7 @@ pub enum Error {
         /// What happened and what to do about it.
         message: String,
     },
-    /// The developers of this library.
+    /// The developers of this library: a bug.
     #[error("internal error, please report it: {message}")]
     Internal {
         /// What should not have happened.
@@ -82,11 +83,11 @@ pub enum Error {
 pub struct Rejection {
     /// The HTTP status (interface 7).
     pub status: u16,
-    /// The service's error code, as text (`60026`), where it sent one.
+    /// The service's error code, as text (`60026`), if it sent one.
     pub code: Option<String>,
     /// The service's message. Its wording changes over the years: decide on `code`.
     pub message: String,
-    /// What is wrong with each field, by its name in the interface.
+    /// Why each invalid field was rejected, by its name in the interface.
     pub fields: BTreeMap<String, String>,
 }
 
@@ -106,7 +107,7 @@ pub enum Stage {
     Delivery,
 }
 
-/// How the message ends when a call ran into its deadline.
+/// The end of every message about a call that exceeded its deadline.
 #[cfg(feature = "remote")]
 pub(crate) const DEADLINE_EXCEEDED: &str = "the deadline was exceeded";
 
@@ -137,7 +138,7 @@ impl Error {
         Error::Storage { message: message.into() }
     }
 
-    /// Whether the call ran into its deadline.
+    /// Whether the call exceeded its deadline.
     #[cfg(feature = "remote")]
     pub fn timed_out(&self) -> bool {
         matches!(self, Error::Unavailable { message, .. } if message.ends_with(DEADLINE_EXCEEDED))
@@ -161,6 +162,7 @@ impl fmt::Display for Rejection {
         if let Some(code) = &self.code {
             write!(f, ", code {code}")?;
         }
+        // Services repeat the message among the fields.
         for (field, text) in self.fields.iter().filter(|(field, _)| *field != "message") {
             write!(f, "; {field} {text}")?;
         }
@@ -173,7 +175,7 @@ impl fmt::Display for Stage {
         f.write_str(match self {
             Stage::Dns => "resolving its name",
             Stage::Connect => "connecting",
-            Stage::Tls => "checking its certificate",
+            Stage::Tls => "establishing a TLS connection",
             Stage::Response => "waiting for its response",
             Stage::Delivery => "delivering the code",
         })
@@ -181,7 +183,7 @@ impl fmt::Display for Stage {
 }
 
 impl Stage {
-    /// What to do when a call got no further than this.
+    /// What to do about a call that failed at this stage.
     fn advice(self) -> &'static str {
         match self {
             Stage::Dns => {

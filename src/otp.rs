@@ -1,5 +1,6 @@
-//! Codes of authenticator apps (RFC 6238): making them, checking them once, and the `otpauth:` URI
-//! that carries a secret into an app. Time and the memory of used codes are given and given back.
+//! Codes of authenticator apps (RFC 6238): generating them, accepting each once, and the `otpauth:`
+//! URI that carries a secret into an app. The caller provides the time, and stores the last step
+//! that was used.
 
 use crate::model::{Secret, Token};
 use crate::wire::form;
@@ -8,7 +9,7 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// A secret that an authenticator app and a service share, and how codes are made of it.
+/// A secret shared by an authenticator app and a service, and how codes are derived from it.
 #[derive(Clone)]
 pub struct Totp {
     secret: Zeroizing<Vec<u8>>,
@@ -18,7 +19,7 @@ pub struct Totp {
     codes: totp_rs::Totp,
 }
 
-/// The hash that codes are made with. Most apps know SHA-1 alone.
+/// The hash function of the codes. Most apps support only SHA-1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -31,15 +32,15 @@ pub enum Algorithm {
     Sha512,
 }
 
-/// What came of checking a code.
+/// The result of checking a code.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// The code is none of the present ones.
+    /// The code does not match any of the current steps.
     None,
-    /// The code is of a step that was used, or of one before it.
+    /// The code belongs to a step that was already used, or to an earlier one.
     Used,
-    /// The code is right, and never was accepted before. Keep the step, and give it as `last_step`
+    /// The code is right and was never accepted before. Store the step, and pass it as `last_step`
     /// from now on.
     Step(u64),
 }
@@ -61,11 +62,11 @@ impl Algorithm {
 }
 
 impl Totp {
-    /// Codes of 6 to 8 digits that change every `period` seconds (1 to 3600), made of a secret of
-    /// 16 to 128 bytes.
+    /// Codes of 6 to 8 digits that change every `period` seconds (1 to 3600), derived from a secret
+    /// of 16 to 128 bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] names what is out of its range.
+    /// [`Error::InvalidArgument`] names the parameter that is out of range.
     pub fn new(secret: &[u8], algorithm: Algorithm, digits: u8, period: u64) -> Result<Totp> {
         if !(16..=128).contains(&secret.len()) {
             return Err(Error::invalid_argument(
@@ -89,15 +90,15 @@ impl Totp {
             .with_step_duration(period)
             .with_secret(secret)
             .build()
-            .map_err(|_| Error::invalid_argument("secret", "is refused"))?;
+            .map_err(|_| Error::invalid_argument("secret", "is invalid"))?;
         Ok(Totp { secret: Zeroizing::new(secret.to_vec()), algorithm, digits, period, codes })
     }
 
-    /// What an `otpauth:` URI holds.
+    /// Reads an `otpauth:` URI.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when it is not `otpauth://totp/…` with a secret in Base32, or a value is
-    /// out of its range.
+    /// [`Error::InvalidArgument`] if it is not `otpauth://totp/…` with a secret in Base32, or if a
+    /// value is out of range.
     pub fn from_uri(uri: &str) -> Result<Totp> {
         let bad = |reason: &'static str| Error::invalid_argument("uri", reason);
         let (_, query) = uri
@@ -107,13 +108,14 @@ impl Totp {
         let params = form::read(query)?;
         let text = |name: &str| params.get(name).and_then(|value| value.as_str());
         let number = |name: &str, or: u64| match text(name) {
-            Some(text) => text.parse().map_err(|_| bad("has a number that is none")),
+            Some(text) => text.parse().map_err(|_| bad("has an invalid digits or period value")),
             None => Ok(or),
         };
         let secret = text("secret").map(totp_rs::Secret::try_from_base32);
         let Some(Ok(secret)) = secret else { return Err(bad("must have a secret in Base32")) };
         let algorithm = Algorithm::named(text("algorithm").unwrap_or("SHA1"))
-            .ok_or_else(|| bad("names an algorithm other than SHA1, SHA256 and SHA512"))?;
+            .ok_or_else(|| bad("must use SHA1, SHA256 or SHA512 as its algorithm"))?;
+        // A number that does not fit a u8 becomes one that `new` rejects.
         let digits = u8::try_from(number("digits", 6)?).unwrap_or(u8::MAX);
         Totp::new(secret.as_bytes(), algorithm, digits, number("period", 30)?)
     }
@@ -138,7 +140,7 @@ impl Totp {
         &self.secret
     }
 
-    /// The hash that codes are made with.
+    /// The hash function of the codes.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
@@ -148,20 +150,21 @@ impl Totp {
         self.digits
     }
 
-    /// How long a code is shown, in seconds.
+    /// How long an app shows a code, in seconds.
     pub fn period(&self) -> u64 {
         self.period
     }
 
-    /// The code that an app shows at a time, in Unix seconds.
+    /// The code that an app shows at a given time, in Unix seconds.
     pub fn code(&self, at: u64) -> Secret {
         Secret::new(self.codes.generate(at).to_string())
     }
 
-    /// Checks a code at a time, in Unix seconds. The steps right before and after are accepted
-    /// too, for clocks that go wrong; a step not after `last_step`, never.
+    /// Checks a code at a given time, in Unix seconds. The steps immediately before and after are
+    /// accepted too, to allow for clock drift. A step that is not after `last_step` is never
+    /// accepted.
     ///
-    /// How long it takes tells which step a right code is of, and nothing of a wrong one.
+    /// The running time reveals which step a right code belongs to, and nothing about a wrong code.
     pub fn check(&self, token: &Token, at: u64, last_step: Option<u64>) -> Match {
         let now = at / self.period;
         for step in [now, now.saturating_sub(1), now.saturating_add(1)] {
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_accepted_once_and_time_goes_forward_only() {
+    fn a_step_is_accepted_once_and_never_an_earlier_one() {
         let totp = Totp::new(&[7; 20], Algorithm::Sha1, 6, 30).unwrap();
         let code = token(totp.code(3000));
         assert_eq!(totp.check(&code, 3000, None), Match::Step(100));
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_carries_everything() {
+    fn a_uri_round_trips() {
         let totp = Totp::new(&[9; 20], Algorithm::Sha1, 7, 10).unwrap();
         let uri = totp.uri("Ada & Co", "ada@example.com");
         let read = Totp::from_uri(uri.expose()).unwrap();

@@ -1,4 +1,4 @@
-//! `open(url)`: who answers the calls.
+//! Opens a service by its URL, and passes each call on to the engine or the remote client.
 
 #[cfg(feature = "remote")]
 mod remote_settings;
@@ -26,7 +26,7 @@ use std::fmt;
 use std::sync::Arc;
 
 const SCHEMES: &str = "must begin with https: (a remote service), sqlite: (a database file) or \
-                       sandbox: (for tests), as far as this build of the library has them";
+                       sandbox: (for tests); a build of the library may lack some of these";
 
 /// Opens a service with the defaults of [`Settings`].
 ///
@@ -36,9 +36,9 @@ pub fn open(url: &str) -> Result<Service> {
     Settings::new(url).open()
 }
 
-/// What answers the calls: an engine in this process, or a client of a remote service.
+/// A service: an engine in this process, or a client of a remote service.
 ///
-/// It can be shared between threads, and cloned: clones are the same service.
+/// It can be shared between threads and cloned; clones refer to the same service.
 #[derive(Clone)]
 pub struct Service(Backend);
 
@@ -50,7 +50,7 @@ enum Backend {
     Remote(Remote),
 }
 
-/// How to open a service. Nothing here is read from the environment.
+/// Settings for opening a service. None of them is read from the environment.
 #[must_use = "settings do nothing before open()"]
 #[derive(Clone)]
 pub struct Settings {
@@ -63,9 +63,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults for a URL: `https://…` for a remote service, `sqlite:/path/file.db` for an
-    /// engine in this process, `sandbox:` for one that forgets and accepts every token, for the
-    /// tests of applications (`sandbox:?accept=0000000` accepts that one alone, and
+    /// The default settings for a URL: `https://…` for a remote service, `sqlite:/path/file.db` for
+    /// an engine in this process, `sandbox:` for an engine in memory that accepts every token, for
+    /// testing applications (`sandbox:?accept=0000000` accepts only that token, and
     /// `sandbox:?accept=right` checks codes as `sqlite:` does).
     pub fn new(url: &str) -> Settings {
         Settings {
@@ -78,15 +78,15 @@ impl Settings {
         }
     }
 
-    /// The application's API key. A remote service needs it; an engine makes one for the first
-    /// application of a new database when none is given.
+    /// The application's API key. A remote service requires it; an engine generates one for the
+    /// first application of a new database unless one is given.
     pub fn api_key(mut self, key: impl Into<String>) -> Settings {
         self.api_key = Some(Secret::new(key));
         self
     }
 
     /// The names that a remote service uses where the interface document says `svc`, or that an
-    /// engine and a server in front of it use. Default: the document's.
+    /// engine and a server in front of it use. Default: those of the document.
     pub fn names(mut self, names: Names) -> Settings {
         #[cfg(feature = "engine")]
         self.engine.names.clone_from(&names);
@@ -95,8 +95,8 @@ impl Settings {
         self
     }
 
-    /// What carries SMS and voice calls of an engine. Default: a folder of text files beside the
-    /// database, named as the database with `.spool` for `.db`.
+    /// Delivers the SMS and voice calls of an engine. Default: to text files in a folder next to
+    /// the database, which has the database's name with `.spool` in place of `.db`.
     #[cfg(feature = "engine")]
     pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
         self.engine.deliver = Some(Arc::new(deliver));
@@ -104,7 +104,7 @@ impl Settings {
     }
 
     /// The application's name in messages and authenticator apps, for an engine. Default: the name
-    /// that the database holds, and `Seconder` in a new one.
+    /// stored in the database; `Seconder` in a new one.
     #[cfg(feature = "engine")]
     pub fn application_name(mut self, name: impl Into<String>) -> Settings {
         self.engine.application_name = Some(name.into());
@@ -112,16 +112,15 @@ impl Settings {
     }
 
     /// Where an engine posts the answers to approval requests (interface 6): an `https:` URL, or
-    /// an `http:` one of this machine. Default: the URL that the database holds, and none in a new
-    /// one.
+    /// an `http:` URL of this machine. Default: the URL stored in the database; none in a new one.
     #[cfg(feature = "engine")]
     pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
         self.engine.callback_url = Some(url.into());
         self
     }
 
-    /// How many digits the codes by SMS and voice of an engine have, 6 to 10. Default: as the
-    /// database has it, and 7 in a new one.
+    /// The number of digits of codes that an engine sends by SMS and voice, 6 to 10. Default: the
+    /// number stored in the database; 7 in a new one.
     #[cfg(feature = "engine")]
     pub fn token_length(mut self, digits: u8) -> Settings {
         self.engine.token_length = Some(digits);
@@ -129,15 +128,15 @@ impl Settings {
     }
 
     /// The codes of authenticator apps that an engine enrols from now on: 6 to 8 digits that change
-    /// every `period` seconds. Default 6 and 30, which every app knows. An app that was enrolled
-    /// keeps its own.
+    /// every `period` seconds. Default 6 and 30, which every app supports. Apps that were enrolled
+    /// before keep their settings.
     #[cfg(feature = "engine")]
     pub fn authenticator_codes(mut self, digits: u8, period: u64) -> Settings {
         self.engine.authenticator = (digits, period);
         self
     }
 
-    /// What posts the callbacks of an engine. Default: HTTPS, within 15 s, to the system's trusted
+    /// Posts the callbacks of an engine. Default: by HTTPS, within 15 s, trusting the system's
     /// roots.
     #[cfg(feature = "engine")]
     pub fn post(mut self, post: impl Post + 'static) -> Settings {
@@ -162,10 +161,9 @@ impl Settings {
     /// Opens the service.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a URL or setting that cannot be right, [`Error::Storage`] for a
-    /// database that cannot be opened (which is then left as it was), and
-    /// [`Error::Unauthorized`] when the database has no application of that API key. Nothing is
-    /// sent before the first call.
+    /// [`Error::InvalidArgument`] if the URL or a setting is invalid, [`Error::Storage`] if the
+    /// database cannot be opened (it is then left unchanged), and [`Error::Unauthorized`] if the
+    /// database has no application with that API key. Nothing is sent before the first call.
     pub fn open(mut self) -> Result<Service> {
         let url = self.url.as_str();
         let api_key = self.api_key.take().map(ApiKey::try_from).transpose()?;
@@ -191,7 +189,7 @@ impl Settings {
 }
 
 impl Service {
-    /// The engine, where one answers in this process: devices and the API key are its matter.
+    /// The engine in this process, if there is one. Only an engine manages devices and API keys.
     #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
         match &self.0 {
@@ -201,10 +199,10 @@ impl Service {
         }
     }
 
-    /// The engine, for what only an engine does.
+    /// The engine in this process, for operations that only an engine supports.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when a remote service answers.
+    /// [`Error::InvalidArgument`] if this is a remote service.
     #[cfg(feature = "engine")]
     pub fn require_engine(&self) -> Result<&Engine> {
         self.engine().ok_or_else(|| {
@@ -218,7 +216,7 @@ impl Service {
     /// Enrols a user (interface 4.1). See [`CreateUser`] for the options.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] names the argument that cannot be right; else as [`Error`] says.
+    /// [`Error::InvalidArgument`] names the argument that is invalid; otherwise see [`Error`].
     pub fn create_user(
         &self,
         email: &str,
@@ -233,7 +231,7 @@ impl Service {
     /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
     ///
     /// # Errors
-    /// [`Error::RateLimited`] when the user was sent one just now; else as [`Error`] says.
+    /// [`Error::RateLimited`] if a code was sent to the user just now; otherwise see [`Error`].
     pub fn request_sms(&self, user_id: UserId) -> Result<CodeRequested> {
         self.handle(&RequestSms::new(user_id))
     }
@@ -249,7 +247,8 @@ impl Service {
     /// Checks a code (interface 4.4). See [`Verify`] for the options.
     ///
     /// # Errors
-    /// [`Error::RateLimited`] after wrong codes, until the user may try again; else as [`Error`] says.
+    /// [`Error::RateLimited`] after wrong codes, until the user may try again; otherwise see
+    /// [`Error`].
     pub fn verify(&self, token: &Token, user_id: UserId) -> Result<Verdict> {
         self.handle(&Verify::new(token.clone(), user_id)).map(|found| found.verdict)
     }
@@ -257,39 +256,39 @@ impl Service {
     /// Removes a user (interface 4.5). See [`DeleteUser`] for the options.
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn delete_user(&self, user_id: UserId) -> Result<Done> {
         self.handle(&DeleteUser::new(user_id))
     }
 
-    /// Tells what a user did (interface 4.6). See [`RegisterActivity`] for the options.
+    /// Reports a user's activity (interface 4.6). See [`RegisterActivity`] for the options.
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn register_activity(&self, user_id: UserId, activity: ActivityType) -> Result<Done> {
         self.handle(&RegisterActivity::new(user_id, activity))
     }
 
-    /// What the service knows of the application (interface 4.7).
+    /// Returns the service's record of the application (interface 4.7).
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn app_details(&self) -> Result<Application> {
         self.handle(&AppDetails::default())
     }
 
-    /// What the service knows of a user (interface 4.8).
+    /// Returns the service's record of a user (interface 4.8).
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn user_status(&self, user_id: UserId) -> Result<UserStatusReply> {
         self.handle(&UserStatus::new(user_id))
     }
 
-    /// What the application used, month by month (interface 4.9).
+    /// Returns the application's usage, month by month (interface 4.9).
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn app_stats(&self) -> Result<Statistics> {
         self.handle(&AppStats::default())
     }
@@ -298,7 +297,7 @@ impl Service {
     /// [`StartPhoneVerification`] for the options.
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn start_phone_verification(
         &self,
         via: Channel,
@@ -309,7 +308,7 @@ impl Service {
         self.handle(&StartPhoneVerification::new(via, number, country))
     }
 
-    /// Checks the code that was sent to a number. `Ok` says that it was right.
+    /// Checks the code that was sent to a number. `Ok` means that it was right.
     ///
     /// # Errors
     /// See [`CheckPhoneVerification`].
@@ -323,10 +322,10 @@ impl Service {
         self.handle(&CheckPhoneVerification::new(number, country, code.clone()))
     }
 
-    /// What kind of number a number is (interface 4.11).
+    /// Returns the type of a phone number (interface 4.11).
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn phone_info(&self, phone_number: &str, country_code: &str) -> Result<PhoneInformation> {
         let (number, country) = phone(phone_number, country_code)?;
         self.handle(&PhoneInfo::new(number, country))
@@ -335,25 +334,26 @@ impl Service {
     /// Asks a user to approve something (interface 4.12). See [`CreateApproval`] for the options.
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn create_approval(&self, user_id: UserId, message: &str) -> Result<ApprovalCreated> {
         let message: DisplayText =
             message.parse().map_err(|error: Error| error.of_parameter("message"))?;
         self.handle(&CreateApproval::new(user_id, message))
     }
 
-    /// How a user answered (interface 4.13).
+    /// Returns a user's response to an approval request (interface 4.13).
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn check_approval(&self, uuid: &ApprovalId) -> Result<Approval> {
         self.handle(&CheckApproval::new(uuid.clone()))
     }
 
-    /// Gives a user's authenticator app a new secret. See [`EnrolAuthenticator`] for the options.
+    /// Issues a new secret for a user's authenticator app. See [`EnrolAuthenticator`] for the
+    /// options.
     ///
     /// # Errors
-    /// As [`Error`] says.
+    /// See [`Error`].
     pub fn enrol_authenticator(&self, user_id: UserId) -> Result<AuthenticatorEnrolled> {
         self.handle(&EnrolAuthenticator::new(user_id))
     }
@@ -380,9 +380,9 @@ where
 
 #[cfg(feature = "engine")]
 impl Service {
-    /// Answers a call as [`Handle::handle`] does, and gives beside the reply the fields of the body
-    /// that a remote service sent, for whoever wants more of it than the interface knows. They
-    /// decide nothing.
+    /// Carries out a call as [`Handle::handle`] does. Besides the reply, returns the fields of the
+    /// body that a remote service sent, for callers that need fields beyond the interface. They
+    /// must not decide anything.
     ///
     /// # Errors
     /// As [`Handle::handle`].
@@ -413,14 +413,14 @@ impl<C: Call> Handle<C> for Service {
     }
 }
 
-/// An engine's settings with something that posts callbacks.
+/// An engine's settings, with the default for posting callbacks filled in.
 #[cfg(all(feature = "engine", feature = "remote"))]
 fn posting(mut settings: EngineSettings) -> EngineSettings {
     settings.post.get_or_insert_with(|| Arc::new(crate::remote::Callbacks));
     settings
 }
 
-/// Without the client of a remote service, only the host can post callbacks.
+/// Without the remote client, only the host application can post callbacks.
 #[cfg(all(feature = "engine", not(feature = "remote")))]
 fn posting(settings: EngineSettings) -> EngineSettings {
     settings
@@ -439,7 +439,7 @@ impl fmt::Debug for Service {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What follows the scheme may hold a key.
+        // The rest of the URL may contain a secret.
         let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
         f.debug_struct("Settings").field("scheme", &scheme).finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! Waiting for the answer to an approval request, in the caller's thread.
+//! Waiting for the response to an approval request, on the caller's thread.
 
 use super::Service;
 use crate::calls::{Approval, ApprovalStatus, CheckApproval, Handle};
@@ -6,28 +6,28 @@ use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result, Stage};
 use std::time::{Duration, Instant};
 
-/// The first pause between two questions. Each is half as long again as the one before.
+/// The first pause between two polls. Each further pause is half as long again.
 const FIRST: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(5);
-/// The time that a question has at the least.
-const BRIEF: Duration = Duration::from_millis(100);
+/// The shortest timeout of a poll. A timeout of 0 would be an invalid argument.
+const SHORTEST_POLL: Duration = Duration::from_millis(100);
 
-/// Passes the time between two questions, for [`Service::wait_for_approval_with`].
+/// Passes the time between two polls, for [`Service::wait_for_approval_with`].
 pub trait Sleeper {
-    /// How long it has been since the wait began, by a clock that is never set back.
+    /// The time since the wait began, by a monotonic clock.
     fn elapsed(&mut self) -> Duration;
 
-    /// Lets so much time pass.
+    /// Lets this much time pass.
     ///
     /// # Errors
-    /// Whatever ends the wait.
+    /// Any error ends the wait, which returns it.
     fn pause(&mut self, time: Duration) -> Result<()>;
 }
 
-/// A wait for the answer to an approval request, question by question: [`Service::poll_approval`].
-/// It is for programs that pass the time between two questions in a way of their own, such as an
-/// event loop; the others call [`Service::wait_for_approval`].
+/// A wait for the response to an approval request, poll by poll: see [`Service::poll_approval`].
+/// For programs that schedule the polls themselves, such as those with an event loop. Others call
+/// [`Service::wait_for_approval`].
 #[derive(Clone, Debug)]
 pub struct ApprovalWait {
     uuid: ApprovalId,
@@ -36,51 +36,51 @@ pub struct ApprovalWait {
     pause: Duration,
 }
 
-/// What came of a question.
+/// The result of a poll.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalPoll {
     /// The wait is over.
     Finished(Result<Approval>),
-    /// Ask again after so long.
+    /// Poll again after this time.
     PollAgain(Duration),
 }
 
 impl ApprovalWait {
-    /// The wait for this user's answer, for so long as `deadline` says.
+    /// A wait for this user's response, until `deadline` has passed.
     pub fn new(uuid: ApprovalId, user_id: UserId, deadline: Duration) -> ApprovalWait {
         ApprovalWait { uuid, user_id, deadline, pause: FIRST }
     }
 
-    /// Asks once, with the time that is left, and says what comes next.
+    /// Polls once, with the time that is left, and returns the next step.
     fn poll(
         &mut self,
-        ask: impl FnOnce(Duration) -> Result<Approval>,
+        check: impl FnOnce(Duration) -> Result<Approval>,
         elapsed: &mut dyn FnMut() -> Duration,
     ) -> ApprovalPoll {
         let left = self.deadline.saturating_sub(elapsed());
-        let found = ask(left).and_then(|approval| own(approval, &self.uuid, self.user_id));
-        let least = match &found {
+        let result = check(left).and_then(|approval| own(approval, &self.uuid, self.user_id));
+        let shortest = match &result {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
-            // Whom this client does not trust now, it will not trust in a while.
+            // A certificate that is not trusted now will not become trusted during the wait.
             Err(Error::Unavailable { stage: Stage::Tls, .. }) => {
-                return ApprovalPoll::Finished(found);
+                return ApprovalPoll::Finished(result);
             }
             Err(Error::Unavailable { .. }) => Duration::ZERO,
-            _ => return ApprovalPoll::Finished(found),
+            _ => return ApprovalPoll::Finished(result),
         };
         let left = self.deadline.saturating_sub(elapsed());
         if left.is_zero() {
-            return ApprovalPoll::Finished(found);
+            return ApprovalPoll::Finished(result);
         }
-        let pause = self.pause.max(least).min(left);
+        let pause = self.pause.max(shortest).min(left);
         self.pause = (self.pause * 3 / 2).min(LONGEST);
         ApprovalPoll::PollAgain(pause)
     }
 }
 
-/// Sleeps, in the caller's thread.
+/// Sleeps on the caller's thread.
 pub(crate) struct Sleep(Instant);
 
 impl Sleep {
@@ -102,22 +102,22 @@ impl Sleeper for Sleep {
 }
 
 impl Service {
-    /// Waits until a user has answered, until the request has expired, or for so long as `deadline`
-    /// says; then the status is still [`ApprovalStatus::Pending`]. Ask
-    /// [`approved_by`](Approval::approved_by) of what comes back.
+    /// Waits until the user has responded, the request has expired, or `deadline` has passed. In
+    /// the last case, the status is still [`ApprovalStatus::Pending`]. Check the result with
+    /// [`approved_by`](Approval::approved_by).
     ///
-    /// It asks the service again and again, at first after half a second and then ever more seldom,
-    /// down to every 5 seconds. A service that is busy or out of reach is asked again too. No
-    /// question lasts longer than the deadline leaves, or 100 ms where it leaves less.
+    /// The service is polled, first after half a second and then at growing intervals, up to 5
+    /// seconds. A service that is busy or unavailable is polled again too. No poll takes longer
+    /// than the time left until the deadline, or 100 ms if less is left.
     ///
-    /// A request that is pending at the end can still be approved: ask for one that expires with
-    /// the login, in `seconds_to_expire`.
+    /// A request that is pending at the end can still be approved later. Set `seconds_to_expire` so
+    /// that it expires with the login.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the request is that of another user: one's own approval must not
-    /// open somebody else's door. [`Error::InvalidResponse`] when the service does not tell whose it is.
-    /// What kept the last question from an answer, when none came before the deadline; else as
-    /// [`Error`] says.
+    /// [`Error::InvalidArgument`] if the request belongs to another user: the approval of one user
+    /// must not log in another. [`Error::InvalidResponse`] if the service does not include the
+    /// user. The error of the last poll, if it failed and the deadline has passed; otherwise see
+    /// [`Error`].
     pub fn wait_for_approval(
         &self,
         uuid: &ApprovalId,
@@ -127,11 +127,11 @@ impl Service {
         self.wait_for_approval_with(uuid, user_id, deadline, &mut Sleep::begin())
     }
 
-    /// As [`Service::wait_for_approval`], where the time passes as `sleeper` says: a program that can
-    /// be interrupted ends the wait so, and a test need not wait.
+    /// As [`Service::wait_for_approval`], with `sleeper` passing the time: a program can thereby
+    /// interrupt the wait, and a test need not wait.
     ///
     /// # Errors
-    /// As [`Service::wait_for_approval`], and with what `sleeper` ends it.
+    /// As [`Service::wait_for_approval`], and any error of `sleeper`.
     pub fn wait_for_approval_with(
         &self,
         uuid: &ApprovalId,
@@ -140,64 +140,67 @@ impl Service {
         sleeper: &mut dyn Sleeper,
     ) -> Result<Approval> {
         let mut wait = ApprovalWait::new(uuid.clone(), user_id, deadline);
-        pass(|wait, elapsed| self.poll_approval(wait, elapsed), &mut wait, sleeper)
+        poll_until_finished(|wait, elapsed| self.poll_approval(wait, elapsed), &mut wait, sleeper)
     }
 
-    /// Asks once for the answer that `wait` waits for, and says whether and when to ask again.
-    /// `elapsed` tells how long it has been since the wait began, by a clock that is never set
-    /// back. What ends the wait is what [`Service::wait_for_approval`] gives.
+    /// Polls once for the response that `wait` waits for, and returns whether and when to poll
+    /// again. `elapsed` returns the time since the wait began, by a monotonic clock. The result
+    /// that ends the wait is the one that [`Service::wait_for_approval`] returns.
     pub fn poll_approval(
         &self,
         wait: &mut ApprovalWait,
         elapsed: &mut dyn FnMut() -> Duration,
     ) -> ApprovalPoll {
         let call = CheckApproval::new(wait.uuid.clone());
-        wait.poll(|left| self.within(left.max(BRIEF)).handle(&call), elapsed)
+        wait.poll(|left| self.within(left.max(SHORTEST_POLL)).handle(&call), elapsed)
     }
 }
 
-/// Asks until the wait is over, and passes the time in between.
-fn pass(
-    mut ask: impl FnMut(&mut ApprovalWait, &mut dyn FnMut() -> Duration) -> ApprovalPoll,
+/// Polls until the wait is over, and passes the time in between.
+fn poll_until_finished(
+    mut poll: impl FnMut(&mut ApprovalWait, &mut dyn FnMut() -> Duration) -> ApprovalPoll,
     wait: &mut ApprovalWait,
     sleeper: &mut dyn Sleeper,
 ) -> Result<Approval> {
     loop {
-        match ask(wait, &mut || sleeper.elapsed()) {
-            ApprovalPoll::Finished(found) => return found,
+        match poll(wait, &mut || sleeper.elapsed()) {
+            ApprovalPoll::Finished(result) => return result,
             ApprovalPoll::PollAgain(time) => sleeper.pause(time)?,
         }
     }
 }
 
 impl Service {
-    /// The same service, whose calls take no longer than this.
+    /// The same service, with calls that take no longer than this.
     #[cfg(feature = "remote")]
     fn within(&self, left: Duration) -> Service {
         self.remote(|remote| remote.timeout = remote.timeout.min(left))
     }
 
-    /// An engine in this process waits for nobody.
+    /// An engine in this process has no timeout.
     #[cfg(not(feature = "remote"))]
     fn within(&self, _: Duration) -> Service {
         self.clone()
     }
 }
 
-/// A status that this library does not know may still become one that it knows.
+/// Whether the status may still change. One that this library does not know may be followed by one
+/// that it does.
 fn is_open(approval: &Approval) -> bool {
     matches!(approval.status, ApprovalStatus::Pending | ApprovalStatus::Unknown)
 }
 
-/// The request, if it is this one and this user's.
+/// Returns the request if it is this one and belongs to this user.
 fn own(approval: Approval, uuid: &ApprovalId, user_id: UserId) -> Result<Approval> {
     if approval.uuid.as_ref().is_some_and(|given| given != uuid) {
-        return Err(Error::invalid_response("it is about another approval request"));
+        return Err(Error::invalid_response("it describes another approval request"));
     }
     match approval.user_id {
         Some(owner) if owner == user_id => Ok(approval),
-        Some(_) => Err(Error::invalid_argument("uuid", "is the approval request of another user")),
-        None => Err(Error::invalid_response("it does not tell whose approval request this is")),
+        Some(_) => {
+            Err(Error::invalid_argument("uuid", "names an approval request of another user"))
+        }
+        None => Err(Error::invalid_response("it does not include the approval request's user")),
     }
 }
 
@@ -205,7 +208,7 @@ fn own(approval: Approval, uuid: &ApprovalId, user_id: UserId) -> Result<Approva
 mod tests {
     use super::*;
 
-    /// Time that passes only in pauses, and what it was asked for.
+    /// A clock that advances only in pauses, and the pauses so far, in milliseconds.
     #[derive(Default)]
     struct ManualSleeper(Vec<u64>);
 
@@ -225,32 +228,33 @@ mod tests {
         approval
     }
 
-    /// What comes of these answers, the last of which is given for ever, and the pauses.
-    fn waited(deadline: u64, answers: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
-        let (mut sleeper, mut answers) = (ManualSleeper::default(), answers.into_iter().peekable());
-        let mut ask = |_: Duration| {
-            let next = answers.next().unwrap();
-            if answers.peek().is_none() {
-                answers = vec![next.clone()].into_iter().peekable();
+    /// The outcome of a wait with these poll results, the last of which is repeated for ever, and
+    /// the pauses.
+    fn waited(deadline: u64, results: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
+        let (mut sleeper, mut results) = (ManualSleeper::default(), results.into_iter().peekable());
+        let mut check = |_: Duration| {
+            let next = results.next().unwrap();
+            if results.peek().is_none() {
+                results = vec![next.clone()].into_iter().peekable();
             }
             next
         };
         let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
         let mut wait = ApprovalWait::new(uuid, user, Duration::from_secs(deadline));
         let poll = |wait: &mut ApprovalWait, elapsed: &mut dyn FnMut() -> Duration| {
-            wait.poll(&mut ask, elapsed)
+            wait.poll(&mut check, elapsed)
         };
-        let found = pass(poll, &mut wait, &mut sleeper);
-        (found, sleeper.0)
+        let outcome = poll_until_finished(poll, &mut wait, &mut sleeper);
+        (outcome, sleeper.0)
     }
 
     use ApprovalStatus::*;
 
     #[test]
-    fn ends_when_the_user_answered() {
+    fn ends_when_the_user_has_responded() {
         for status in [Approved, Denied, Expired] {
-            let answers = [Pending, Unknown, status].map(|s| Ok(approval(s, Some(7))));
-            let (found, pauses) = waited(60, answers.into());
+            let results = [Pending, Unknown, status].map(|s| Ok(approval(s, Some(7))));
+            let (found, pauses) = waited(60, results.into());
             let found = found.unwrap();
             assert_eq!((found.status, pauses), (status, vec![500, 750]));
             assert_eq!(found.approved_by(7.try_into().unwrap()), status == Approved);
@@ -259,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_ever_more_seldom_and_ends_at_the_deadline() {
+    fn polls_at_growing_intervals_and_ends_at_the_deadline() {
         let (found, pauses) = waited(20, vec![Ok(approval(Pending, Some(7)))]);
         assert_eq!(found.unwrap().status, Pending);
         assert_eq!(pauses.iter().sum::<u64>(), 20_000);
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_surely_the_users() {
+    fn a_request_of_another_or_an_unknown_user_is_rejected() {
         let invalid = waited(60, vec![Ok(approval(Approved, Some(8)))]).0;
         assert!(
             matches!(invalid, Err(Error::InvalidArgument { parameter, .. }) if parameter == "uuid")
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_is_busy_is_asked_again_and_one_that_says_no_is_not() {
+    fn a_busy_service_is_polled_again_and_one_that_rejects_the_key_is_not() {
         let wait = |seconds| Some(Duration::from_secs(seconds));
         let busy = |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s) };
         let gone = Error::Unavailable { stage: Stage::Response, message: "gone".into() };
