@@ -1,5 +1,5 @@
-//! Values that cannot be wrong. Text from outside becomes one of these or is refused, so nothing
-//! inside checks it again, and nothing that ends in a path can hold a `/`.
+//! Validated values. Input is parsed into one of these types or rejected, so that the rest of the
+//! library need not check it again, and no value that becomes part of a path can contain a `/`.
 
 use crate::{Error, Result};
 use serde::{Deserialize, Deserializer, de};
@@ -16,8 +16,8 @@ pub use identity::{ApprovalId, DeviceId, UserId};
 pub use phone::{CountryCode, PhoneNumber};
 pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};
 
-/// Reads a value out of its text; what is wrong with it is told without the parameter's name,
-/// which the reader of the whole call knows better.
+/// Parses a value from its text. Errors omit the parameter's name, because the reader of the whole
+/// call knows under which name it was given.
 fn from_text<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: FromStr<Err = Error>,
@@ -27,7 +27,7 @@ where
     Zeroizing::new(String::deserialize(from)?).parse().map_err(reason)
 }
 
-/// Reads a value out of its number, as [`from_text`] does out of its text.
+/// Parses a value from its number, as [`from_text`] does from its text.
 fn from_number<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64, Error = Error>,
@@ -43,7 +43,8 @@ fn reason<E: de::Error>(error: Error) -> E {
     }
 }
 
-/// Gives each type its one way in and its one way out through serde.
+/// Implements serde for each type by its parser and its accessor, so that no unchecked value can be
+/// deserialized.
 macro_rules! serde_by {
     ($read:ident, $write:ident($get:ident): $($name:ident)*) => {$(
         impl<'de> serde::Deserialize<'de> for $name {

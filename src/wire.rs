@@ -1,5 +1,6 @@
-//! What crosses between client and service. Everything narrows here to two values, a [`Request`]
-//! and a [`Reply`]; the formats are pairs of functions around them, and know nothing of the calls.
+//! The messages between client and service. Every call is reduced to two values, a [`Request`] and
+//! a [`Reply`]. The formats are pairs of functions that read and write these, and do not depend on
+//! the calls.
 
 pub mod form;
 pub mod json;
@@ -15,12 +16,12 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use zeroize::Zeroize;
 
-/// A call on its way to a service.
+/// A call as it is sent to a service.
 #[derive(Clone, PartialEq)]
 pub struct Request {
     /// `GET` or `POST`.
     pub method: &'static str,
-    /// The path behind the base URL, beginning with `/`, its fields percent-encoded.
+    /// The path after the base URL, beginning with `/`, with its fields percent-encoded.
     pub path: String,
     /// The parameters that are not part of the path.
     pub params: Map<String, Value>,
@@ -28,16 +29,16 @@ pub struct Request {
     pub generation: Generation,
 }
 
-/// What a service said to a request.
+/// A service's response to a request.
 #[derive(Clone, PartialEq)]
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
-    /// The body, read.
+    /// The parsed body.
     pub body: Value,
     /// How long the service asks to wait (`Retry-After`).
     pub retry_after: Option<Duration>,
-    /// The generation of the interface that was asked for.
+    /// The generation of the interface that was requested.
     pub generation: Generation,
 }
 
@@ -51,14 +52,14 @@ pub enum Format {
     Xml,
 }
 
-/// The two generations of the interface (interface 9). Which one is spoken is a property of the
-/// request: the older one has the key among its parameters, or an older path.
+/// The two generations of the interface (interface 9). Each request determines which one is used:
+/// the older one has the key among its parameters, or an older path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generation {
     /// The key in a header.
     #[default]
     Current,
-    /// The key as the query parameter `api_key`, and other words in some replies.
+    /// The key as the query parameter `api_key`, and different wording in some replies.
     Older,
 }
 
@@ -71,7 +72,7 @@ impl Format {
         }
     }
 
-    /// The format that a path asks for.
+    /// The format requested by a path.
     pub fn named(name: &str) -> Option<Format> {
         [Format::Json, Format::Xml].into_iter().find(|format| format.name() == name)
     }
@@ -84,10 +85,10 @@ impl Format {
         }
     }
 
-    /// Reads a body.
+    /// Parses a body.
     ///
     /// # Errors
-    /// [`Error::InvalidResponse`] when it is not of this format.
+    /// [`Error::InvalidResponse`] if it is not of this format.
     pub fn read(self, bytes: &[u8]) -> Result<Value> {
         match self {
             Format::Json => json::read(bytes),
@@ -95,7 +96,7 @@ impl Format {
         }
     }
 
-    /// Writes a body.
+    /// Serialises a body.
     pub fn write(self, value: &Value) -> Vec<u8> {
         match self {
             Format::Json => json::write(value),
@@ -105,19 +106,20 @@ impl Format {
 }
 
 impl Reply {
-    /// A reply whose body is the object made of `fields`.
+    /// A reply with this status and body.
     pub fn new(status: u16, body: Value) -> Reply {
         Reply { status, body, retry_after: None, generation: Generation::Current }
     }
 
-    /// A reply out of a body that was read, or could not be.
+    /// A reply with the result of parsing its body.
     ///
     /// # Errors
-    /// [`Error::InvalidResponse`] for a body that could not be, unless the status says enough.
+    /// [`Error::InvalidResponse`] for a body that could not be parsed, unless the status suffices.
     pub fn read(status: u16, body: Result<Value>) -> Result<Reply> {
         match body {
             Ok(body) => Ok(Reply::new(status, body)),
-            // What stands before a service says these in its own words, and their meaning is plain.
+            // Proxies in front of a service send these statuses with bodies of their own, such as
+            // HTML. The status is clear without the body.
             Err(_) if status == 429 || status >= 500 => {
                 Ok(Reply::new(status, Value::Object(Map::new())))
             }
@@ -128,13 +130,13 @@ impl Reply {
         }
     }
 
-    /// The text of a top-level field; a number is given as it is written.
+    /// The text of a top-level field. A number is returned as it is written.
     pub fn text(&self, field: &str) -> Option<String> {
         scalar(self.body.get(field)?)
     }
 }
 
-/// A scalar as text, as forms and XML carry it; nothing for null, lists and objects.
+/// A scalar as text, as in forms and XML. `None` for null, lists and objects.
 pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -153,7 +155,7 @@ pub(crate) fn wipe(value: &mut Value) {
     }
 }
 
-/// The value of a call's or a reply's struct, which is always an object.
+/// Converts a call's or a reply's struct, which is always an object, to its fields.
 pub(crate) fn object(value: &impl serde::Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(map)) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
@@ -175,7 +177,7 @@ impl std::fmt::Debug for Reply {
     }
 }
 
-/// A reader's complaint about one field, as the caller's mistake.
+/// A mismatch in a request is an invalid argument of its caller.
 impl From<loose::Mismatch> for Error {
     fn from(mismatch: loose::Mismatch) -> Error {
         Error::invalid_argument(mismatch.field, mismatch.problem)

@@ -1,11 +1,11 @@
-//! The names of users, devices and approval requests.
+//! The ids of users, devices and approval requests.
 
 use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// A user's id, which the interface calls `svc_id`: a positive 64-bit integer, in decimal digits
-/// without sign or leading zero.
+/// A user's id, which the interface calls `svc_id`: a positive 64-bit integer, written in decimal
+/// digits without a sign or a leading zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(u64);
 
@@ -31,7 +31,10 @@ macro_rules! number {
             fn try_from(number: u64) -> Result<$name> {
                 match number {
                     1..=0x7fff_ffff_ffff_ffff => Ok($name(number)),
-                    _ => Err(Error::invalid_argument($parameter, "must be from 1 to 9223372036854775807")),
+                    _ => Err(Error::invalid_argument(
+                        $parameter,
+                        "must be from 1 to 9223372036854775807",
+                    )),
                 }
             }
         }
@@ -45,10 +48,14 @@ macro_rules! number {
         impl FromStr for $name {
             type Err = Error;
             fn from_str(text: &str) -> Result<$name> {
+                // `parse` accepts a sign and leading zeros, which would give one id several texts.
                 let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
                 match text.parse::<u64>() {
                     Ok(number) if digits => <$name as TryFrom<u64>>::try_from(number),
-                    _ => Err(Error::invalid_argument($parameter, "must be a positive whole number")),
+                    _ => Err(Error::invalid_argument(
+                        $parameter,
+                        "must be a positive whole number",
+                    )),
                 }
             }
         }
@@ -98,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_positive_and_plainly_written() {
+    fn ids_are_positive_decimal_numbers() {
         assert_eq!("9223372036854775807".parse::<UserId>().unwrap().get(), i64::MAX as u64);
         for bad in ["", "0", "-1", "+1", "01", "1 ", "1/2", "9223372036854775808", "1e3", "x"] {
             assert!(bad.parse::<UserId>().is_err(), "{bad:?}");

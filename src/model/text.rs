@@ -4,9 +4,9 @@ use crate::{Error, Result};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The code that a user typed: 6 to 12 ASCII digits, nothing trimmed.
+/// The code that a user typed: 6 to 12 ASCII digits. Whitespace is not trimmed.
 ///
-/// `Debug` does not show it, and its memory is wiped when it goes.
+/// `Debug` does not show it, and its memory is wiped when it is dropped.
 ///
 /// ```
 /// use seconder::model::Token;
@@ -16,26 +16,28 @@ use zeroize::Zeroizing;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Zeroizing<String>);
 
-/// The code that was sent to a phone number that is being verified: 4 to 10 ASCII digits, nothing
-/// trimmed. Otherwise like a [`Token`].
+/// The code that was sent to a phone number to verify it: 4 to 10 ASCII digits. Otherwise like a
+/// [`Token`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct VerificationCode(Zeroizing<String>);
 
-/// An e-mail address: one `@` between two texts without spaces, 254 bytes at most.
+/// An e-mail address: one `@` between two parts without whitespace, 254 bytes at most.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
-/// What a code is asked for, such as `pay:4711`: 1 to 128 bytes without control characters.
+/// The action that a code is requested for, such as `pay:4711`: 1 to 128 bytes without control
+/// characters.
 /// A code sent for one action is valid for that action alone (interface 4.2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Action(String);
 
-/// A text that a person reads: 1 to 1024 bytes, without control characters but line feed and tab.
+/// Text shown to a person: 1 to 1024 bytes, without control characters other than line feed and
+/// tab.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DisplayText(String);
 
-/// A text that nobody may see: an API key, a device's secret. `Debug` does not show it, and its
-/// memory is wiped when it goes.
+/// A secret text, such as an API key or a device's secret. `Debug` does not show it, and its memory
+/// is wiped when it is dropped.
 #[derive(Clone, Default)]
 pub struct Secret(Zeroizing<String>);
 
@@ -83,6 +85,7 @@ impl Action {
 
 impl DisplayText {
     fn check(text: &str) -> Result<()> {
+        // Other control characters may begin an escape sequence of a terminal.
         let control = |c: char| c.is_control() && c != '\n' && c != '\t';
         let right = (1..=1024).contains(&text.len()) && !text.chars().any(control);
         right.then_some(()).ok_or_else(|| {
@@ -92,7 +95,7 @@ impl DisplayText {
 }
 
 impl Secret {
-    /// Takes the text over; a copy left with the caller is the caller's to wipe.
+    /// Takes ownership of the text. Copies that the caller keeps are not wiped.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(Zeroizing::new(text.into()))
     }
@@ -104,7 +107,7 @@ impl Secret {
 }
 
 impl PartialEq for Secret {
-    /// Takes the same time wherever the two differ.
+    /// Compares in constant time, so that the time taken does not reveal where the two differ.
     fn eq(&self, other: &Secret) -> bool {
         use subtle::ConstantTimeEq;
         self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_bounded_and_plain() {
+    fn texts_are_bounded_and_without_control_characters() {
         assert!("ada@example.com".parse::<Email>().is_ok());
         for bad in ["", "ada", "@b", "a@", "a@b@c", "a b@c", "a@b\n"] {
             assert!(bad.parse::<Email>().is_err(), "{bad:?}");

@@ -1,14 +1,14 @@
-//! JSON bodies. A key that is there twice makes the body ambiguous, and what is ambiguous is refused.
+//! JSON bodies. Duplicate keys are rejected, because they make a body ambiguous.
 
 use crate::{Error, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
-/// [`Error::InvalidResponse`] when it is not one JSON text in UTF-8, or names a key twice.
+/// [`Error::InvalidResponse`] if it is not one JSON text in UTF-8, or has a duplicate key.
 pub fn read(bytes: &[u8]) -> Result<Value> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     Strict
@@ -17,7 +17,7 @@ pub fn read(bytes: &[u8]) -> Result<Value> {
         .map_err(|e| Error::invalid_response(format!("not JSON ({})", place(&e))))
 }
 
-/// Writes a body.
+/// Serialises a body.
 pub fn write(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }
@@ -29,14 +29,15 @@ pub(crate) fn write_object(fields: &Map<String, Value>) -> Vec<u8> {
     serde_json::to_vec(fields).unwrap_or_default()
 }
 
-/// Where reading stopped; the text itself may hold a secret and is not shown.
+/// Where parsing stopped. The text itself is not shown, because it may contain a secret.
 fn place(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => error.to_string(),
-        _ => format!("it breaks off or errs at line {} column {}", error.line(), error.column()),
+        _ => format!("truncated or malformed at line {} column {}", error.line(), error.column()),
     }
 }
 
+/// Parses values as serde_json does, but rejects duplicate keys.
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -89,7 +90,7 @@ impl<'de> Visitor<'de> for Strict {
         let mut map = Map::new();
         while let Some(key) = fields.next_key::<String>()? {
             if map.insert(key, fields.next_value_seed(Strict)?).is_some() {
-                return Err(A::Error::custom("a key is there twice"));
+                return Err(A::Error::custom("duplicate key"));
             }
         }
         Ok(map.into())
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_two_readers_could_read_differently() {
+    fn ambiguous_and_malformed_bodies_are_rejected() {
         let twice = r#"{"token":"is invalid","token":"is valid"}"#;
         let nested = r#"{"a":[{"b":1,"b":2}]}"#;
         for bad in [twice, nested, "", "{", "{}x", "<html>", "\u{feff}{}", "nul"] {

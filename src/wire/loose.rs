@@ -1,6 +1,6 @@
-//! Reads calls and replies out of values. Forms and XML carry every scalar as text, and services
-//! have sent numbers as text and text as numbers, so either is taken where the other is due; the
-//! structs need not know.
+//! Deserialises calls and replies from values. Forms and XML carry every scalar as text, and
+//! services have sent numbers as text and text as numbers, so either is accepted in place of the
+//! other. The structs need no special attributes for that.
 
 use serde::de::value::SeqDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
@@ -13,35 +13,35 @@ use std::fmt;
 pub struct Mismatch {
     /// The innermost field, by its name in the interface.
     pub field: String,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub problem: String,
 }
 
-/// Reads a struct out of an object.
+/// Deserialises a struct from an object.
 ///
 /// # Errors
-/// A [`Mismatch`] that names the first field that does not fit.
+/// A [`Mismatch`] that names the first invalid field.
 pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismatch> {
     T::deserialize(Loose(Value::Object(fields)))
 }
 
 struct Loose(Value);
 
-/// Whether a number is written in the one way it has. `+1` and `01` are other ways for 1 and `-0` for
-/// 0, and what two readers could take for two users is refused.
-fn is_decimal(text: &str) -> bool {
+/// Whether a number is in canonical form. `+1` and `01` are other spellings of 1, and `-0` of 0;
+/// they are rejected, because two readers could take them for different users.
+fn is_canonical(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.starts_with('+') && (text == "0" || !digits.starts_with('0'))
 }
 
 impl Loose {
-    /// A whole number, or what a text stands for; `number` takes it out of what is one.
+    /// A whole number, from a text or by `number` from any other value.
     fn whole<T: std::str::FromStr>(
         &self,
         number: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<T, Mismatch> {
         let found = match self.0.as_str() {
-            Some(text) if is_decimal(text) => text.parse().ok(),
+            Some(text) if is_canonical(text) => text.parse().ok(),
             Some(_) => None,
             None => number(&self.0),
         };
@@ -131,7 +131,7 @@ impl<'de> Deserializer<'de> for Loose {
         }
     }
 
-    /// A null field of a struct is as good as none.
+    /// A null field of a struct is treated as absent.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -148,7 +148,8 @@ impl<'de> Deserializer<'de> for Loose {
         }
     }
 
-    /// A form whose keys are `0`, `1` and so on is read as a list, and so is one with empty keys.
+    /// Forms with empty keys or the keys `0`, `1` and so on are parsed as lists, so a list is also
+    /// accepted as a map with its indices as keys.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match self.0 {
             Value::Array(items) => {
@@ -181,7 +182,7 @@ impl IntoDeserializer<'_, Mismatch> for Loose {
     }
 }
 
-/// The fields of an object; a mismatch inside one carries its name out.
+/// The fields of an object. A mismatch inside a field is given the field's name.
 struct Fields {
     rest: serde_json::map::IntoIter,
     next: Option<(String, Value)>,
@@ -215,7 +216,7 @@ impl<'de> de::MapAccess<'de> for Fields {
         seed.deserialize(name.as_str().into_deserializer()).map(Some)
     }
 
-    /// Not inlined, so that fields of one type share it: there are many, and libraries are small.
+    /// Not inlined, so that all fields of one type share the code, which keeps the library small.
     #[inline(never)]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Mismatch> {
         let (name, value) = self.next.take().ok_or_else(|| mismatch("has no value".into()))?;
@@ -243,17 +244,17 @@ impl de::Error for Mismatch {
         mismatch(problem.to_string())
     }
 
-    /// What was given is not repeated: it can be a secret.
-    fn invalid_type(_given: de::Unexpected<'_>, due: &dyn de::Expected) -> Mismatch {
-        mismatch(match due.to_string().as_str() {
+    /// The message does not include the given value, which may be a secret.
+    fn invalid_type(_given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Mismatch {
+        mismatch(match expected.to_string().as_str() {
             "a map" => "must be an object".into(),
             "a sequence" => "must be a list".into(),
-            due => format!("must be {due}"),
+            expected => format!("must be {expected}"),
         })
     }
 
-    fn invalid_value(given: de::Unexpected<'_>, due: &dyn de::Expected) -> Mismatch {
-        Mismatch::invalid_type(given, due)
+    fn invalid_value(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Mismatch {
+        Mismatch::invalid_type(given, expected)
     }
 
     fn unknown_variant(_variant: &str, known: &'static [&'static str]) -> Mismatch {
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_text_for_numbers_and_numbers_for_text() {
+    fn accepts_text_for_numbers_and_numbers_for_text() {
         let wanted = Sample { id: 7, flag: true, text: Some("5".into()), inner: None };
         assert_eq!(sample(json!({"id": "7", "flag": "True", "text": 5})).unwrap(), wanted);
         assert_eq!(
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_one_text() {
+    fn only_canonical_numbers_are_accepted() {
         #[derive(Debug, serde::Deserialize)]
         struct Signed {
             at: i64,
@@ -316,12 +317,12 @@ mod tests {
     }
 
     #[test]
-    fn a_null_is_as_good_as_none() {
+    fn a_null_field_is_treated_as_absent() {
         assert!(!sample(json!({"id": 7, "flag": null})).unwrap().flag);
     }
 
     #[test]
-    fn a_list_is_a_map_by_its_indices() {
+    fn a_list_is_accepted_as_a_map_by_its_indices() {
         #[derive(serde::Deserialize)]
         struct Free {
             data: Map<String, Value>,
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_due() {
+    fn messages_say_what_is_expected() {
         #[derive(Debug, serde::Deserialize)]
         #[serde(rename_all = "lowercase")]
         enum Kind {
@@ -345,7 +346,7 @@ mod tests {
             Mail,
         }
         #[derive(Debug, serde::Deserialize)]
-        #[allow(dead_code)] // Only what cannot be read is looked at.
+        #[allow(dead_code)] // The test looks only at errors.
         struct Typed {
             id: Option<u64>,
             time: Option<f64>,
@@ -355,21 +356,21 @@ mod tests {
             part: Option<Box<Typed>>,
             byte: Option<u8>,
         }
-        let told = |value: Value| {
+        let message = |value: Value| {
             read::<Typed>(value.as_object().unwrap().clone()).unwrap_err().to_string()
         };
         for bad in [json!(-1), json!(1.5), json!(true), json!("x")] {
-            assert_eq!(told(json!({"id": bad})), "id must be a whole number");
+            assert_eq!(message(json!({"id": bad})), "id must be a whole number");
         }
-        assert_eq!(told(json!({"time": "x"})), "time must be a number");
-        assert_eq!(told(json!({"kind": "x"})), "kind must be sms, call or mail");
+        assert_eq!(message(json!({"time": "x"})), "time must be a number");
+        assert_eq!(message(json!({"kind": "x"})), "kind must be sms, call or mail");
         for bad in [json!("a secret"), json!(1), json!(1.5), json!(-1), json!(true)] {
-            assert_eq!(told(json!({"map": bad})), "map must be an object");
-            assert_eq!(told(json!({"list": bad})), "list must be a list");
-            assert_eq!(told(json!({"part": bad})), "part must be an object");
+            assert_eq!(message(json!({"map": bad})), "map must be an object");
+            assert_eq!(message(json!({"list": bad})), "list must be a list");
+            assert_eq!(message(json!({"part": bad})), "part must be an object");
         }
-        assert_eq!(told(json!({"list": {"a": 1}})), "list must be a list");
-        assert_eq!(told(json!({"byte": 300})), "byte must be u8");
+        assert_eq!(message(json!({"list": {"a": 1}})), "list must be a list");
+        assert_eq!(message(json!({"byte": 300})), "byte must be u8");
     }
 
     #[test]

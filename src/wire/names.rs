@@ -1,4 +1,4 @@
-//! The names that services of this interface choose differently, in one table.
+//! The names that differ between services of this interface, in one table.
 
 use crate::{Error, Result};
 use serde_json::{Map, Value};
@@ -9,9 +9,9 @@ const PUSH: &str = "push";
 
 type Name = Cow<'static, str>;
 
-/// The names that services of this interface choose differently. The default is the interface
-/// document's own; a service of the same interface under other names needs this table filled, in
-/// the client and in `seconder serve` alike.
+/// The names that differ between services of this interface. The defaults are those of the
+/// interface document. For a service with other names, set them both in the client and in
+/// `seconder serve`.
 ///
 /// ```
 /// use seconder::wire::Names;
@@ -40,12 +40,12 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The names of a service that is called `word` where the interface document says `svc`:
-    /// headers `X-Word-…`, ids `word_id`, and the device `word_chrome`.
+    /// The names of a service that uses `word` where the interface document says `svc`: headers
+    /// `X-Word-…`, ids `word_id`, and the device `word_chrome`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] unless it is 1 to 32 ASCII letters and digits, in lower case, that begin
-    /// with a letter.
+    /// [`Error::InvalidArgument`] unless `word` is 1 to 32 lower-case ASCII letters and digits,
+    /// beginning with a letter.
     pub fn new(word: &str) -> Result<Names> {
         check("names", word)?;
         let (first, rest) = word.split_at(1);
@@ -60,20 +60,20 @@ impl Names {
     /// The first part of the paths of approval requests. Default `push`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] unless it is a word as for [`Names::new`], and not `protected`.
+    /// [`Error::InvalidArgument`] unless `word` is valid for [`Names::new`], and not `protected`.
     pub fn push_path(mut self, word: &str) -> Result<Names> {
         check("push_path", word)?;
         if word == "protected" {
             return Err(Error::invalid_argument(
                 "push_path",
-                "must not be that of the other calls",
+                "must not be `protected`, which is the path of the other calls",
             ));
         }
         self.push_path = word.to_owned().into();
         Ok(self)
     }
 
-    /// What the names of the headers begin with. Default `X-Svc-`.
+    /// The prefix of the header names. Default `X-Svc-`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] unless it is 1 to 32 ASCII letters, digits and dashes.
@@ -89,23 +89,23 @@ impl Names {
         Ok(self)
     }
 
-    /// The field that names a user, in bodies and callbacks. Default `svc_id`.
+    /// The field that holds a user's id, in bodies and callbacks. Default `svc_id`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] unless it is 1 to 32 lower-case letters, digits and underscores that begin
-    /// with a letter.
+    /// [`Error::InvalidArgument`] unless `name` is 1 to 32 lower-case letters, digits and
+    /// underscores, beginning with a letter.
     pub fn id_field(mut self, name: &str) -> Result<Names> {
         check("id_field", &name.replace('_', "0"))?;
         self.id_field = name.to_owned().into();
         Ok(self)
     }
 
-    /// What [`id_field`](Names::id_field) set.
+    /// The field set by [`id_field`](Names::id_field).
     pub(crate) fn user_field(&self) -> &str {
         &self.id_field
     }
 
-    /// The browser among the devices. Default `svc_chrome`.
+    /// The name of the browser as a device type. Default `svc_chrome`.
     ///
     /// # Errors
     /// As for [`Names::id_field`].
@@ -130,33 +130,33 @@ impl Names {
         format!("{}Signature-Nonce", self.header_prefix)
     }
 
-    /// A path as the interface document has it, as it stands on the wire.
+    /// Converts a path of the interface document to the one used on the wire.
     pub fn path_to_wire(&self, path: &str) -> String {
         swap(path, PUSH, &self.push_path)
     }
 
-    /// A path as it stands on the wire, as the interface document has it; none for the document's
-    /// own path when the table has another.
+    /// Converts a path used on the wire to the one of the interface document. Returns `None` for
+    /// the document's own path if the table has another.
     pub fn path_from_wire(&self, path: &str) -> Option<String> {
         let foreign = self.push_path != PUSH && first_part(path) == Some(PUSH);
         (!foreign).then(|| swap(path, &self.push_path, PUSH))
     }
 
-    /// Renames the fields and devices of a body as they stand on the wire.
+    /// Renames the fields and devices of a body to those used on the wire.
     pub fn body_to_wire(&self, body: &mut Value) {
-        // What this library writes has no field of the other name.
+        // Bodies written by this library never contain a field under both names.
         let _ = rename(body, &Names::default(), self);
     }
 
-    /// Renames the fields and devices of a body as the interface document has them.
+    /// Renames the fields and devices of a body to those of the interface document.
     ///
     /// # Errors
-    /// [`Error::InvalidResponse`] when a field is there under both names, and so twice.
+    /// [`Error::InvalidResponse`] if a field occurs under both names, and so twice.
     pub fn body_from_wire(&self, body: &mut Value) -> Result<()> {
         match rename(body, self, &Names::default()) {
             Some(()) => Ok(()),
             None => Err(Error::invalid_response(format!(
-                "a field is there both as {} and as svc_id",
+                "a field occurs both as {} and as svc_id",
                 self.id_field
             ))),
         }
@@ -186,7 +186,7 @@ fn swap(path: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// Nothing when two fields would have one name.
+/// Renames fields and devices. Returns `None` if two fields would have the same name.
 fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
     if from == to {
         return Some(());
@@ -203,7 +203,7 @@ fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
         Value::Object(fields) => {
             let mut renamed = Map::new();
             for (name, mut value) in std::mem::take(fields) {
-                // What the application gave is the application's, whatever it is called.
+                // These hold data of the application, which is passed on unchanged.
                 if !["details", "hidden_details", "data"].contains(&name.as_str()) {
                     rename(&mut value, from, to)?;
                 }
@@ -228,7 +228,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn bodies_and_paths_go_there_and_back() {
+    fn bodies_and_paths_round_trip() {
         let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
         let own = json!({"status": {"svc_id": 7, "devices": ["svc_chrome", "ios"]}, "_svc_id": 7,
             "details": {"svc_id": "mine"}});
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_names() {
+    fn invalid_names_are_rejected() {
         for bad in ["", "Acme", "a-b", "a/b", "1a", "ü", &"a".repeat(33)] {
             assert!(Names::new(bad).is_err(), "{bad}");
             assert!(Names::default().push_path(bad).is_err(), "{bad}");

@@ -1,44 +1,44 @@
-//! The older generation of the interface (interface 9), translated at the edge, up and down.
-//! Everything inside knows only the current one.
+//! Translates between the older generation of the interface (interface 9) and the current one, so
+//! that the rest of the library deals only with the current one.
 
 use serde_json::Value;
 
-/// How the older generation words a success that the current one words with `message` and
+/// How the older generation represents a success, which the current one represents by `message` and
 /// `success`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// As the current one.
+    /// As the current one does.
     Same,
-    /// Without either.
+    /// With neither.
     Bare,
-    /// `ignored` or else `success` holds the message (interface 4.2, rule 2).
+    /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
     Said,
     /// `success` is the text `true` (interface 4.5).
     Text,
 }
 
-/// Reads what either generation says as the current one says it. Where the generations do not
-/// differ, nothing is read into a flag: a verification's `success` is not just any text.
+/// Converts a body of either generation to the current one. With [`Shape::Same`], texts are not
+/// converted to flags: not every text in a verification's `success` means success.
 pub fn upgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
-    // The older generation told of success in a text, and of failure in `errors`.
+    // The older generation reports failures in `errors`; only successes need to be converted.
     if shape == Shape::Same || body.contains_key("errors") || body.contains_key("error_code") {
         return;
     }
     for flag in ["ignored", "success"] {
-        let Some(Value::String(said)) = body.get(flag) else { continue };
-        // A sentence is what was said; a word is a flag, whatever flag it is.
-        if !said.contains(' ') {
+        let Some(Value::String(text)) = body.get(flag) else { continue };
+        // A text with a space is a message; a single word, such as `false`, is a flag.
+        if !text.contains(' ') {
             continue;
         }
-        let said = std::mem::take(&mut body[flag]);
+        let message = std::mem::take(&mut body[flag]);
         body.insert(flag.into(), true.into());
         body.entry("success").or_insert(true.into());
-        body.entry("message").or_insert(said);
+        body.entry("message").or_insert(message);
     }
 }
 
-/// Words a success of the current generation as the older one did.
+/// Converts a success of the current generation to the older one.
 pub fn downgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
     match shape {
@@ -63,7 +63,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_was_said_is_a_flag_and_a_message() {
+    fn a_message_in_a_flag_becomes_a_flag_and_a_message() {
         for (older, current) in [
             (json!({"success": "SMS sent"}), json!({"success": true, "message": "SMS sent"})),
             (
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_no_flag_where_the_generations_do_not_differ() {
+    fn a_text_is_not_converted_where_the_generations_do_not_differ() {
         let mut body = json!({"token": "is valid", "success": "yes"});
         upgrade(Shape::Same, &mut body);
         assert_eq!(body, json!({"token": "is valid", "success": "yes"}));
     }
 
     #[test]
-    fn a_success_is_worded_as_it_was() {
+    fn a_success_is_converted_to_the_older_generation() {
         let down = |shape, mut body: Value| {
             downgrade(shape, &mut body);
             body

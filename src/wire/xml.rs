@@ -1,25 +1,26 @@
 //! XML bodies (interface 4). A success is a `<hash>`, a failure `<errors>`; names have dashes where
-//! JSON has underscores; numbers, flags, lists and nulls say so in an attribute.
+//! JSON has underscores; an attribute marks numbers, flags, lists and nulls.
 //!
-//! Document types, entities but the five of XML, processing instructions and names that are there
-//! twice are refused: what two readers could read differently decides nothing.
+//! Document types, entities other than the five predefined ones, processing instructions and
+//! duplicate names are rejected, because two parsers could interpret them differently.
 
 use crate::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use serde_json::{Map, Value};
 
-/// Nesting deeper than any reply of the interface has.
+/// The maximum nesting. No reply of the interface is nested as deeply.
 const DEPTH: usize = 16;
 /// How line ends are read.
 const XML: XmlVersion = XmlVersion::Explicit1_0;
-/// What the body of a failure says at its top level alone.
-const APART: [&str; 2] = ["error_code", "success"];
+/// The fields of a failure that are at the top level of the JSON body only.
+const TOP_LEVEL_ONLY: [&str; 2] = ["error_code", "success"];
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
-/// [`Error::InvalidResponse`] when it is not one element in UTF-8, or has anything that is refused.
+/// [`Error::InvalidResponse`] if it is not one element in UTF-8, or contains anything that is
+/// rejected.
 pub fn read(bytes: &[u8]) -> Result<Value> {
     let text = std::str::from_utf8(bytes).map_err(|_| invalid_response("not UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -41,7 +42,7 @@ pub fn read(bytes: &[u8]) -> Result<Value> {
     }
 }
 
-/// Writes a body.
+/// Serialises a body.
 pub fn write(value: &Value) -> Vec<u8> {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     match value.get("errors").and_then(Value::as_object) {
@@ -59,10 +60,10 @@ pub fn write(value: &Value) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// `<errors>` holds the fields of the JSON body's `errors` and its top level in one.
+/// `<errors>` combines the fields of the JSON body's `errors` and of its top level.
 fn failure(fields: Map<String, Value>) -> Value {
-    let apart = |name: &String| APART.contains(&name.as_str());
-    let errors = fields.iter().filter(|(name, _)| !apart(name));
+    let top_level_only = |name: &String| TOP_LEVEL_ONLY.contains(&name.as_str());
+    let errors = fields.iter().filter(|(name, _)| !top_level_only(name));
     let errors: Map<_, _> = errors.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut body = fields;
     body.entry("success").or_insert(false.into());
@@ -70,7 +71,7 @@ fn failure(fields: Map<String, Value>) -> Value {
     body.into()
 }
 
-/// The next event that is not white space, a comment or the declaration.
+/// The next event that is not whitespace, a comment or the declaration.
 fn first<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
     loop {
         match next(reader)? {
@@ -88,20 +89,20 @@ fn first<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
 
 fn next<'a>(reader: &mut Reader<&'a [u8]>) -> Result<Event<'a>> {
     match reader.read_event() {
-        Ok(Event::DocType(_)) => Err(invalid_response("a document type is refused")),
-        Ok(Event::PI(_)) => Err(invalid_response("a processing instruction is refused")),
+        Ok(Event::DocType(_)) => Err(invalid_response("document types are not allowed")),
+        Ok(Event::PI(_)) => Err(invalid_response("processing instructions are not allowed")),
         Ok(event) => Ok(event),
         Err(_) => Err(invalid_response(&format!(
-            "it breaks off or errs at byte {}",
+            "truncated or malformed at byte {}",
             reader.error_position()
         ))),
     }
 }
 
-/// What stands between an element's tags.
+/// The content of an element.
 fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> Result<Value> {
     if depth > DEPTH {
-        return Err(invalid_response("nested too deep"));
+        return Err(invalid_response("nested too deeply"));
     }
     let (mut text, mut children) = (String::new(), Vec::new());
     loop {
@@ -116,7 +117,7 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
             Event::GeneralRef(entity) => text.push(character(&entity)?),
             Event::Comment(_) => {}
             Event::End(_) => break,
-            _ => return Err(invalid_response("an element does not end")),
+            _ => return Err(invalid_response("unclosed element")),
         }
     }
     value(start, text, children)
@@ -142,7 +143,7 @@ fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -
         let mut fields = Map::new();
         for (name, value) in children {
             if fields.insert(name, value).is_some() {
-                return Err(invalid_response("a name is there twice"));
+                return Err(invalid_response("duplicate element"));
             }
         }
         return Ok(fields.into());
@@ -150,13 +151,13 @@ fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -
     match kind.as_deref() {
         Some("integer") => {
             let number: i64 =
-                text.trim().parse().map_err(|_| invalid_response("an integer is none"))?;
+                text.trim().parse().map_err(|_| invalid_response("invalid integer"))?;
             Ok(number.into())
         }
         Some("boolean") => match text.trim() {
             "true" => Ok(true.into()),
             "false" => Ok(false.into()),
-            _ => Err(invalid_response("a boolean is none")),
+            _ => Err(invalid_response("invalid boolean")),
         },
         _ => Ok(text.into()),
     }
@@ -164,7 +165,7 @@ fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -
 
 fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|_| invalid_response("an attribute errs"))?;
+        let attribute = attribute.map_err(|_| invalid_response("malformed attribute"))?;
         if attribute.key.as_ref() == name {
             return Ok(Some(attribute.value.into_owned()));
         }
@@ -172,15 +173,16 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The name of an element, as JSON has it. The reader behind this does not look at names.
+/// The name of an element, in its JSON spelling. It is checked here because quick_xml accepts any
+/// name.
 fn name(start: &BytesStart<'_>) -> Result<String> {
     match start.name().as_ref() {
         name if is_plain(name) => Ok(name.replace('-', "_")),
-        _ => Err(invalid_response("a name is none")),
+        _ => Err(invalid_response("invalid element name")),
     }
 }
 
-/// The five entities of XML, and characters by number.
+/// The five predefined entities, and character references.
 fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return Ok(character);
@@ -191,11 +193,12 @@ fn character(entity: &quick_xml::events::BytesRef<'_>) -> Result<char> {
         "gt" => Ok('>'),
         "quot" => Ok('"'),
         "apos" => Ok('\''),
-        _ => Err(invalid_response("an entity is refused")),
+        _ => Err(invalid_response("unknown entity")),
     }
 }
 
-/// Whether a name can stand in a tag; a field of any other name is left out.
+/// Whether a name is valid in a tag. Fields with any other name are omitted, so that a name can
+/// never inject markup.
 fn is_plain(name: &str) -> bool {
     let starts_a_name =
         |c: char| c.is_ascii_alphabetic() || c == '_' || (c >= '\u{c0}' && c.is_alphabetic());
@@ -231,7 +234,8 @@ fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {
     out.push_str(&format!("<{name}{kind}>{text}</{name}>"));
 }
 
-/// Characters that XML cannot carry are left out; they stand in no text of this service.
+/// Escapes text and omits the characters that XML cannot represent, which no text of this service
+/// contains.
 fn escape(text: &str) -> String {
     let allowed = |c: &char| !c.is_control() || "\t\n\r".contains(*c);
     quick_xml::escape::escape(text.chars().filter(allowed).collect::<String>()).into_owned()
@@ -249,7 +253,8 @@ mod tests {
     #[test]
     fn reads_what_it_writes() {
         for value in [
-            json!({"user": {"id": 7}, "success": true, "message": "a < b & \"c\" 'd' é", "x": null}),
+            json!({"user": {"id": 7}, "success": true, "x": null}),
+            json!({"message": "a < b & \"c\" 'd' é"}),
             json!({"status": {"svc_id": 9223372036854775807i64, "devices": ["ios", "sms"]}}),
             json!({"stats": [{"month": "May", "sms_count": 0}], "empty": []}),
             json!({"token": "is valid", "success": "true", "device": {"os_type": "sms"}}),
@@ -259,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_opens_a_tag_of_its_own() {
+    fn a_name_cannot_inject_markup() {
         for name in ["a><script>alert(1)</script><b", "a b", "a=\"1\"", "", "1", "-a", "a:b", "a&b"]
         {
             let text = String::from_utf8(write(&json!({"x": 1, name: {"y": 2}}))).unwrap();
@@ -270,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_has_one_level() {
+    fn a_failure_is_flat() {
         let json = json!({
             "message": "Token is invalid.",
             "token": "is invalid",
@@ -285,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_plain() {
+    fn ambiguous_and_malformed_bodies_are_rejected() {
         for bad in [
             "",
             "{}",
