@@ -1,8 +1,9 @@
-//! Callbacks: what a service posts when a user answered an approval request (interface 5.5 and 6).
+//! Callbacks: the requests that a service posts when a user has responded to an approval request
+//! (interface 5.5 and 6).
 //!
-//! Nothing of a callback is to be believed before its signature held, so [`verify`] and
-//! [`Verifier`] alone give an [`Event`]. Neither reads a clock: who asks for freshness gives the
-//! time.
+//! A callback must not be trusted before its signature is verified, so only [`verify`] and
+//! [`Verifier`] return an [`Event`]. Neither reads a clock: the caller provides the time if
+//! freshness is to be checked.
 //!
 //! ```
 //! use seconder::callback::{Received, Verifier, replay, sign};
@@ -45,44 +46,46 @@ use serde_json::{Map, Value};
 /// A callback as it was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// The callback URL as it is configured with the service, scheme included. Never take it from
-    /// the request's `Host`. It may be empty where a [`Verifier`] was told the URL.
+    /// The callback URL as configured with the service, including the scheme. Never take it from
+    /// the request's `Host`. It may be empty if the [`Verifier`] was given the URL.
     pub url: &'a str,
     /// The request's method: `POST` or `GET`.
     pub method: &'a str,
-    /// The raw query of a GET, without the `?`. That of a POST is not signed, and is not read.
+    /// The raw query of a GET, without the `?`. The query of a POST is not signed, and is ignored.
     pub query: &'a str,
-    /// The raw body of a POST, JSON or form. That of a GET is not signed, and is not read.
+    /// The raw body of a POST, JSON or form. The body of a GET is not signed, and is ignored.
     pub body: &'a [u8],
-    /// The header `X-Svc-Signature`; empty when it was missing.
+    /// The header `X-Svc-Signature`; empty if it was missing.
     pub signature: &'a str,
-    /// The header `X-Svc-Signature-Nonce`; empty when it was missing.
+    /// The header `X-Svc-Signature-Nonce`; empty if it was missing.
     pub nonce: &'a str,
 }
 
 impl<'a> Received<'a> {
-    /// A POST with its body, for a [`Verifier`] that knows the URL.
+    /// A POST with its body, for a [`Verifier`] that was given the URL.
     pub fn post(body: &'a [u8], signature: &'a str, nonce: &'a str) -> Received<'a> {
         Received { url: "", method: "POST", query: "", body, signature, nonce }
     }
 
-    /// A GET with its query, for a [`Verifier`] that knows the URL.
+    /// A GET with its query, for a [`Verifier`] that was given the URL.
     pub fn get(query: &'a str, signature: &'a str, nonce: &'a str) -> Received<'a> {
         Received { url: "", method: "GET", query, body: &[], signature, nonce }
     }
 }
 
-/// Checks a callback's signature and reads it. The same callback can be received twice: keep the
-/// `uuid` of what was acted upon, or see [`Verifier`] for freshness and a memory of what was
-/// received.
+/// Verifies a callback's signature and parses it. The same callback can be received twice: store
+/// the `uuid` of each request that was acted upon, or use a [`Verifier`] with a freshness window
+/// and replay protection.
 ///
 /// # Errors
-/// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] when the key or the URL cannot be right.
+/// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] if the key or the URL is
+/// invalid.
 pub fn verify(api_key: &Secret, received: &Received<'_>) -> Result<Event> {
     Verifier::new(api_key.clone()).verify(received, 0)
 }
 
-/// Checks a callback's signature, whatever its parameters mean, and gives those that it covers.
+/// Verifies a callback's signature, whatever its parameters mean, and returns the parameters that
+/// the signature covers.
 ///
 /// # Errors
 /// As [`verify`].
@@ -93,15 +96,15 @@ pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Ma
 /// The signature of a JSON body that is posted to `url` (interface 5.5).
 ///
 /// # Errors
-/// [`Error::InvalidCallback`] when the body is not a JSON object, names a field twice, or has more than any
-/// callback has, such as a number beyond all that a double holds; [`Error::InvalidArgument`] for a nonce or a
-/// URL that no signature can hold.
+/// [`Error::InvalidCallback`] if the body is not a JSON object, has a duplicate field, or exceeds
+/// the limits of a callback, for example with a number too large for a double;
+/// [`Error::InvalidArgument`] for a nonce or a URL that cannot be signed.
 pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
     signed(api_key, nonce, "POST", url, &query(body)?)
 }
 
-/// The signature of a query that is asked for at `url` with GET (interface 5.5). [`query`] makes
-/// the query of a JSON body.
+/// The signature of a query that is sent to `url` by GET (interface 5.5). [`query`] converts a JSON
+/// body to a query.
 ///
 /// # Errors
 /// As [`sign`], and for a query that is not percent-encoded UTF-8 or has over 1000 parameters.
@@ -109,7 +112,7 @@ pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Resu
     signed(api_key, nonce, "GET", url, &canonical::of_form(query)?)
 }
 
-/// The parameters of a JSON body as a query, sorted and encoded as they are signed.
+/// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed.
 ///
 /// # Errors
 /// [`Error::InvalidCallback`] as for [`sign`].
@@ -122,26 +125,28 @@ fn signed(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> R
     if key.expose().is_empty() {
         return Err(Error::invalid_argument(
             "api_key",
-            "must not be empty: every signature would hold",
+            "must not be empty: anyone could sign with an empty key",
         ));
     }
     if nonce.is_empty() || nonce.contains('|') {
-        return Err(Error::invalid_argument("nonce", "must not be empty, nor have a | in it"));
+        return Err(Error::invalid_argument("nonce", "must not be empty or contain |"));
     }
     Ok(signature_of(key, nonce, method, bare(url)?, params))
 }
 
 /// The URL without its parameters (interface 5.5, step 1).
+///
+/// `|` separates the signed parts, so a URL or a nonce with one could be taken for other parts.
 fn bare(url: &str) -> Result<&str> {
     let bare = url.split(['?', '#']).next().unwrap_or_default();
     if bare.is_empty() || bare.contains('|') {
-        return Err(Error::invalid_argument("url", "must not be empty, nor have a | in it"));
+        return Err(Error::invalid_argument("url", "must not be empty or contain |"));
     }
     Ok(bare)
 }
 
 fn signature_of(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> String {
-    // HMAC takes a key of any length, so this cannot fail.
+    // HMAC accepts a key of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<sha2::Sha256>::new_from_slice(key.expose().as_bytes()) else {
         return String::new();
     };
@@ -156,9 +161,9 @@ fn invalid_callback(message: impl Into<String>) -> Error {
 }
 
 fn unsigned() -> Error {
-    invalid_callback("the signature does not hold for this URL, method and parameters")
+    invalid_callback("the signature does not match this URL, method and parameters")
 }
 
 fn unreadable(_: Error) -> Error {
-    invalid_callback("its parameters cannot be read")
+    invalid_callback("its parameters could not be parsed")
 }

@@ -1,9 +1,10 @@
-//! The parameters of a callback as one text that both sides write alike (interface 5.5, step 3).
+//! The canonical form of a callback's parameters: the text that both sides sign (interface 5.5,
+//! step 3).
 //!
 //! Nested bodies are flattened as the original service flattens them: hashes as `a[b]=…`, lists as
-//! `a[]=…` in the order of the document, null as `a=`, numbers as they are written, empty hashes
-//! and lists not at all, nor what holds nothing but these. Finished pairs are sorted bytewise at
-//! each level. A name that is there twice makes the body ambiguous, and what is ambiguous is refused.
+//! `a[]=…` in the order of the document, null as `a=`, and numbers as they are written. Empty
+//! hashes and lists are omitted, as are values that contain only these. Finished pairs are sorted
+//! bytewise at each level. Duplicate names are rejected, because they make the body ambiguous.
 
 use super::invalid_callback;
 use crate::wire::{form, json};
@@ -12,38 +13,38 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Deeper than any callback of the interface.
+/// The maximum nesting. No callback of the interface is nested as deeply.
 const DEPTH: usize = 64;
-/// More bytes than any callback has. A key is written again for each value below it, so a small
-/// body could otherwise ask for a huge text before anybody knew who sent it.
+/// The maximum size in bytes, which no callback reaches. A key is repeated for each value below it,
+/// so a small body from an unknown sender could otherwise require a huge canonical form.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// The names and the values of an object, as they are written but for the names, which are decoded.
+/// The decoded names and the raw values of an object.
 pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
-/// The canonical parameters of a JSON body, and its fields, of which nothing is to be believed yet.
+/// The canonical parameters of a JSON body, and its fields, which must not be trusted yet.
 ///
 /// # Errors
-/// [`Error::InvalidCallback`] for what [`json::read`](crate::wire::json::read) refuses, for what is no
-/// object, and for more than any callback has.
+/// [`Error::InvalidCallback`] if [`json::read`](crate::wire::json::read) rejects the body, if it is
+/// not an object, or if it exceeds the limits of a callback.
 pub(super) fn of_json(text: &str) -> Result<(String, Fields<'_>)> {
     let bad = || {
         invalid_callback(
-            "the body is no JSON object, names a field twice, or has more than any callback",
+            "the body is not a JSON object, has a duplicate field, or exceeds the limits",
         )
     };
     let raw: &RawValue = serde_json::from_str(text).map_err(|_| bad())?;
     Walk::over(raw.get()).ok_or_else(bad)
 }
 
-/// The canonical parameters of a query or a form body: each pair written anew, and sorted by key.
-/// What stands in a list keeps its order, because it is the order of the list.
+/// The canonical parameters of a query or a form body: each pair is encoded again, and all are
+/// sorted by key. The items of a list keep their order, which has a meaning.
 pub(super) fn of_form(form: &str) -> Result<String> {
     Ok(joined(&sorted(pairs(form)?, true)))
 }
 
-/// The texts that a signer can have meant by a query or a form body: sorted as [`of_form`] has it,
-/// sorted by the whole key, and in the order in which it was sent.
+/// The texts that a signer may have signed for a query or a form body: sorted as by [`of_form`],
+/// sorted by the whole key, and in the order in which the pairs were sent.
 pub(super) fn orders_of_form(form: &str) -> Result<[String; 3]> {
     let sent = pairs(form)?;
     let by_whole_key = sorted(sent.clone(), false);
@@ -59,12 +60,13 @@ fn pairs(form: &str) -> Result<Vec<Pair>> {
     };
     let sent = || form.split('&').filter(|pair| !pair.is_empty());
     if form.len() > LONGEST || sent().nth(form::PAIRS).is_some() {
-        return Err(Error::invalid_argument("parameters", "are more than any callback has"));
+        return Err(Error::invalid_argument("parameters", "exceed the limits of a callback"));
     }
     sent().map(pair).collect()
 }
 
-/// Sorts the pairs by their keys; where `lists` stay whole, by the part before the first `[]`.
+/// Sorts the pairs by key. With `lists`, compares only up to the first `[]`, which keeps the items
+/// of each list in order.
 fn sorted(mut pairs: Vec<Pair>, lists: bool) -> Vec<Pair> {
     let key = |name: &str| match name.find("%5B%5D") {
         Some(at) if lists => at + "%5B%5D".len(),
@@ -85,7 +87,7 @@ fn escape(text: &str) -> String {
     String::from_utf8(escaped).unwrap_or_default()
 }
 
-/// Form-encoding: a space is `+`, and all but letters, digits and `-._~` is `%XX`.
+/// Form-encodes text: a space becomes `+`, and all except letters, digits and `-._~` become `%XX`.
 fn escape_to(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|byte| !form::is_plain(*byte)) {
@@ -99,15 +101,15 @@ fn escape_to(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(rest);
 }
 
-/// Writes the pairs of a JSON text that is known to be well-formed, in one go. Numbers are taken as
-/// they are written, which a parsed value would have forgotten.
+/// Writes the pairs of a well-formed JSON text in one pass. It works on the text, because numbers
+/// are signed as they are written, which a parsed value no longer shows.
 struct Walk<'a> {
     rest: &'a str,
-    /// The encoded key of the value that is next.
+    /// The encoded key of the next value.
     key: Vec<u8>,
-    /// What was written: nothing but ASCII.
+    /// The output, which is pure ASCII.
     pairs: Vec<u8>,
-    /// The fields of the objects that the walk is inside of.
+    /// The fields of the enclosing objects.
     fields: Fields<'a>,
     depth: usize,
     /// How many bytes may still be written.
@@ -115,8 +117,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The pairs, and the fields of the text itself. Nothing when the text is no object, names a
-    /// field twice, is nested too deep, or asks for too much.
+    /// The pairs, and the fields of the outermost object. `None` if the text is not an object, has
+    /// a duplicate field, is nested too deeply, or requires too much output.
     fn over(text: &'a str) -> Option<(String, Fields<'a>)> {
         let (key, pairs) = (Vec::with_capacity(128), Vec::with_capacity(2 * text.len()));
         let (rest, fields) = (text, Vec::with_capacity(32));
@@ -125,7 +127,7 @@ impl<'a> Walk<'a> {
         Some((String::from_utf8(walk.pairs).ok()?, walk.fields))
     }
 
-    /// Writes the pairs of a value, `&` between them; none for an empty hash or list.
+    /// Writes the pairs of a value, separated by `&`; none for an empty hash or list.
     fn value(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(self.key.len() + 16)?;
         self.depth = (self.depth <= DEPTH).then_some(self.depth + 1)?;
@@ -147,7 +149,7 @@ impl<'a> Walk<'a> {
                 let scalar = self.take(end)?;
                 self.pair();
                 if scalar != "null" {
-                    is_read(scalar).then(|| escape_to(&mut self.pairs, scalar))?;
+                    is_valid_scalar(scalar).then(|| escape_to(&mut self.pairs, scalar))?;
                 }
             }
         }
@@ -160,7 +162,7 @@ impl<'a> Walk<'a> {
         self.pairs.push(b'=');
     }
 
-    /// The pairs of an object are sorted when they are finished.
+    /// Writes the pairs of an object, and sorts them when all are finished.
     fn object(&mut self) -> Option<()> {
         let (start, mut parts) = (self.pairs.len(), Vec::with_capacity(16));
         let outer_fields = self.fields.len();
@@ -196,7 +198,7 @@ impl<'a> Walk<'a> {
         are_unique(&self.fields[outer_fields..]).then_some(())
     }
 
-    /// The pairs of a list stay in the order of the document.
+    /// Writes the pairs of a list, in the order of the document.
     fn items(&mut self) -> Option<()> {
         let (start, outer) = (self.pairs.len(), self.key.len());
         self.key.extend_from_slice(b"%5B%5D");
@@ -214,7 +216,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Writes `&`, unless nothing stands before it, and tells where the next pair begins.
+    /// Writes `&` unless the next pair is the first one, and returns where that pair begins.
     fn between(&mut self, start: usize) -> usize {
         if self.pairs.len() > start {
             self.pairs.push(b'&');
@@ -222,7 +224,7 @@ impl<'a> Walk<'a> {
         self.pairs.len()
     }
 
-    /// Whether something was written since; if not, the `&` before it goes.
+    /// Whether anything was written from `from` on. If not, removes the `&` before it.
     fn end(&mut self, start: usize, from: usize) -> bool {
         let written = self.pairs.len() > from;
         if !written && from > start {
@@ -248,7 +250,7 @@ impl<'a> Walk<'a> {
         self.pairs.append(&mut sorted);
     }
 
-    /// A text without its quotes, decoded.
+    /// Takes a text and returns it decoded, without its quotes.
     fn text(&mut self) -> Option<Cow<'a, str>> {
         let inner = self.rest.strip_prefix('"')?;
         let mut bytes = inner.bytes();
@@ -264,7 +266,7 @@ impl<'a> Walk<'a> {
         serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
     }
 
-    /// The next byte that is no white space.
+    /// The next byte that is not whitespace.
     fn peek(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.bytes().next()
@@ -277,7 +279,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether no name is there twice. Most objects are so small that comparing all is the fastest.
+/// Whether all names differ. Most objects are so small that comparing all pairs is fastest.
 fn are_unique(fields: &[(Cow<'_, str>, &str)]) -> bool {
     if fields.len() > 32 {
         let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_ref()).collect();
@@ -288,8 +290,8 @@ fn are_unique(fields: &[(Cow<'_, str>, &str)]) -> bool {
     !fields.iter().enumerate().any(|(at, (name, _))| earlier(at, name))
 }
 
-/// Whether a number or a word can be a value: a number beyond all that a double holds cannot.
-fn is_read(scalar: &str) -> bool {
+/// Whether [`json::read`] accepts a number or a word. It rejects numbers too large for a double.
+fn is_valid_scalar(scalar: &str) -> bool {
     let large = scalar.len() > 300 || scalar.bytes().any(|byte| matches!(byte, b'e' | b'E'));
     !large || matches!(scalar, "true" | "false") || json::read(scalar.as_bytes()).is_ok()
 }
@@ -330,7 +332,7 @@ mod tests {
                 "{ \"b\" : [ 1 ,\ttrue ] ,\r\n\"a\\n\\u00fc\":\"\\\"\\\\\" }",
                 "a%0A%C3%BC=%22%5C&b%5B%5D=1&b%5B%5D=true",
             ),
-            // A finished pair has its `=`, which stands before some characters and after others.
+            // A finished pair includes its `=`, which sorts before some characters, after others.
             (
                 r#"{"a":1,"aA":1,"a1":1,"a[b]":1,"a.b":1,"a b":1}"#,
                 "a%5Bb%5D=1&a+b=1&a.b=1&a1=1&a=1&aA=1",
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_object() {
+    fn anything_but_an_object_is_rejected() {
         for bad in ["", "[]", "1", "{", "{}x", "\u{1}", r#"{"a":"\ud800"}"#] {
             assert!(of_json(bad).is_err(), "{bad}");
         }
@@ -368,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_there_once_at_each_level() {
+    fn duplicate_names_are_rejected_at_each_level() {
         let many = |last: &str| {
             let names: String = (0..100).map(|n| format!("\"{n}\":1,")).collect();
             format!("{{{names}\"{last}\":{{}}}}")
@@ -383,16 +385,16 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_fields_of_the_body_itself() {
+    fn returns_the_fields_of_the_outermost_object() {
         let body = r#" {"a" : [1, {"x":2}] ,"\u0062":"\n","c":{"y":{}},"d":1.0 } "#;
         let fields =
             [("a", r#"[1, {"x":2}]"#), ("b", r#""\n""#), ("c", r#"{"y":{}}"#), ("d", "1.0")];
-        let told = of_json(body).unwrap().1;
-        assert_eq!(told, fields.map(|(name, value)| (name.into(), value)));
+        let returned = of_json(body).unwrap().1;
+        assert_eq!(returned, fields.map(|(name, value)| (name.into(), value)));
     }
 
     #[test]
-    fn a_small_body_cannot_ask_for_a_huge_text() {
+    fn a_small_body_cannot_require_a_huge_canonical_form() {
         let body = format!("{{\"{}\":[{}1]}}", "k".repeat(100_000), "1,".repeat(100_000));
         assert!(of_json(&body).is_err());
         let pairs = |count: usize| vec!["a[]=1"; count].join("&&");

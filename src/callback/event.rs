@@ -1,4 +1,4 @@
-//! What a callback says, once its signature held.
+//! The content of a callback whose signature was verified.
 
 use super::invalid_callback;
 use super::parameters::{Kept, Parameters};
@@ -10,38 +10,38 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What the field `callback_action` says of an answer (interface 6 names no other event).
-const ANSWERED: &str = "approval_request_status";
+/// The `callback_action` of a response (interface 6 defines no other event).
+const RESPONDED: &str = "approval_request_status";
 
-/// An answer to an approval request, told by the service itself.
+/// A response to an approval request, reported and signed by the service.
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The approval request.
     pub uuid: ApprovalId,
-    /// How the user answered.
+    /// The user's response.
     pub status: ApprovalStatus,
-    /// The user who answered, where the service tells. Compare it with the user who logs in: see
-    /// [`Event::approved_by`].
+    /// The user who responded, if the service provides it. Compare it with the user who is logging
+    /// in: see [`Event::approved_by`].
     pub user_id: Option<UserId>,
     signed: Kept,
     names: Arc<Names>,
 }
 
 impl Event {
-    /// Whether this user said yes. False also when the service does not tell who did.
+    /// Whether this user approved the request. Also false if the service does not provide the user.
     pub fn approved_by(&self, user_id: UserId) -> bool {
         self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
-    /// The device that answered, where the service tells; read anew each time. It decides nothing,
-    /// so one that cannot be read is none.
+    /// The device that responded, if the service provides it; parsed on each call. It does not
+    /// affect any decision, so a device that cannot be parsed is returned as `None`.
     pub fn device(&self) -> Option<Device> {
         let device = self.parameters().remove("device")?;
         let mut body =
             own_names(Map::from_iter([("device".to_owned(), device)]), &self.names).ok()?;
         match body.remove("device") {
-            // A signature does not tell an object that has no known name from a list.
+            // To the signature, an object without known names may as well be a list.
             Some(Value::Object(device)) => {
                 loose::read(device).ok().filter(|device| *device != Device::default())
             }
@@ -49,16 +49,17 @@ impl Event {
         }
     }
 
-    /// Everything that was received and signed, read anew each time. Empty objects and lists are
-    /// left out, because no signature covers them. Nor does one cover whether a value is a number or
-    /// its text, null or an empty text, how the fields of objects in a list are grouped, or whether
-    /// a name with brackets is a name or nesting: decide on none of these.
+    /// Everything that was received and signed, parsed on each call. Empty objects and lists are
+    /// omitted, because the signature does not cover them. Neither does it cover whether a value is
+    /// a number or its text, whether it is null or an empty text, how the fields of objects in a
+    /// list are grouped, or whether brackets in a name are part of it or mean nesting. Base no
+    /// decision on any of these.
     pub fn parameters(&self) -> Map<String, Value> {
         self.signed.all()
     }
 
-    /// Reads what was received, after its signature held. A query writes null as the empty text and
-    /// the signature cannot tell the two apart, so an empty text is as good as none here.
+    /// Parses a callback after its signature was verified. A query represents null as an empty
+    /// text, and the signature does not distinguish the two, so an empty text is treated as absent.
     pub(super) fn read(received: Parameters<'_>, names: &Arc<Names>) -> Result<Event> {
         #[derive(Deserialize)]
         struct Body {
@@ -68,26 +69,26 @@ impl Event {
             user_id: Option<UserId>,
             callback_action: Option<String>,
         }
-        let mut fields = told(&received, names)?;
+        let mut fields = deciding_fields(&received, names)?;
         if let Some(Value::Object(device)) = fields.remove("device") {
             check_device(device)?;
         }
         if fields.get("uuid").is_some_and(Value::is_f64) {
-            return Err(unsure("its uuid is no whole number"));
+            return Err(ambiguous("its uuid is a number other than a 64-bit integer"));
         }
         let body: Body = loose::read(fields)
-            .map_err(|mismatch| invalid_callback(format!("it is signed, but {mismatch}")))?;
+            .map_err(|mismatch| invalid_callback(format!("correctly signed, but {mismatch}")))?;
         let Body { uuid, status, user_id, callback_action } = body;
-        if callback_action.is_some_and(|action| action != ANSWERED) {
+        if callback_action.is_some_and(|action| action != RESPONDED) {
             return Err(invalid_callback(
-                "it is signed, but it is no answer to an approval request",
+                "correctly signed, but not a response to an approval request",
             ));
         }
         Ok(Event { uuid, status, user_id, signed: received.kept(), names: Arc::clone(names) })
     }
 }
 
-/// By what is said, whatever the service calls it.
+/// Compares the content, independently of the names that the service uses.
 impl PartialEq for Event {
     fn eq(&self, other: &Event) -> bool {
         let decides = |event: &Event| (event.uuid.clone(), event.status, event.user_id);
@@ -95,34 +96,34 @@ impl PartialEq for Event {
     }
 }
 
-/// The fields that decide, by the names of the interface document: what is nested does not, but a
-/// device is among them when it needs a closer look.
-fn told(received: &Parameters<'_>, names: &Names) -> Result<Map<String, Value>> {
+/// The fields that affect the decision, by the names of the interface document. Nested values do
+/// not affect it, but the device is included if it must be checked for ambiguity.
+fn deciding_fields(received: &Parameters<'_>, names: &Names) -> Result<Map<String, Value>> {
     if received.any_begins("device[") {
-        return Err(unsure("its device is in names with brackets"));
+        return Err(ambiguous("its device is in names with brackets"));
     }
     let mut fields = Map::new();
-    let mut tell = |name: &str, may_nest: bool| match received.field(name) {
+    let mut add = |name: &str, may_nest: bool| match received.field(name) {
         Some(Value::Object(_) | Value::Array(_)) if !may_nest => {}
         Some(value) => drop(fields.insert(name.to_owned(), value)),
         None => {}
     };
     for name in ["uuid", "status", "svc_id", "callback_action", names.user_field()] {
-        tell(name, false);
+        add(name, false);
     }
     if !received.reads_one_way("device") {
-        tell("device", true);
+        add("device", true);
     }
     own_names(fields, names)
 }
 
-/// The fields by the names of the interface document. This is the one place that knows what the
-/// service calls them.
+/// Renames the fields to those of the interface document. Nothing else in this module depends on
+/// the names that the service uses.
 fn own_names(fields: Map<String, Value>, names: &Names) -> Result<Map<String, Value>> {
     let mut body = Value::Object(fields);
     names
         .body_from_wire(&mut body)
-        .map_err(|_| invalid_callback("it is signed, but it names its user twice"))?;
+        .map_err(|_| invalid_callback("correctly signed, but it names its user twice"))?;
     blank_is_none(&mut body);
     Ok(match body {
         Value::Object(fields) => fields,
@@ -130,24 +131,26 @@ fn own_names(fields: Map<String, Value>, names: &Names) -> Result<Map<String, Va
     })
 }
 
-/// Refuses a device that another body of the same signature would tell otherwise.
+/// Rejects a device that another body with the same signature could represent differently.
 fn check_device(fields: Map<String, Value>) -> Result<()> {
     if fields.keys().any(|name| name.contains(['[', ']'])) {
-        return Err(unsure("a name of its device has brackets"));
+        return Err(ambiguous("a name in its device has brackets"));
     }
     let fractions = fields.iter().filter(|(_, value)| value.is_f64());
     let fractions: Vec<String> = fractions.map(|(name, _)| name.clone()).collect();
-    let said = loose::read(fields).map(|device: Device| object(&device)).unwrap_or_default();
-    match fractions.iter().any(|name| said.contains_key(name)) {
-        true => Err(unsure("its device has a number for a text")),
+    // Only the fields that this library knows are returned, so a fraction in another is harmless.
+    let known = loose::read(fields).map(|device: Device| object(&device)).unwrap_or_default();
+    match fractions.iter().any(|name| known.contains_key(name)) {
+        true => Err(ambiguous("its device has a number in place of a text")),
         false => Ok(()),
     }
 }
 
-/// What another body of the same signature would say otherwise: a signature covers neither whether
-/// brackets are nesting nor whether a number was a text, and of a fraction the text is forgotten.
-fn unsure(reason: &str) -> Error {
-    invalid_callback(format!("it is signed, but {reason}"))
+/// The error for a callback that another body with the same signature could represent differently.
+/// A signature covers neither whether brackets mean nesting nor whether a number was a text, and
+/// parsing a fraction loses its text.
+fn ambiguous(reason: &str) -> Error {
+    invalid_callback(format!("correctly signed, but {reason}"))
 }
 
 fn blank_is_none(value: &mut Value) {

@@ -1,5 +1,5 @@
-//! What a callback says, as it was signed. Values are read out of it when they are asked for: most
-//! programs ask for few.
+//! The signed parameters of a callback. Values are parsed on demand, because most programs use few
+//! of them.
 
 use super::canonical::{self, Fields};
 use super::{invalid_callback, unreadable, unsigned};
@@ -7,35 +7,39 @@ use crate::Result;
 use crate::wire::{form, json};
 use serde_json::{Map, Value};
 
-/// Parameters whose signature held.
+/// Parameters whose signature was verified.
 pub(super) enum Parameters<'a> {
     Json { text: &'a str, fields: Fields<'a> },
     Form { text: String, fields: Map<String, Value> },
 }
 
 impl<'a> Parameters<'a> {
-    /// Reads a JSON body, and asks whether the signature of its canonical form holds. Reading comes
-    /// first, so that the canonical form is made of what is known to be well-formed; what was read
-    /// is given to nobody before.
-    pub(super) fn of_json(body: &'a [u8], holds: impl Fn(&str) -> bool) -> Result<Parameters<'a>> {
-        let text = std::str::from_utf8(body).map_err(|_| invalid_callback("it is not UTF-8"))?;
+    /// Parses a JSON body, and checks that the signature `matches` its canonical form. Parsing
+    /// comes first, because the canonical form requires well-formed JSON. The result is returned
+    /// only if the signature matches.
+    pub(super) fn of_json(
+        body: &'a [u8],
+        matches: impl Fn(&str) -> bool,
+    ) -> Result<Parameters<'a>> {
+        let text =
+            std::str::from_utf8(body).map_err(|_| invalid_callback("the body is not UTF-8"))?;
         let (canonical, fields) = canonical::of_json(text).map_err(unreadable)?;
-        match holds(&canonical) {
+        match matches(&canonical) {
             true => Ok(Parameters::Json { text, fields }),
             false => Err(unsigned()),
         }
     }
 
-    /// Reads what held, and not what was received: were the two ordered differently, they could mean
-    /// different lists.
-    pub(super) fn of_form(text: &str, holds: impl Fn(&str) -> bool) -> Result<Parameters<'a>> {
+    /// Parses the text that the signature `matches`, not the one that was received: the two may be
+    /// ordered differently, and could then mean different lists.
+    pub(super) fn of_form(text: &str, matches: impl Fn(&str) -> bool) -> Result<Parameters<'a>> {
         let orders = canonical::orders_of_form(text).map_err(unreadable)?;
-        let text = orders.into_iter().find(|order| holds(order)).ok_or_else(unsigned)?;
+        let text = orders.into_iter().find(|order| matches(order)).ok_or_else(unsigned)?;
         let fields = form::read(&text).map_err(unreadable)?;
         Ok(Parameters::Form { text, fields })
     }
 
-    /// Whether one of the names that are not nested begins so.
+    /// Whether a top-level name begins with `start`.
     pub(super) fn any_begins(&self, start: &str) -> bool {
         match self {
             Parameters::Json { fields, .. } => {
@@ -45,7 +49,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// One of them. An empty object or list is none.
+    /// A top-level parameter. `None` also for an empty object or list, which is not signed.
     pub(super) fn field(&self, wanted: &str) -> Option<Value> {
         match self {
             Parameters::Json { fields, .. } => {
@@ -55,15 +59,15 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Whether no other body of the same signature can tell this field otherwise. False where only a
-    /// closer look says so.
+    /// Whether this field is certainly the same in every body with the same signature. False if
+    /// that needs a closer check.
     pub(super) fn reads_one_way(&self, wanted: &str) -> bool {
         let Parameters::Json { fields, .. } = self else { return false };
         let found = fields.iter().find(|(name, _)| name == wanted);
         found.is_none_or(|(_, text)| reads_one_way(text))
     }
 
-    /// All of them, to be read later.
+    /// All parameters, to be parsed later.
     pub(super) fn kept(self) -> Kept {
         match self {
             Parameters::Json { text, .. } => Kept { text: text.into(), is_json: true },
@@ -71,7 +75,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// All of them.
+    /// All parameters.
     pub(super) fn all(self) -> Map<String, Value> {
         match self {
             Parameters::Json { text, .. } => all_of_json(text),
@@ -80,7 +84,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Parameters whose signature held, as text.
+/// Parameters whose signature was verified, as text.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     text: Box<str>,
@@ -102,15 +106,16 @@ impl PartialEq for Kept {
     }
 }
 
-/// Whether a JSON text has no brackets, which can be nesting or a part of a name, and no number that is
-/// not kept as it is written: one with a point, an exponent or a sign, or of more than 18 digits.
+/// Whether a JSON text has no brackets, which can mean nesting or be part of a name, and no number
+/// that parsing does not keep as it is written: one with a decimal point, an exponent or a sign, or
+/// with more than 18 digits.
 fn reads_one_way(text: &str) -> bool {
     let mut outside_texts = text.split('"').step_by(2);
     !text.contains(['[', ']', '\\'])
         && outside_texts.all(|part| part.len() <= 18 && !part.contains(['.', 'e', 'E', '-']))
 }
 
-/// The fields of a body that was read without an error.
+/// The fields of a body that was already parsed without an error.
 fn all_of_json(text: &str) -> Map<String, Value> {
     match value(text) {
         Some(Value::Object(fields)) => fields,
@@ -118,15 +123,15 @@ fn all_of_json(text: &str) -> Map<String, Value> {
     }
 }
 
-/// What a JSON text says that a signature covers.
+/// The part of a JSON value that a signature covers.
 fn value(text: &str) -> Option<Value> {
     let mut value = json::read(text.as_bytes()).ok()?;
     keep_signed(&mut value);
     Some(value).filter(is_signed)
 }
 
-/// Takes out the empty objects and lists inside a value, which no signature covers. Few callbacks
-/// have any, and an object that loses a field is put in order anew, so that is looked for first.
+/// Removes the empty objects and lists inside a value, which no signature covers. Few callbacks
+/// have any, and removing fields rebuilds the object, so that is done only if needed.
 fn keep_signed(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! A memory of the callbacks that were received, so that each is believed once.
+//! A memory of received callbacks, so that each is accepted once.
 
 use crate::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
@@ -6,18 +6,18 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Remembers callbacks. An application of several processes gives one that they share, such as a
-/// table with a unique key; [`Memory`] serves one process.
+/// Remembers callbacks. An application with several processes implements this with storage that
+/// they share, such as a table with a unique key; [`Memory`] serves a single process.
 pub trait Replay: Send + Sync {
-    /// Whether the callback is here for the first time; it is remembered then. Looking and
-    /// remembering are one step, so that of two threads with one callback one gets `true`.
+    /// Remembers the callback, and returns whether it is received for the first time. Both must be
+    /// one atomic step, so that of two threads with the same callback only one gets `true`.
     ///
     /// # Errors
-    /// Whatever keeps the memory from telling: the callback is then not believed.
+    /// Any error means that the answer is unknown; the callback is then rejected with that error.
     fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool>;
 }
 
-/// A callback whose signature held.
+/// A callback whose signature was verified.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReplayEntry<'a> {
@@ -25,17 +25,19 @@ pub struct ReplayEntry<'a> {
     pub key: &'a str,
     /// The time, in Unix seconds.
     pub now: u64,
-    /// The last second at which it is fresh, and can be forgotten after; none when freshness was
-    /// not asked for, so that it must be remembered for ever.
+    /// The last second at which it is fresh, after which it can be forgotten. `None` if freshness
+    /// is not checked, so that it must be remembered for ever.
     pub until: Option<u64>,
 }
 
-/// A memory in this process, of a bounded size.
+/// A memory of bounded size in this process.
 ///
-/// It forgets a callback when that is no longer fresh, and refuses from then on whatever is no longer
-/// fresh by the same time, so that a clock that is set back lets nothing pass twice. When it is full of fresh ones it refuses new
-/// ones with [`Error::RateLimited`] and forgets none: what it forgot could be replayed. Nobody without
-/// the API key can fill it, so a full memory says that `capacity` is too small for the window.
+/// A callback is forgotten when it is no longer fresh. From then on, every callback that was fresh
+/// no longer than the forgotten one is rejected, so that setting the clock back does not allow a
+/// replay. When the memory is full of fresh callbacks, new ones are rejected with
+/// [`Error::RateLimited`] and none is forgotten, because a forgotten one could be replayed. It can
+/// be filled only with the API key, so a full memory means that `capacity` is too small for the
+/// window.
 pub struct Memory {
     capacity: usize,
     known: Mutex<Known>,
@@ -44,14 +46,14 @@ pub struct Memory {
 #[derive(Default)]
 struct Known {
     until: HashMap<Box<str>, u64>,
-    /// The same, the first to be forgotten first.
+    /// The same callbacks, in the order in which they will be forgotten.
     order: BTreeSet<(u64, Box<str>)>,
-    /// Until when the last of those was fresh that were forgotten.
+    /// The latest time until which a forgotten callback was fresh.
     forgotten: Option<u64>,
 }
 
 impl Memory {
-    /// A memory for so many callbacks within one window of freshness; each takes about 200 bytes.
+    /// A memory for this many callbacks within one freshness window; each takes about 200 bytes.
     pub fn new(capacity: usize) -> Memory {
         Memory { capacity, known: Mutex::default() }
     }
@@ -73,12 +75,13 @@ impl Replay for Memory {
         let Some(until) = callback.until else {
             return Err(Error::invalid_argument(
                 "replay",
-                "needs freshness too: it cannot grow for ever",
+                "requires freshness too: the memory is bounded",
             ));
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.forget_before(callback.now);
-        // By a clock that was set back, or read before another thread's, what was forgotten is fresh.
+        // A forgotten callback may seem fresh again if the clock was set back, or if this thread
+        // read it before another one did.
         if known.until.contains_key(callback.key) || known.forgotten >= Some(until) {
             return Ok(false);
         }
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn each_callback_is_here_for_the_first_time_once() {
+    fn each_callback_is_accepted_once() {
         let memory = Memory::new(10);
         assert!(memory.first_time(&seen("a", 100, 110)).unwrap());
         assert!(memory.first_time(&seen("b", 100, 110)).unwrap());
@@ -124,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_refuses_and_forgets_only_what_is_stale() {
+    fn a_full_memory_rejects_callbacks_and_forgets_only_stale_ones() {
         let memory = Memory::new(2);
         assert!(memory.first_time(&seen("a", 100, 110)).unwrap());
         assert!(memory.first_time(&seen("b", 100, 120)).unwrap());
@@ -137,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_lets_nothing_pass_twice() {
+    fn setting_the_clock_back_does_not_allow_a_replay() {
         let memory = Memory::new(10);
         assert!(memory.first_time(&seen("a", 100, 110)).unwrap());
         assert!(memory.first_time(&seen("b", 111, 121)).unwrap());
         assert!(!memory.first_time(&seen("a", 110, 110)).unwrap());
-        // Another clock is far ahead for a moment, and what is sent after it is believed again.
+        // A clock is far ahead for a moment; callbacks sent after that are accepted again.
         assert!(memory.first_time(&seen("c", u64::MAX, u64::MAX)).unwrap());
         for (key, until) in [("a", 110), ("b", 121)] {
             assert!(!memory.first_time(&seen(key, 112, until)).unwrap(), "{key}");
@@ -152,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn it_cannot_be_made_to_grow_for_ever() {
+    fn it_cannot_grow_without_bound() {
         let endless = ReplayEntry { key: "a", now: 100, until: None };
         assert!(matches!(Memory::new(2).first_time(&endless), Err(Error::InvalidArgument { .. })));
         assert!(Memory::new(0).first_time(&seen("a", 1, 2)).is_err());
     }
 
     #[test]
-    fn of_many_threads_with_one_callback_one_is_first() {
+    fn of_many_threads_with_one_callback_one_accepts_it() {
         let memory = Memory::new(10);
         let first = std::thread::scope(|scope| {
             let ask = || memory.first_time(&seen("a", 100, 110)).unwrap();

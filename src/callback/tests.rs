@@ -1,4 +1,4 @@
-//! Recorded callbacks, the ways to fake one, and properties of all.
+//! Recorded callbacks, attempts to forge one, and properties of all.
 
 mod properties;
 
@@ -30,7 +30,7 @@ fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
     vector[field].as_str().unwrap_or_default()
 }
 
-/// Gives a recorded callback to `then`, changed.
+/// Passes a recorded callback to `then` after `change` was applied.
 fn with<T>(
     vector: &Value,
     change: impl Fn(&mut Received<'_>),
@@ -69,13 +69,13 @@ fn get(query: &str, sent: &str) -> Result<Event> {
 #[test]
 fn recorded_callbacks() {
     for vector in vectors() {
-        let held = with(&vector, |_| (), |key, received| verify_parameters(key, received).is_ok());
-        assert_eq!(held, text(&vector, "expect") == "valid", "{}", text(&vector, "name"));
+        let valid = with(&vector, |_| (), |key, received| verify_parameters(key, received).is_ok());
+        assert_eq!(valid, text(&vector, "expect") == "valid", "{}", text(&vector, "name"));
     }
 }
 
 #[test]
-fn recorded_answers_are_events_under_the_names_of_their_service() {
+fn recorded_responses_are_events_under_the_names_of_their_service() {
     let names = Names::new("authy").unwrap();
     for vector in valid() {
         let event = with(
@@ -97,37 +97,37 @@ fn recorded_answers_are_events_under_the_names_of_their_service() {
 }
 
 #[test]
-fn nothing_can_be_changed_or_left_out() {
+fn nothing_can_be_changed_or_omitted() {
     for vector in valid() {
-        let refused = |change: &dyn Fn(&mut Received<'_>)| {
+        let rejected = |change: &dyn Fn(&mut Received<'_>)| {
             let error = with(&vector, change, verify_parameters).unwrap_err();
             assert!(matches!(error, Error::InvalidCallback { .. }), "{error:?}");
         };
-        refused(&|r| r.signature = "");
-        refused(&|r| r.nonce = "");
-        refused(&|r| (r.signature, r.nonce) = ("", ""));
-        refused(&|r| r.nonce = "1512923418");
-        refused(&|r| r.nonce = "1512923419|POST");
-        refused(&|r| r.method = "PUT");
-        refused(&|r| r.method = "post");
-        refused(&|r| r.method = "");
+        rejected(&|r| r.signature = "");
+        rejected(&|r| r.nonce = "");
+        rejected(&|r| (r.signature, r.nonce) = ("", ""));
+        rejected(&|r| r.nonce = "1512923418");
+        rejected(&|r| r.nonce = "1512923419|POST");
+        rejected(&|r| r.method = "PUT");
+        rejected(&|r| r.method = "post");
+        rejected(&|r| r.method = "");
         let other = if vector["method"] == "GET" { "POST" } else { "GET" };
-        refused(&|r| r.method = other);
-        refused(&|r| r.url = "https://other.example/");
-        refused(&|r| (r.body, r.query) = (br#"{"status":"approved"}"#, "status=approved"));
-        refused(&|r| r.signature = &r.signature[..43]);
+        rejected(&|r| r.method = other);
+        rejected(&|r| r.url = "https://other.example/");
+        rejected(&|r| (r.body, r.query) = (br#"{"status":"approved"}"#, "status=approved"));
+        rejected(&|r| r.signature = &r.signature[..43]);
     }
 }
 
 #[test]
-fn an_event_is_what_was_signed() {
+fn an_event_has_the_signed_content() {
     let body = br#"{"svc_id":7,"uuid":"ab-1","status":"approved","device":{"id":3},"x":{"y":[]}}"#;
     let event = post(body, |_| ()).unwrap();
     assert_eq!(event.status, ApprovalStatus::Approved);
     assert_eq!((event.uuid.as_str(), event.user_id), ("ab-1", Some(user("7"))));
     assert_eq!(event.device().as_ref().and_then(|device| device.id), Some(3));
     assert!(event.approved_by(user("7")) && !event.approved_by(user("8")));
-    assert!(!event.parameters().contains_key("x"), "no signature covers what is empty");
+    assert!(!event.parameters().contains_key("x"), "empty values are not signed");
     for (key, bad) in [("other", true), ("", true), ("key", false)] {
         let signature = sign(&super::tests::key(), NONCE, URL, body).unwrap();
         let received = Received { url: URL, ..Received::post(body, &signature, NONCE) };
@@ -136,7 +136,7 @@ fn an_event_is_what_was_signed() {
 }
 
 #[test]
-fn only_an_approval_by_the_user_is_one() {
+fn only_an_approval_by_the_same_user_counts() {
     let by = |body: &str| post(body.as_bytes(), |_| ()).is_ok_and(|e| e.approved_by(user("7")));
     assert!(by(r#"{"svc_id":"7","uuid":"a","status":"approved"}"#));
     assert!(by(r#"{"svc_id":7,"uuid":"a","status":"approved","device":"a browser"}"#));
@@ -158,9 +158,9 @@ fn only_an_approval_by_the_user_is_one() {
     }
 }
 
-/// A signer that takes such a body must write its pairs in one of these orders.
+/// A signer that accepts such a body must write its pairs in one of these orders.
 #[test]
-fn a_body_that_names_a_field_twice_is_nobodys() {
+fn a_body_with_a_duplicate_field_is_rejected() {
     let body = br#"{"status":"denied","status":"approved","svc_id":7,"uuid":"a"}"#;
     assert!(sign(&key(), NONCE, URL, body).is_err());
     for status in ["denied&status=approved", "approved&status=denied", "approved", "denied"] {
@@ -171,9 +171,9 @@ fn a_body_that_names_a_field_twice_is_nobodys() {
     }
 }
 
-/// What a signature does not tell apart is one answer or refused, whichever of the two was sent.
+/// If a signature does not distinguish two bodies, both have the same meaning or are rejected.
 #[test]
-fn a_body_written_otherwise_says_nothing_else() {
+fn bodies_with_the_same_signature_do_not_differ_in_meaning() {
     let with = |more: &str| format!("{{\"svc_id\":7,\"status\":\"approved\",{more}}}");
     for (one, other) in [
         (r#""uuid":"100e-9""#, r#""uuid":100e-9"#),
@@ -222,7 +222,7 @@ fn a_body_written_otherwise_says_nothing_else() {
         }
     }
     let height = post(with(r#""uuid":"a","device":{"id":3,"height":1.5}"#).as_bytes(), |_| ());
-    assert_eq!(height.unwrap().device().unwrap().id, Some(3), "a number that nobody reads");
+    assert_eq!(height.unwrap().device().unwrap().id, Some(3), "the number is not used");
     for (unsigned, id) in [(r#""device":{"id":3,"":{}}"#, Some(3)), (r#""device[id]":{}"#, None)] {
         let event = post(with(&format!(r#""uuid":"a",{unsigned}"#)).as_bytes(), |_| ()).unwrap();
         assert_eq!(event.device().and_then(|device| device.id), id, "{unsigned}");
@@ -230,7 +230,7 @@ fn a_body_written_otherwise_says_nothing_else() {
 }
 
 #[test]
-fn a_user_has_one_name_and_is_no_object() {
+fn a_user_has_one_name_and_is_not_an_object() {
     let names = Names::new("acme").unwrap();
     let as_acme = |body: &str| {
         let signature = sign(&key(), NONCE, URL, body.as_bytes()).unwrap();
@@ -242,23 +242,23 @@ fn a_user_has_one_name_and_is_no_object() {
     assert!(as_acme(&body(r#""acme_id":8,"svc_id":7"#)).is_err());
     assert!(!as_acme(&body(r#""acme_id":{"a":7}"#)).unwrap().approved_by(user("7")));
     let device = body(r#""acme_id":7,"device":{"acme_id":1,"svc_id":2,"id":3}"#);
-    assert!(as_acme(&device).unwrap().approved_by(user("7")), "a device decides nothing");
+    assert!(as_acme(&device).unwrap().approved_by(user("7")), "a device affects no decision");
     let nested = post(body(r#""svc_id":{"a":7}"#).as_bytes(), |_| ()).unwrap();
     assert_eq!(nested.user_id, None);
 }
 
 #[test]
-fn events_are_equal_by_what_they_say() {
-    let told = |body: &[u8]| post(body, |_| ()).unwrap();
-    let event = told(br#"{"uuid":"a","status":"approved","more":1}"#);
-    assert_eq!(event, told(br#" { "more":1, "status":"approved","uuid":"a", "x":{} } "#));
-    assert_ne!(event, told(br#"{"uuid":"a","status":"approved","more":2}"#));
-    assert_ne!(event, told(br#"{"uuid":"a","status":"denied","more":1}"#));
+fn events_are_compared_by_content() {
+    let event_of = |body: &[u8]| post(body, |_| ()).unwrap();
+    let event = event_of(br#"{"uuid":"a","status":"approved","more":1}"#);
+    assert_eq!(event, event_of(br#" { "more":1, "status":"approved","uuid":"a", "x":{} } "#));
+    assert_ne!(event, event_of(br#"{"uuid":"a","status":"approved","more":2}"#));
+    assert_ne!(event, event_of(br#"{"uuid":"a","status":"denied","more":1}"#));
 }
 
-/// The text that held is read: in the order that was received it could mean another list.
+/// The signed text is parsed: in the order that was received, it could mean another list.
 #[test]
-fn a_query_says_what_was_signed_in_whatever_order_it_came() {
+fn a_query_means_what_was_signed_in_whatever_order_it_is_received() {
     let by_whole_key = "d[][x]=1&d[][x]=3&d[][y]=2&d[][y]=4&status=denied&uuid=a";
     let escaped = by_whole_key.replace('[', "%5B").replace(']', "%5D");
     let signature = signed(&key(), NONCE, "GET", URL, &escaped).unwrap();
@@ -272,7 +272,7 @@ fn a_query_says_what_was_signed_in_whatever_order_it_came() {
 }
 
 #[test]
-fn a_query_is_an_event_too() {
+fn a_query_can_be_an_event() {
     let sent = "device%5Bid%5D=&status=approved&svc_id=7&uuid=a";
     assert!(get(sent, sent).unwrap().approved_by(user("7")));
     assert!(get(sent, "uuid=a&svc_id=7&status=%61pproved&device[id]=").is_ok());
@@ -285,7 +285,7 @@ fn a_query_is_an_event_too() {
         assert!(get(sent, changed).is_err(), "{changed}");
     }
     let twice = "status=denied&status=approved&svc_id=7&uuid=a";
-    assert!(get(twice, twice).is_err(), "two readers could read it differently");
+    assert!(get(twice, twice).is_err(), "it is ambiguous");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_list_keeps_its_order() {
 }
 
 #[test]
-fn several_urls_can_be_configured_and_no_other_is_taken() {
+fn several_urls_can_be_configured_and_no_other_is_accepted() {
     let body = br#"{"svc_id":7,"uuid":"a","status":"approved"}"#;
     let verifier = Verifier::new(key()).url("https://old.example/").url(URL);
     let check = |sent_to: &str, claimed: &str| {
@@ -327,7 +327,7 @@ fn several_urls_can_be_configured_and_no_other_is_taken() {
 }
 
 #[test]
-fn what_is_stale_is_refused() {
+fn stale_callbacks_are_rejected() {
     let body = br#"{"svc_id":7,"uuid":"a","status":"approved"}"#;
     let verifier = Verifier::new(key()).url(URL).fresh(Duration::from_secs(300));
     let check = |nonce: &str, now| {
@@ -347,7 +347,7 @@ fn what_is_stale_is_refused() {
 }
 
 #[test]
-fn what_is_replayed_is_refused_and_a_forgery_is_not_remembered() {
+fn replays_are_rejected_and_forgeries_are_not_remembered() {
     let body = br#"{"svc_id":7,"uuid":"a","status":"approved"}"#;
     let memory = Arc::new(replay::Memory::new(1));
     let verifier = Verifier::new(key()).url(URL).fresh(Duration::from_secs(300));
@@ -370,7 +370,7 @@ fn what_is_replayed_is_refused_and_a_forgery_is_not_remembered() {
 }
 
 #[test]
-fn what_no_signature_can_hold_is_not_signed() {
+fn unsignable_input_is_rejected() {
     assert!(sign(&Secret::new(""), NONCE, URL, b"{}").is_err());
     assert!(sign(&key(), "", URL, b"{}").is_err() && sign(&key(), "a|b", URL, b"{}").is_err());
     assert!(sign(&key(), NONCE, "", b"{}").is_err() && sign(&key(), NONCE, "a|b", b"{}").is_err());

@@ -1,5 +1,5 @@
-//! Whether a callback is from the service, meant for this application, fresh, and here for the
-//! first time.
+//! Verifies that a callback was sent by the service to this application, that it is fresh, and that
+//! it was not received before.
 
 use super::parameters::Parameters;
 use super::replay::{Replay, ReplayEntry};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use subtle::{Choice, ConstantTimeEq};
 
-/// Checks callbacks. Make one, keep it, and share it between threads.
+/// Verifies callbacks. Create one, keep it, and share it between threads.
 ///
-/// Without [`fresh`](Verifier::fresh) and [`replay`](Verifier::replay), a callback that somebody
-/// recorded holds for ever: keep the `uuid` of what was acted upon.
+/// Without [`fresh`](Verifier::fresh) and [`replay`](Verifier::replay), a recorded callback remains
+/// valid for ever: store the `uuid` of each request that was acted upon.
 #[must_use = "a verifier does nothing before verify()"]
 #[derive(Clone)]
 pub struct Verifier {
@@ -28,60 +28,60 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier for callbacks that are signed with the application's API key.
+    /// A verifier for callbacks signed with the application's API key.
     pub fn new(api_key: Secret) -> Verifier {
         let names = Arc::default();
         Verifier { api_key, urls: Vec::new(), names, fresh: None, replay: None }
     }
 
-    /// Accepts callbacks that were sent to this URL, as it is configured with the service; its
-    /// parameters are left out, as they are not part of what is signed. Can be given again where
-    /// the application has more URLs than one, such as during a move.
+    /// Accepts callbacks sent to this URL, as configured with the service. Its query is ignored,
+    /// because the URL is signed without it. Call this again for each further URL of the
+    /// application, for example while it is moved to another one.
     ///
-    /// A [`Received::url`] that is not empty must then be one of them.
+    /// A [`Received::url`] that is not empty must then be one of these URLs.
     pub fn url(mut self, url: impl Into<String>) -> Verifier {
         self.urls.push(url.into());
         self
     }
 
-    /// What the service calls the fields. Default: as the interface document does.
+    /// The names that the service uses for the fields. Default: those of the interface document.
     pub fn names(mut self, names: Names) -> Verifier {
         self.names = Arc::new(names);
         self
     }
 
-    /// Refuses callbacks whose nonce is not a time within `window` of now, before or after. A nonce
-    /// is a time when it begins with a Unix second and ends there or at a dot: `1512923419`,
-    /// `1512923419.25`. One that is no time cannot be fresh, so leave this off for a service whose
-    /// nonces are not.
+    /// Rejects callbacks whose nonce is not a time within `window` before or after now. A nonce is
+    /// a time if it is a Unix time in seconds, optionally followed by a dot and anything else:
+    /// `1512923419`, `1512923419.25`. Any other nonce is rejected, so do not use this with a
+    /// service whose nonces are not times.
     ///
-    /// A few minutes allow for clocks that differ and for a slow way.
+    /// A few minutes allow for differing clocks and slow delivery.
     pub fn fresh(mut self, window: Duration) -> Verifier {
         self.fresh = Some(window);
         self
     }
 
-    /// Refuses callbacks that were received before, as far as `memory` remembers.
+    /// Rejects callbacks that were received before, according to `memory`.
     ///
-    /// A service that tries again signs anew, so its new try passes: two callbacks can still tell
-    /// of one answer.
+    /// A service that retries signs the callback again, so the retry is accepted: two callbacks may
+    /// still report the same response.
     pub fn replay(mut self, memory: impl Replay + 'static) -> Verifier {
         self.replay = Some(Arc::new(memory));
         self
     }
 
-    /// Checks a callback and reads it. `now` is the time in Unix seconds; it matters only where
-    /// [`fresh`](Verifier::fresh) or [`replay`](Verifier::replay) was asked for.
+    /// Verifies a callback and parses it. `now` is the time in Unix seconds; it is used only with
+    /// [`fresh`](Verifier::fresh) or [`replay`](Verifier::replay).
     ///
     /// # Errors
-    /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] when the key or a URL cannot be right;
-    /// and whatever the memory of [`replay`](Verifier::replay) fails with.
+    /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] if the key or a URL
+    /// is invalid; and any error of the memory of [`replay`](Verifier::replay).
     pub fn verify(&self, received: &Received<'_>, now: u64) -> Result<Event> {
-        let held = self.held(received)?;
+        let verified = self.verified(received)?;
         let until =
             self.fresh.map(|window| fresh_until(received.nonce, window, now)).transpose()?;
-        let event = Event::read(held, &self.names)?;
-        // The memory comes last, so that it holds nothing but callbacks that are believed.
+        let event = Event::read(verified, &self.names)?;
+        // This comes last, so that only callbacks that pass every other check are remembered.
         let seen = ReplayEntry { key: received.signature, now, until };
         match &self.replay {
             Some(memory) if !memory.first_time(&seen)? => {
@@ -91,46 +91,48 @@ impl Verifier {
         }
     }
 
-    /// Checks the signature alone, whatever the parameters mean and however old they are, and gives
-    /// those that it covers.
+    /// Verifies only the signature, whatever the parameters mean and however old the callback is,
+    /// and returns the parameters that the signature covers.
     ///
     /// # Errors
-    /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] when the key or a URL cannot be right.
+    /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] if the key or a URL
+    /// is invalid.
     pub fn parameters(&self, received: &Received<'_>) -> Result<Map<String, Value>> {
-        self.held(received).map(Parameters::all)
+        self.verified(received).map(Parameters::all)
     }
 
-    fn held<'a>(&self, received: &Received<'a>) -> Result<Parameters<'a>> {
+    fn verified<'a>(&self, received: &Received<'a>) -> Result<Parameters<'a>> {
         let Received { method, query, body, signature, nonce, .. } = *received;
         if self.api_key.expose().is_empty() {
             return Err(Error::invalid_argument(
                 "api_key",
-                "must not be empty: every signature would hold",
+                "must not be empty: anyone could sign with an empty key",
             ));
         }
         let urls = self.urls(received.url)?;
         if signature.is_empty() || nonce.is_empty() {
-            return Err(invalid_callback("it has no signature, or no nonce"));
+            return Err(invalid_callback("the signature or the nonce is missing"));
         }
         if nonce.contains('|') {
-            return Err(invalid_callback("its nonce has a character that no nonce has"));
+            return Err(invalid_callback("its nonce contains |"));
         }
-        let holds = |canonical: &str| {
+        // Every URL is compared, in constant time, so that the time taken does not reveal a match.
+        let matches = |canonical: &str| {
             let each = urls.iter().map(|url| {
                 let wanted = signature_of(&self.api_key, nonce, method, url, canonical);
                 wanted.as_bytes().ct_eq(signature.as_bytes())
             });
-            bool::from(each.fold(Choice::from(0), |any, held| any | held))
+            bool::from(each.fold(Choice::from(0), |any, equal| any | equal))
         };
         match method {
-            "GET" => Parameters::of_form(query, holds),
-            "POST" if is_json(body) => Parameters::of_json(body, holds),
+            "GET" => Parameters::of_form(query, matches),
+            "POST" if is_json(body) => Parameters::of_json(body, matches),
             "POST" => {
-                let text =
-                    std::str::from_utf8(body).map_err(|_| invalid_callback("it is not UTF-8"))?;
-                Parameters::of_form(text, holds)
+                let text = std::str::from_utf8(body)
+                    .map_err(|_| invalid_callback("the body is not UTF-8"))?;
+                Parameters::of_form(text, matches)
             }
-            _ => Err(invalid_callback("its method is neither GET nor POST")),
+            _ => Err(invalid_callback("the method is neither GET nor POST")),
         }
     }
 
@@ -139,13 +141,13 @@ impl Verifier {
         let mut urls = self.urls.iter().map(|url| bare(url)).collect::<Result<Vec<_>>>()?;
         match received {
             "" if urls.is_empty() => {
-                Err(Error::invalid_argument("url", "must be the configured one"))
+                Err(Error::invalid_argument("url", "must be the configured callback URL"))
             }
             "" => Ok(urls),
             one => {
                 let one = bare(one)?;
                 if !urls.is_empty() && !urls.contains(&one) {
-                    return Err(invalid_callback("it was sent to none of the configured URLs"));
+                    return Err(invalid_callback("it was not sent to a configured URL"));
                 }
                 urls.clear();
                 urls.push(one);
@@ -155,17 +157,17 @@ impl Verifier {
     }
 }
 
-/// Until when a callback with this nonce is fresh, if it is.
+/// Returns the last second at which a callback with this nonce is fresh, or an error if it is not.
 fn fresh_until(nonce: &str, window: Duration, now: u64) -> Result<u64> {
     let second = nonce.split('.').next().unwrap_or_default();
     let digits = !second.is_empty() && second.bytes().all(|byte| byte.is_ascii_digit());
     let Some(sent) = second.parse::<u64>().ok().filter(|_| digits) else {
-        return Err(invalid_callback("its nonce is no time, so it cannot be told to be fresh"));
+        return Err(invalid_callback("its nonce is not a time, so its age is unknown"));
     };
     match sent.abs_diff(now) <= window.as_secs() {
         true => Ok(sent.saturating_add(window.as_secs())),
         false if sent < now => Err(invalid_callback(format!("it is {} s old", now - sent))),
-        false => Err(invalid_callback("it is from the future: is this machine's clock right?")),
+        false => Err(invalid_callback("it is from the future: check this machine's clock")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What holds of every callback.
+//! Properties of all callbacks.
 
 use super::*;
 use crate::wire::json;
@@ -25,7 +25,7 @@ fn fields(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
     prop::collection::vec((".{0,6}", inner), 0..4).prop_map(|fields| fields.into_iter().collect())
 }
 
-/// The text of a callback that tells of a tree.
+/// The text of a callback with a random tree in its details.
 fn body() -> impl Strategy<Value = String> {
     (fields(tree()), 1..1000_u64).prop_map(|(details, id)| {
         let transaction = serde_json::json!({ "details": details, "message": "Log in?" });
@@ -48,7 +48,7 @@ fn signed_body(body: &str) -> (String, Map<String, Value>) {
 
 proptest! {
     #[test]
-    fn what_is_signed_verifies(fields in fields(tree())) {
+    fn signed_bodies_verify(fields in fields(tree())) {
         let body = Value::Object(fields).to_string();
         let (_, parameters) = signed_body(&body);
         for (name, value) in json::read(body.as_bytes()).unwrap().as_object().unwrap() {
@@ -58,7 +58,7 @@ proptest! {
         }
         let signed = query(body.as_bytes()).unwrap();
         let again = query(Value::Object(parameters).to_string().as_bytes());
-        prop_assert_eq!(again.unwrap(), signed, "nothing that was signed is lost");
+        prop_assert_eq!(again.unwrap(), signed, "no signed value is lost");
     }
 
     #[test]
@@ -70,8 +70,8 @@ proptest! {
         let at = at.index(changed.len());
         changed[at] = byte;
         let received = Received { url: URL, ..Received::post(&changed, &signature, NONCE) };
-        if let Ok(found) = verify_parameters(&key(), &received) {
-            prop_assert_eq!(found, parameters);
+        if let Ok(changed) = verify_parameters(&key(), &received) {
+            prop_assert_eq!(changed, parameters);
         }
     }
 
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_byte_of_the_rest_is_refused(
+    fn a_changed_byte_of_the_rest_is_rejected(
         body in body(), at in any::<prop::sample::Index>(), byte in 0..128_u8,
     ) {
         let (signature, _) = signed_body(&body);
