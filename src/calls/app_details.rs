@@ -4,10 +4,10 @@ use super::{Call, Route};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Asks what the service knows of the application (interface 4.7).
+/// Requests the service's record of the application (interface 4.7).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppDetails {
-    /// The address that asks.
+    /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,
 }
 
@@ -18,16 +18,16 @@ impl Call for AppDetails {
     type Reply = Application;
 }
 
-/// One application of the service (interface 2.3).
+/// The service's record of an application (interface 2.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Application {
     /// The application's number.
     pub app_id: Option<u64>,
-    /// The name that users see in messages.
+    /// The name shown to users in messages.
     #[serde(default)]
     pub name: String,
-    /// What was booked with the service.
+    /// The application's plan with the service.
     pub plan: Option<String>,
     /// Whether codes can be sent by SMS.
     #[serde(default)]
@@ -35,6 +35,6 @@ pub struct Application {
     /// Whether the application's own app is used.
     #[serde(default)]
     pub white_label: bool,
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
 }

@@ -4,10 +4,10 @@ use super::{Call, Route};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Asks how much the application used, month by month (interface 4.9).
+/// Requests the application's usage, month by month (interface 4.9).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppStats {
-    /// The address that asks.
+    /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,
 }
 
@@ -17,24 +17,24 @@ impl Call for AppStats {
     type Reply = Statistics;
 }
 
-/// What the application used.
+/// The application's usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {
     /// The application's number.
     pub app_id: Option<u64>,
-    /// How many months follow.
+    /// The number of months in `stats`.
     pub count: Option<u64>,
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
-    /// The months, the oldest first.
+    /// The months, oldest first.
     #[serde(default)]
     pub stats: Vec<MonthlyStatistic>,
-    /// How many users the application has now.
+    /// The current number of the application's users.
     pub total_users: Option<u64>,
 }
 
-/// What the application used in one month, in UTC (interface 2.4).
+/// The application's usage in one month, in UTC (interface 2.4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MonthlyStatistic {
@@ -42,16 +42,16 @@ pub struct MonthlyStatistic {
     pub month: String,
     /// The year.
     pub year: u64,
-    /// How many calls the application made.
+    /// The number of API calls by the application.
     pub api_calls_count: Option<u64>,
-    /// How many codes and approvals let somebody in.
+    /// The number of codes and approvals that let a user in.
     pub auths_count: Option<u64>,
-    /// How many voice calls were made.
+    /// The number of voice calls made.
     pub calls_count: Option<u64>,
-    /// How many SMS were sent.
+    /// The number of SMS sent.
     #[serde(default)]
     pub sms_count: u64,
-    /// How many users were enrolled.
+    /// The number of users enrolled.
     #[serde(default)]
     pub users_count: u64,
 }

@@ -7,10 +7,10 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Asks how a user answered (interface 4.13).
+/// Requests a user's response to an approval request (interface 4.13).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckApproval {
-    /// The request's name, from [`super::CreateApproval`].
+    /// The id of the approval request, from [`super::CreateApproval`].
     pub uuid: ApprovalId,
 }
 
@@ -28,60 +28,60 @@ impl Call for CheckApproval {
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = Approval;
 
-    /// Services have called the user's field `_svc_id`; where both names are there, they must agree.
+    /// Some services have used `_svc_id` for the user. If both fields are present, they must agree.
     fn read(mut reply: Reply) -> Result<Approval> {
         let request = reply.body.get_mut("approval_request").and_then(Value::as_object_mut);
         if let Some(request) = request
             && let Some(other) = request.shift_remove("_svc_id")
             && *request.entry("svc_id").or_insert(other.clone()) != other
         {
-            return Err(Error::invalid_response("it names two users"));
+            return Err(Error::invalid_response("it contains two user ids"));
         }
         super::read::<CheckApproval>(reply)
     }
 }
 
-/// An approval request as the service knows it (interface 2.6).
+/// The service's record of an approval request (interface 2.6).
 ///
-/// Before an approval lets anyone in, ask [`approved_by`](Approval::approved_by) with the user who
-/// logs in: an approved request of somebody else proves nothing.
+/// Before letting a user in, call [`approved_by`](Approval::approved_by) with the user who is
+/// logging in: an approval by another user proves nothing.
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
-    /// How the user answered.
+    /// The user's response.
     pub status: ApprovalStatus,
-    /// The request's name.
+    /// The id of the request.
     pub uuid: Option<ApprovalId>,
-    /// The user who was asked, where the service tells.
+    /// The user to whom the request was sent, if the service provides it.
     #[serde(rename = "svc_id")]
     pub user_id: Option<UserId>,
-    /// When the request was made, in RFC 3339.
+    /// When the request was created, in RFC 3339.
     pub created_at: Option<String>,
     /// When the request last changed, in RFC 3339.
     pub updated_at: Option<String>,
-    /// When the user answered, in RFC 3339; none while the request is pending.
+    /// When the user responded, in RFC 3339; `None` while the request is pending.
     pub processed_at: Option<String>,
-    /// How long the request can be answered, in seconds; 0 is for ever.
+    /// How long the request remains open, in seconds; 0 means for ever.
     pub seconds_to_expire: Option<u64>,
-    /// Whether a device was told of the request.
+    /// Whether a device was notified of the request.
     pub notified: Option<bool>,
 }
 
-/// How a user answered. Only [`Approved`](ApprovalStatus::Approved) lets anyone in.
+/// A user's response. Only [`Approved`](ApprovalStatus::Approved) lets a user in.
 #[must_use = "only ApprovalStatus::Approved lets anyone in"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalStatus {
-    /// Not answered yet.
+    /// No response yet.
     Pending,
-    /// The user said yes.
+    /// The user approved the request.
     Approved,
-    /// The user said no.
+    /// The user denied the request.
     Denied,
-    /// Nobody answered in time.
+    /// The user did not respond in time.
     Expired,
-    /// A status that this library does not know, which lets nobody in.
+    /// A status that this library does not know. It lets no user in.
     #[default]
     #[serde(other)]
     Unknown,
@@ -101,12 +101,12 @@ impl ApprovalStatus {
 }
 
 impl Approval {
-    /// Whether this user said yes. False also when the service does not tell who did.
+    /// Whether this user approved the request. Also false if the service does not provide the user.
     pub fn approved_by(&self, user_id: UserId) -> bool {
         self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
-    /// A request of which only the status is known.
+    /// A record with only the status.
     pub fn new(status: ApprovalStatus) -> Approval {
         Approval {
             status,

@@ -4,16 +4,16 @@ use super::{Call, Done, Route};
 use crate::model::{CountryCode, PhoneNumber, VerificationCode};
 use serde::{Deserialize, Serialize};
 
-/// Checks the code that was sent to a number by [`super::StartPhoneVerification`]. A right code is
-/// `Ok`; a wrong one is [`crate::Error::Rejected`] with status 401 and code `60022`, and 404 with
-/// `60023` says that no code is waiting.
+/// Checks the code that was sent to a number by [`super::StartPhoneVerification`]. Returns `Ok` for
+/// a right code. A wrong code is [`crate::Error::Rejected`] with status 401 and code `60022`; if no
+/// code is pending, it is `Rejected` with status 404 and code `60023`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckPhoneVerification {
     /// The number.
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
-    /// What the user typed.
+    /// The code that the user typed.
     pub verification_code: VerificationCode,
 }
 

@@ -6,37 +6,37 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The longest that a request can be answered: ten years, in seconds.
+/// The longest time that a request can remain open: ten years, in seconds.
 const LONGEST: u64 = 315_360_000;
-/// What a picture can be for.
+/// The resolutions of a logo.
 const RESOLUTIONS: [&str; 4] = ["default", "low", "med", "high"];
 
 /// Asks a user to approve something on their device (interface 4.12).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateApproval {
-    /// The user who is asked.
+    /// The user to ask.
     pub user_id: UserId,
-    /// What the user is asked.
+    /// The question shown to the user.
     pub message: DisplayText,
-    /// What else the user is shown.
+    /// Further details shown to the user.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
-    /// What the user is not shown, and the application gets back.
+    /// Details not shown to the user, and returned to the application.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub hidden_details: Map<String, Value>,
-    /// Pictures to show; when there are any, one has `res` = `default`.
+    /// Logos to show. If there are any, one must have `res` = `default`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logos: Vec<Logo>,
-    /// How long the request can be answered, in seconds; 0 is for ever. Default 86400.
+    /// How long the request remains open, in seconds; 0 means for ever. Default 86400.
     pub seconds_to_expire: Option<u64>,
 }
 
-/// A picture to show with an approval request.
+/// A logo to show with an approval request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logo {
     /// `default`, `low`, `med` or `high`.
     pub res: String,
-    /// Where the picture is.
+    /// The URL of the picture.
     pub url: String,
 }
 
@@ -66,7 +66,7 @@ impl Call for CreateApproval {
         if self.seconds_to_expire.is_some_and(|seconds| seconds > LONGEST) {
             return Err(Error::invalid_argument(
                 "seconds_to_expire",
-                "must be 0 (no end) to 315360000",
+                "must be 0 (never expires) to 315360000",
             ));
         }
         if !self.logos.iter().all(|logo| RESOLUTIONS.contains(&logo.res.as_str())) {
@@ -87,16 +87,16 @@ impl Call for CreateApproval {
     }
 }
 
-/// The user is being asked.
+/// The approval request was created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApprovalCreated {
-    /// The request's name, to ask for its answer with.
+    /// The id of the request, for [`super::CheckApproval`].
     pub uuid: ApprovalId,
 }
 
 impl ApprovalCreated {
-    /// A request of that name.
+    /// A request with that id.
     pub fn new(uuid: ApprovalId) -> ApprovalCreated {
         ApprovalCreated { uuid }
     }

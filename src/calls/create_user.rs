@@ -5,23 +5,24 @@ use crate::model::{CountryCode, Email, PhoneNumber, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
+/// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
+/// 4.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateUser {
-    /// Who is enrolled.
+    /// The user to enrol.
     pub user: NewUser,
-    /// Whether the user gets a first text message that tells where the app is. Default true; a
-    /// service without such a message sends none.
+    /// Whether to send the user a text message with a link to the app. Default true; a service
+    /// without such a message sends none.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
 }
 
-/// Who is enrolled (interface 2.1).
+/// The user to enrol (interface 2.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewUser {
     /// One of the user's e-mail addresses.
     pub email: Email,
-    /// The key that matches users: two calls with the same number give the same user.
+    /// The number that identifies the user: two calls with the same number return the same user.
     pub cellphone: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
@@ -43,18 +44,18 @@ impl Call for CreateUser {
     type Reply = UserCreated;
 }
 
-/// The user is enrolled.
+/// The user was enrolled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserCreated {
-    /// The id to keep and to give to the other calls.
+    /// The id to store and to pass to the other calls.
     pub id: UserId,
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
 }
 
 impl UserCreated {
-    /// An answer without words.
+    /// A reply without a message.
     pub fn new(id: UserId) -> UserCreated {
         UserCreated { id, message: None }
     }

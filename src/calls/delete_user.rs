@@ -6,12 +6,12 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Removes a user from the application, with all that is known of them (interface 4.5).
+/// Removes a user and all data about the user from the application (interface 4.5).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeleteUser {
-    /// The user who goes.
+    /// The user to remove.
     pub user_id: UserId,
-    /// The address that asks for it.
+    /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,
 }
 

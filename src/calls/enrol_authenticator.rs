@@ -6,13 +6,13 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Gives a user's authenticator app a new secret, shown as a QR code. A secret that the user had
-/// before stays valid until a code of the new one was right.
+/// Issues a new secret for a user's authenticator app, with a QR code. A previous secret remains
+/// valid until a code of the new one has been accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnrolAuthenticator {
     /// The user.
     pub user_id: UserId,
-    /// What the app shows beside the code. Default: the user's e-mail.
+    /// The label that the app shows with the code. Default: the user's e-mail.
     pub label: Option<DisplayText>,
     /// The width and height of the QR code, 100 to 1000 pixels. Default 300.
     pub qr_size: Option<u64>,
@@ -38,24 +38,25 @@ impl Call for EnrolAuthenticator {
     }
 }
 
-/// What the user's app needs. `Debug` does not show it: whoever sees it can make the user's codes.
+/// The secret for the user's app. `Debug` does not show it: with the secret, anyone can generate
+/// the user's codes.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthenticatorEnrolled {
-    /// What the app shows beside the code.
+    /// The label that the app shows with the code.
     pub label: Option<String>,
-    /// Who the code is for.
+    /// The name of the application that the code is for.
     pub issuer: Option<String>,
-    /// The `otpauth:` URI that holds the secret.
+    /// The `otpauth:` URI that contains the secret.
     #[serde(default)]
     pub uri: Secret,
-    /// The same as a picture: a `data:` or `https:` URL for an `<img>`.
+    /// The URI as a QR code: a `data:` or `https:` URL for an `<img>`.
     #[serde(default)]
     pub qr_code: Secret,
 }
 
 impl AuthenticatorEnrolled {
-    /// The secret as a URI and as a picture.
+    /// The secret as a URI and as a QR code.
     pub fn new(uri: Secret, qr_code: Secret) -> AuthenticatorEnrolled {
         AuthenticatorEnrolled { label: None, issuer: None, uri, qr_code }
     }

@@ -5,14 +5,14 @@ use crate::model::{CountryCode, PhoneNumber};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Asks what kind of number a number is (interface 4.11).
+/// Requests the type of a phone number (interface 4.11).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhoneInfo {
     /// The number.
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
-    /// The address of the user who asks.
+    /// The user's IP address.
     pub user_ip: Option<IpAddr>,
 }
 
@@ -30,22 +30,22 @@ impl Call for PhoneInfo {
     type Reply = PhoneInformation;
 }
 
-/// What the service knows of a number.
+/// The service's record of a phone number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PhoneInformation {
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
-    /// The kind of number.
+    /// The type of the number.
     #[serde(rename = "type", default)]
     pub phone_type: PhoneType,
-    /// Who carries the number, where the service knows.
+    /// The number's carrier, if known.
     pub provider: Option<String>,
-    /// Whether the number moved from one carrier to another, where the service knows.
+    /// Whether the number was ported from another carrier, if known.
     pub ported: Option<bool>,
 }
 
-/// The kinds of number that the interface knows.
+/// The types of phone numbers that the interface defines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhoneType {
@@ -55,14 +55,15 @@ pub enum PhoneType {
     Landline,
     /// A mobile number.
     Cellphone,
-    /// None of them for sure. In North America the number itself does not tell.
+    /// None of these for certain. North American numbers do not distinguish mobile phones from
+    /// landlines.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
 impl PhoneType {
-    /// The kind's name in the interface.
+    /// The type's name in the interface.
     pub const fn name(self) -> &'static str {
         match self {
             PhoneType::Voip => "voip",
@@ -74,7 +75,7 @@ impl PhoneType {
 }
 
 impl PhoneInformation {
-    /// A number of which only the kind is known.
+    /// A record with only the type.
     pub fn new(phone_type: PhoneType) -> PhoneInformation {
         PhoneInformation { message: None, phone_type, provider: None, ported: None }
     }

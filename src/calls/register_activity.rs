@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::IpAddr;
 
-/// Tells the service what a user did, so that fraud can be found (interface 4.6).
+/// Reports a user's activity to the service, for fraud detection (interface 4.6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterActivity {
-    /// Whose activity it was.
+    /// The user.
     pub user_id: UserId,
-    /// What happened.
+    /// The activity.
     #[serde(rename = "type")]
     pub activity: ActivityType,
-    /// Whatever belongs to it.
+    /// Additional data about the activity.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
-    /// The address the user acted from.
+    /// The user's IP address.
     pub user_ip: Option<IpAddr>,
 }
 
-/// The activities that the interface knows.
+/// The activities that the interface defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityType {
-    /// The user's password was set anew.
+    /// The user's password was reset.
     PasswordReset,
-    /// The application locked the user out.
+    /// The application banned the user.
     Banned,
-    /// The application let the user in again.
+    /// The application lifted the ban.
     Unbanned,
-    /// A cookie stood in for the second factor.
+    /// A cookie was accepted in place of the second factor.
     CookieLogin,
 }
 

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// Speaks a code in a voice call (interface 4.3). The fields are those of [`super::RequestSms`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCall {
-    /// The user who is called.
+    /// The user to call.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
-    /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
+    /// Makes the code valid only for this action, which must also be passed to [`super::Verify`].
     pub action: Option<Action>,
-    /// What the voice says of the action.
+    /// The description of the action in the voice call.
     pub action_message: Option<DisplayText>,
-    /// Calls even a user who has an app. Default: as the service is set up.
+    /// Calls the user even if they have an app. Default: as configured with the service.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
 }

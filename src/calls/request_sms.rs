@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// Sends a code by SMS (interface 4.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSms {
-    /// The user who gets the code.
+    /// The user to whom the code is sent.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
-    /// Makes the code valid for this action alone; the same must be given to [`super::Verify`].
+    /// Makes the code valid only for this action, which must also be passed to [`super::Verify`].
     pub action: Option<Action>,
-    /// What the message says of the action.
+    /// The description of the action in the message.
     pub action_message: Option<DisplayText>,
-    /// Sends the code even to a user who has an app. Default: as the service is set up.
+    /// Sends the code even if the user has an app. Default: as configured with the service.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
 }
@@ -34,17 +34,17 @@ impl Call for RequestSms {
     type Reply = CodeRequested;
 }
 
-/// A code is on its way, or was not needed.
+/// A code was sent, or was not needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeRequested {
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
     /// The number used, masked: `+1-XXX-XXX-XX23`.
     pub cellphone: Option<String>,
-    /// True when nothing was sent because the user has an app and `force` was not given.
+    /// True if nothing was sent because the user has an app and `force` was not given.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignored: bool,
-    /// The user's latest device, when the request was ignored.
+    /// The user's latest device, if the request was ignored.
     pub device: Option<String>,
 }

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 /// Sends a code to a number that belongs to no user yet (interface 4.10).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartPhoneVerification {
-    /// How the code travels.
+    /// How the code is delivered.
     pub via: Channel,
     /// The number.
     pub phone_number: PhoneNumber,
     /// The calling code of the number.
     pub country_code: CountryCode,
-    /// The language of the message, such as `en`. A service that lacks it uses its own.
+    /// The language of the message, such as `en`. A service without it uses its own default.
     pub locale: Option<String>,
-    /// How many digits the code has, 4 to 10. Default: as the service is set up.
+    /// The number of digits of the code, 4 to 10. Default: as configured with the service.
     pub code_length: Option<u64>,
 }
 
-/// How a code travels.
+/// How a code is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -66,20 +66,20 @@ impl Call for StartPhoneVerification {
     }
 }
 
-/// A code is on its way to the number.
+/// A code was sent to the number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PhoneVerificationStarted {
-    /// Who carries the number, where the service knows.
+    /// The number's carrier, if known.
     pub carrier: Option<String>,
-    /// Whether the number moved from one carrier to another, where the service knows.
+    /// Whether the number was ported from another carrier, if known.
     pub is_ported: Option<bool>,
-    /// Whether the number is a mobile one, where the service knows.
+    /// Whether the number is a mobile number, if known.
     pub is_cellphone: Option<bool>,
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
-    /// How long the code lives, in seconds.
+    /// How long the code remains valid, in seconds.
     pub seconds_to_expire: Option<u64>,
-    /// The verification's own name.
+    /// The id of the verification.
     pub uuid: Option<ApprovalId>,
 }

@@ -5,12 +5,12 @@ use crate::model::UserId;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Asks what the service knows of a user (interface 4.8).
+/// Requests the service's record of a user (interface 4.8).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserStatus {
     /// The user.
     pub user_id: UserId,
-    /// The address that asks.
+    /// The IP address from which the request originates.
     pub user_ip: Option<IpAddr>,
 }
 
@@ -28,7 +28,7 @@ impl Call for UserStatus {
     type Reply = UserStatusReply;
 }
 
-/// A user as the service knows them (interface 2.2).
+/// The service's record of a user (interface 2.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserStatusReply {
@@ -45,21 +45,22 @@ pub struct UserStatusReply {
     pub country_code: Option<u64>,
     /// The user's number, masked: `XXX-XXX-0123`.
     pub phone_number: Option<String>,
-    /// What codes come from or go to: `android`, `android_tablet`, `ios`, `svc_chrome`, `sms`.
+    /// Where codes are generated or delivered: `android`, `android_tablet`, `ios`, `svc_chrome`,
+    /// `sms`.
     #[serde(default)]
     pub devices: Vec<String>,
     /// Whether the user has a hardware token.
     #[serde(default)]
     pub has_hard_token: bool,
-    /// Whether the user's account is switched off.
+    /// Whether the user's account is disabled.
     #[serde(default)]
     pub account_disabled: bool,
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
 }
 
 impl UserStatusReply {
-    /// A user of whom only the id is known.
+    /// A record with only the user's id.
     pub fn new(user_id: UserId) -> UserStatusReply {
         UserStatusReply {
             user_id,

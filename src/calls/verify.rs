@@ -14,16 +14,16 @@ const USED_TOKEN: &str = "60019";
 
 /// Checks the code that a user typed (interface 4.4).
 ///
-/// Without `force`, the code of a user who was never confirmed is not checked at all: see
+/// Without `force`, the code of a user who is not confirmed yet is not checked: see
 /// [`Verdict::NotChecked`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verify {
-    /// What the user typed.
+    /// The code that the user typed.
     pub token: Token,
-    /// The user who is said to have typed it.
+    /// The user to verify.
     #[serde(rename = "svc_id")]
     pub user_id: UserId,
-    /// Checks the code even of a user who was never confirmed.
+    /// Checks the code even if the user is not confirmed yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
     /// The action that the code was sent for.
@@ -37,43 +37,43 @@ impl Verify {
     }
 }
 
-/// What a login must know. Only [`Right`](Verdict::Right) lets anyone in.
+/// The outcome for a login. Only [`Right`](Verdict::Right) lets a user in.
 #[must_use = "only Verdict::Right lets anyone in"]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Verdict {
-    /// The code is not the user's, or no longer.
+    /// The code is not the user's, or is no longer valid.
     #[default]
     Wrong = 0,
-    /// The code is the user's, and it was used for the first time.
+    /// The code is the user's, and was used for the first time.
     Right = 1,
-    /// The user was never confirmed and `force` was not given, so the code was not looked at.
+    /// The user is not confirmed yet and `force` was not given, so the code was not checked.
     NotChecked = 2,
 }
 
-/// What came of a check.
+/// The result of checking a code.
 #[must_use = "only a verdict of Verdict::Right lets anyone in"]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verification {
-    /// Whether the user may come in.
+    /// Whether the user may log in.
     pub verdict: Verdict,
     /// With [`Verdict::Wrong`]: the code was right once and has been used.
     pub reused: bool,
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
-    /// What the code was made or received with, where the service tells (interface 2.5).
+    /// The device that generated or received the code, if the service provides it (interface 2.5).
     pub device: Option<Device>,
 }
 
-/// What a code was made or received with (interface 2.5). Services leave out what they do not know.
+/// The device that generated or received a code (interface 2.5). Services omit unknown fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Device {
     /// The device's number.
     pub id: Option<u64>,
-    /// The address it was last seen at.
+    /// The IP address at which it was last seen.
     pub ip: Option<String>,
     /// The city of that address.
     pub city: Option<String>,
@@ -83,9 +83,9 @@ pub struct Device {
     pub country: Option<String>,
     /// `android`, `ios`, `sms`, …
     pub os_type: Option<String>,
-    /// The number it was registered under.
+    /// The number under which it was registered.
     pub registration_device_id: Option<u64>,
-    /// The address it was registered from.
+    /// The IP address from which it was registered.
     pub registration_ip: Option<String>,
     /// The city of that address.
     pub registration_city: Option<String>,
@@ -93,7 +93,7 @@ pub struct Device {
     pub registration_region: Option<String>,
     /// The country of that address.
     pub registration_country: Option<String>,
-    /// How the user proved the number then.
+    /// How the user's number was verified on registration.
     pub registration_method: Option<String>,
     /// When it was registered, in Unix seconds.
     pub registration_date: Option<i64>,
@@ -105,33 +105,31 @@ impl Call for Verify {
     const ROUTE: Route = Route::get("verify", "/protected/{format}/verify/{token}/{svc_id}");
     type Reply = Verification;
 
-    /// The one place that decides whether a reply lets anyone in.
+    /// Decides whether a reply lets a user in; nothing else does.
     fn read(reply: Reply) -> Result<Verification> {
         let Value::Object(body) = &reply.body else { return Err(failure::read(reply)) };
-        let said = |field: &str| body.get(field).and_then(Value::as_str);
+        let text = |field: &str| body.get(field).and_then(Value::as_str);
         let success = body.get("success").and_then(scalar);
         let code = failure::code(&reply);
-        // The older generation left it out; the current one never does.
+        // The older generation may omit `success`; the current one always includes it.
         let older = reply.generation == Generation::Older && !body.contains_key("success");
-        let (verdict, reused) = match (reply.status, said("token"), success.as_deref()) {
+        let (verdict, reused) = match (reply.status, text("token"), success.as_deref()) {
             (200, Some(VALID), _) if failure::has_error(body) => {
                 return Err(Error::invalid_response(
-                    "the token is said to be valid beside an error",
+                    "the token is valid, but there is also an error",
                 ));
             }
             (200, Some(VALID), Some("true")) => (Verdict::Right, false),
             (200, Some(VALID), None) if older => (Verdict::Right, false),
-            (200, Some(text), _) if not_checked(text) => (Verdict::NotChecked, false),
+            (200, Some(token), _) if not_checked(token) => (Verdict::NotChecked, false),
             (200, ..) => {
-                return Err(Error::invalid_response(
-                    "status 200 without a token field that says what it is",
-                ));
+                return Err(Error::invalid_response("status 200 without a valid token field"));
             }
             (401, ..) if code.as_deref() == Some(USED_TOKEN) => (Verdict::Wrong, true),
             (401, ..) if is_wrong(body, code.as_deref()) => (Verdict::Wrong, false),
             _ => return Err(failure::read(reply)),
         };
-        let message = said("message").map(str::to_owned);
+        let message = text("message").map(str::to_owned);
         let device = body.get("device").and_then(Value::as_object);
         let device = device.and_then(|device| loose::read(device.clone()).ok());
         Ok(Verification { verdict, reused, message, device })
@@ -171,7 +169,7 @@ fn not_checked(token: &str) -> bool {
     token != VALID && token != INVALID && token.to_ascii_lowercase().contains("force=true")
 }
 
-/// A 401 also says that the API key is wrong; only the body tells.
+/// Whether a 401 rejects the token. Only the body distinguishes it from a 401 for a wrong API key.
 fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
     let inner = body.get("errors").and_then(|errors| errors.get("token"));
     let says = |field: Option<&Value>| field.and_then(Value::as_str) == Some(INVALID);
