@@ -26,7 +26,7 @@ fn a_database_that_cannot_be_right_is_left_as_it_was() {
     assert!(!at("missing").exists());
 
     std::fs::write(at("text.db"), "This is a text, and no database at all.\n".repeat(100)).unwrap();
-    refused(&at("text.db"), "damaged or no database");
+    refused(&at("text.db"), "damaged or not a database");
     refused(folder.path(), "is a folder");
 
     drop(open(&at("good.db")));

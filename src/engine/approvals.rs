@@ -1,5 +1,5 @@
-//! Approval requests: asking, answering from a device, telling the application (interface 4.12,
-//! 4.13 and 6).
+//! Approval requests: creating them, responding from a device, and notifying the application
+//! (interface 4.12, 4.13 and 6).
 
 use super::clock::{self, Time};
 use super::delivery::SignedCallback;
@@ -11,27 +11,28 @@ use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// A device's answer to an approval request.
+/// A device's response to an approval request.
 #[derive(Clone, Debug)]
 pub struct RespondToApproval {
-    /// The request.
+    /// The id of the request.
     pub uuid: ApprovalId,
-    /// The device that answers.
+    /// The device that responds.
     pub device_id: DeviceId,
-    /// The secret that the device was told when it was registered.
+    /// The secret that was issued to the device when it was registered.
     pub device_secret: Secret,
-    /// What the user said.
+    /// The user's response.
     pub response: ApprovalResponse,
 }
 
-/// What a user said to an approval request.
+/// A user's response to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalResponse {
-    /// Yes.
+    /// The user approves.
     Approve,
-    /// No.
+    /// The user denies.
     Deny,
-    /// No, and it was not me who asked: the user is asked nothing for 5 minutes.
+    /// The user denies, and reports that the request was not theirs. Further requests to the user
+    /// are snoozed for 5 minutes.
     Report,
 }
 
@@ -39,18 +40,18 @@ pub enum ApprovalResponse {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The request's name.
+    /// The id of the request.
     pub uuid: ApprovalId,
-    /// What the user is asked.
+    /// The question shown to the user.
     pub message: String,
-    /// What else the user is shown.
+    /// Further details shown to the user.
     pub details: Map<String, Value>,
-    /// When the request can be answered no longer, in Unix seconds; none is never.
+    /// When the request expires, in Unix seconds; `None` means never.
     pub expires_at: Option<u64>,
 }
 
 impl ApprovalResponse {
-    /// The answer's name in every language.
+    /// The response's name, which is the same in all language interfaces.
     pub const fn name(self) -> &'static str {
         match self {
             ApprovalResponse::Approve => "approve",
@@ -65,16 +66,16 @@ impl std::str::FromStr for ApprovalResponse {
     fn from_str(name: &str) -> Result<ApprovalResponse> {
         let all = [Self::Approve, Self::Deny, Self::Report];
         all.into_iter()
-            .find(|answer| answer.name() == name)
+            .find(|response| response.name() == name)
             .ok_or_else(|| Error::invalid_argument("response", "must be approve, deny or report"))
     }
 }
 
 impl Engine {
-    /// The requests that a device's user can still answer, the oldest first.
+    /// The open requests of a device's user, oldest first.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the device does not prove itself; else as [`Error`] says.
+    /// [`Error::InvalidArgument`] if the device's secret is wrong; otherwise see [`Error`].
     pub fn open_approvals(
         &self,
         device_id: DeviceId,
@@ -91,12 +92,12 @@ impl Engine {
         Ok(open.into_iter().map(shown).collect())
     }
 
-    /// Answers an approval request from a device. The answer is kept first; then the callback is
-    /// posted, and when it is not taken, it stays in the outbox.
+    /// Responds to an approval request from a device. The response is stored first; then the
+    /// callback is posted. A callback that the application does not accept stays in the outbox.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the device does not prove itself, [`Error::Rejected`] when the
-    /// request is not its user's or no longer pending; else as [`Error`] says.
+    /// [`Error::InvalidArgument`] if the device's secret is wrong, [`Error::Rejected`] if the
+    /// request belongs to another user or is no longer pending; otherwise see [`Error`].
     pub fn respond_to_approval(&self, response: &RespondToApproval) -> Result<Approval> {
         let now = self.now();
         let device = self.device(response.device_id, &response.device_secret)?;
@@ -130,13 +131,16 @@ impl Engine {
     }
 
     fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
-        let found = self.store().approval(self.app.app_id, uuid.clone())?;
-        found.ok_or_else(rejections::approval_not_found)
+        let row = self.store().approval(self.app.app_id, uuid.clone())?;
+        row.ok_or_else(rejections::approval_not_found)
     }
 
-    /// Signs a callback with the second and some randomness as its nonce, and posts it.
+    /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to
+    /// check freshness, and a random number, which makes it unique.
     fn post(&self, url: CallbackUrl, body: String, now: Time) -> std::result::Result<(), String> {
-        let Some(post) = &self.shared.post else { return Err("nothing posts callbacks".into()) };
+        let Some(post) = &self.shared.post else {
+            return Err("no way to post callbacks is set".into());
+        };
         let unique = clock::digits(self.random(), 9).map_err(|e| e.to_string())?;
         let nonce = format!("{}.{unique}", now.seconds());
         let body = body.into_bytes();
@@ -147,8 +151,8 @@ impl Engine {
         post.post(&SignedCallback { url, body, headers })
     }
 
-    /// What the application is told. What is not there is null, because an empty object or list
-    /// would not be signed.
+    /// The body of the callback. Absent values are null, because an empty object or list would not
+    /// be signed.
     fn callback_body(
         &self,
         row: &ApprovalRow,
@@ -168,8 +172,8 @@ impl Engine {
             "status": status,
             "approval_request": {
                 "transaction": {
-                    "details": given(&row.details),
-                    "hidden_details": given(&row.hidden_details),
+                    "details": nonempty(&row.details),
+                    "hidden_details": nonempty(&row.hidden_details),
                     "message": row.message,
                     "status": status,
                     "uuid": row.uuid,
@@ -179,7 +183,7 @@ impl Engine {
                     "flagged": response == ApprovalResponse::Report,
                 },
                 "expiration_timestamp": row.expires_at.map(Time::seconds),
-                "logos": given(&row.logos),
+                "logos": nonempty(&row.logos),
                 "app_id": self.app.app_id,
             },
             "device": {
@@ -193,8 +197,8 @@ impl Engine {
     }
 }
 
-/// A stored object or list, and null for an empty one.
-fn given(text: &str) -> Value {
+/// A stored object or list, or null if it is empty.
+fn nonempty(text: &str) -> Value {
     match serde_json::from_str(text).unwrap_or_default() {
         Value::Object(fields) if fields.is_empty() => Value::Null,
         Value::Array(items) if items.is_empty() => Value::Null,
@@ -207,7 +211,7 @@ impl Handle<CreateApproval> for Engine {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
-        let asked = self.store().add_approval(NewApproval {
+        let added = self.store().add_approval(NewApproval {
             app: self.app.app_id,
             user_id: call.user_id,
             uuid: uuid.clone(),
@@ -220,7 +224,7 @@ impl Handle<CreateApproval> for Engine {
             most_open: limits::OPEN_APPROVALS,
             now,
         })?;
-        match asked {
+        match added {
             AddApproval::Added => Ok(ApprovalCreated::new(uuid)),
             AddApproval::NoUser => Err(rejections::user_not_found()),
             AddApproval::TooMany => rejections::wait("The user has too many open requests", None),
@@ -239,7 +243,8 @@ impl Handle<CheckApproval> for Engine {
     }
 }
 
-/// A request as its application sees it: what is pending and late has expired.
+/// A request as shown to its application. One that is pending after its end has expired: nothing
+/// writes that to the database.
 fn shown(row: ApprovalRow, now: Time) -> Approval {
     let late = row.expires_at.filter(|expires_at| *expires_at <= now);
     let (status, processed_at) = match (row.status.as_str(), late) {

@@ -1,4 +1,4 @@
-//! Authenticator apps: a secret, and the picture that carries it into the app.
+//! Authenticator apps: generating a secret, and the QR code that carries it into the app.
 
 use super::store::NewAuthenticator;
 use super::{Engine, limits, rejections};
@@ -10,7 +10,7 @@ use base64::Engine as _;
 use fast_qr::convert::{Builder, Shape, svg::SvgBuilder};
 use zeroize::Zeroizing;
 
-/// The width and height of a QR code, in pixels, where the call does not say.
+/// The default width and height of a QR code, in pixels.
 const QR_SIZE: u64 = 300;
 
 impl Handle<EnrolAuthenticator> for Engine {
@@ -38,7 +38,7 @@ impl Handle<EnrolAuthenticator> for Engine {
     }
 }
 
-/// The URI as a QR code, in an SVG that an `<img>` takes as its source.
+/// The URI as a QR code, in an SVG that can be the source of an `<img>`.
 fn picture(uri: &Secret, size: u64) -> Result<Secret> {
     let code = fast_qr::QRBuilder::new(uri.expose()).build();
     let code = code.map_err(|_| Error::invalid_argument("label", "is too long for a QR code"))?;

@@ -1,4 +1,4 @@
-//! Time and randomness, which are given to the engine.
+//! Time and randomness, which are passed to the engine so that tests can control them.
 
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Tells the time.
+/// A source of time.
 pub trait Clock: Send + Sync {
     /// The time since the Unix epoch.
     fn now(&self) -> Duration;
 }
 
-/// Gives random bytes that nobody can guess.
+/// A source of unpredictable random bytes.
 pub trait Random: Send + Sync {
     /// Fills the buffer.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the source fails; nothing is issued then.
+    /// [`Error::Internal`] if the source fails; nothing is issued then.
     fn fill(&self, buffer: &mut [u8]) -> Result<()>;
 }
 
@@ -26,7 +26,10 @@ pub trait Random: Send + Sync {
 pub(super) struct System;
 
 impl Clock for System {
-    #[allow(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the clock that is passed to everything else"
+    )]
     fn now(&self) -> Duration {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         since.unwrap_or_default()
@@ -36,7 +39,7 @@ impl Clock for System {
 impl Random for System {
     fn fill(&self, buffer: &mut [u8]) -> Result<()> {
         getrandom::fill(buffer).map_err(|_| Error::Internal {
-            message: "the system's source of randomness fails".into(),
+            message: "the system's source of randomness failed".into(),
         })
     }
 }
@@ -58,7 +61,7 @@ impl Time {
         Time(self.0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long it is from `now` until this time; none when that is past.
+    /// The time from `now` until this time, or `None` if it has passed.
     pub(super) fn after(self, now: Time) -> Option<Duration> {
         let wait = u64::try_from(self.0.saturating_sub(now.0)).ok()?;
         (wait > 0).then(|| Duration::from_millis(wait))
@@ -69,7 +72,7 @@ impl Time {
         self.date().format(&Rfc3339).unwrap_or_default()
     }
 
-    /// The month as a number that ascends: the year times twelve and the month from 0.
+    /// The month as an ascending number: the year times twelve plus the month, counted from 0.
     pub(super) fn month(self) -> i64 {
         let date = self.date();
         i64::from(date.year()) * 12 + i64::from(u8::from(date.month())) - 1
@@ -81,13 +84,14 @@ impl Time {
     }
 }
 
-/// A number of so many decimal digits, each as likely as any other.
+/// A number with this many decimal digits, all equally likely.
 pub(super) fn digits(random: &dyn Random, count: u8) -> Result<String> {
     let mut code = String::new();
     while code.len() < count.into() {
         let mut byte = [0];
         random.fill(&mut byte)?;
-        // 250 is the largest multiple of ten in a byte; what is above would favour some digits.
+        // 250 is the largest multiple of ten in a byte. Using the bytes from there on would favour
+        // some digits.
         if byte[0] < 250 {
             code.push(char::from(b'0' + byte[0] % 10));
         }
@@ -95,14 +99,14 @@ pub(super) fn digits(random: &dyn Random, count: u8) -> Result<String> {
     Ok(code)
 }
 
-/// A name that nobody can guess, as a UUID of version 4.
+/// An unpredictable id: a UUID of version 4.
 pub(super) fn uuid(random: &dyn Random) -> Result<String> {
     let mut bytes = [0; 16];
     random.fill(&mut bytes)?;
     Ok(uuid::Builder::from_random_bytes(bytes).into_uuid().to_string())
 }
 
-/// A secret of 32 bytes, in Base64 of the URL alphabet.
+/// A secret of 32 bytes, in Base64 with the URL alphabet.
 pub(super) fn secret(random: &dyn Random) -> Result<crate::model::Secret> {
     use base64::Engine as _;
     let mut bytes = zeroize::Zeroizing::new([0; 32]);
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_digit_is_as_likely_as_any_other() {
+    fn all_digits_are_equally_likely() {
         let random = Counting(AtomicU8::new(0));
         let all: String = (0..25).map(|_| digits(&random, 10).unwrap()).collect();
         for digit in '0'..='9' {

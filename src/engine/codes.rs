@@ -1,5 +1,5 @@
-//! Codes by SMS and voice: for users (interface 4.2 and 4.3) and for numbers that belong to no user
-//! yet (interface 4.10).
+//! Codes by SMS and voice: for users (interface 4.2 and 4.3), and for numbers that do not belong to
+//! a user yet (interface 4.10).
 
 use super::clock::{self, Time};
 use super::phones::{self, Phone};
@@ -11,7 +11,7 @@ use crate::model::{Action, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use zeroize::Zeroizing;
 
-/// A code to make and to send.
+/// A code to issue and deliver.
 struct Order {
     subject: Subject,
     phone: Phone,
@@ -23,7 +23,7 @@ struct Order {
 }
 
 impl Engine {
-    /// Answers a user's request for a code, unless an app makes it needless.
+    /// Sends a code to a user, unless the user has an app and does not need it.
     fn request_code(
         &self,
         user_id: UserId,
@@ -62,7 +62,7 @@ impl Engine {
         Ok(CodeRequested { message, cellphone, ..CodeRequested::default() })
     }
 
-    /// Issues a code and hands it to the delivery; tells when it dies.
+    /// Issues a code and delivers it. Returns when it expires.
     fn send_code(&self, order: Order) -> Result<Time> {
         let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
         let text = self.text(&order);
@@ -101,15 +101,16 @@ impl Engine {
             expires_at: expires_at.seconds(),
         });
         self.store().finish_delivery(job, sent.is_ok())?;
+        // The message of a failed delivery is shown to the caller, and must not contain the code.
         sent.map_err(|message| match message.contains(&*code) {
-            true => "the delivery failed, in words that hold the code".to_owned(),
+            true => "the delivery failed with a message that contains the code".to_owned(),
             false => message,
         })
         .map_err(|message| Error::Unavailable { stage: Stage::Delivery, message })?;
         Ok(expires_at)
     }
 
-    /// What the person reads or hears, before and behind the code.
+    /// The text of the message, before and after the code.
     fn text(&self, order: &Order) -> (String, String) {
         let about = order.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
         let minutes = limits::CODE_LIFE.as_secs() / 60;
@@ -193,7 +194,7 @@ impl Handle<CheckPhoneVerification> for Engine {
         let right = verify::same(&code.code, typed);
         let found = match right {
             true => Match::Code { action: String::new(), code: code.code.clone() },
-            // Whatever its length, a wrong code costs the one that waits a try.
+            // A wrong code of any length uses up one try of the pending code.
             false => Match::Nothing { factors: vec![Factor::Code], length: code.code.len() },
         };
         let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);

@@ -1,4 +1,4 @@
-//! How codes and callbacks leave the engine: through what the host gives, or into a folder.
+//! How codes and callbacks leave the engine: by functions of the host application, or to a folder.
 
 mod spool;
 
@@ -8,13 +8,14 @@ use crate::calls::Channel;
 use crate::model::CallbackUrl;
 use std::fmt;
 
-/// Carries a message to a phone. It is called within the call that asked for the code, and may
-/// call the engine itself.
+/// Delivers messages to phones. It is called during the call that requests the code, and may call
+/// the engine itself.
 pub trait Deliver: Send + Sync {
-    /// Hands the message over; `Ok` says that it is on its way.
+    /// Delivers a message; `Ok` means that it was accepted for delivery.
     ///
     /// # Errors
-    /// What went wrong, without the code: the caller of [`crate::Service::request_sms`] reads it.
+    /// What went wrong, without the code: the caller of [`crate::Service::request_sms`] receives
+    /// it.
     fn deliver(&self, message: &Message) -> Result<(), String>;
 }
 
@@ -24,13 +25,13 @@ pub trait Deliver: Send + Sync {
 pub struct Message {
     /// The number, in E.164: `+15550100123`.
     pub to: String,
-    /// How it travels.
+    /// How it is delivered.
     pub via: Channel,
-    /// What the person reads or hears.
+    /// The text for the user to read or hear.
     pub text: String,
-    /// The code alone.
+    /// The code on its own.
     pub code: String,
-    /// When the code dies, in Unix seconds.
+    /// When the code expires, in Unix seconds.
     pub expires_at: u64,
 }
 
@@ -43,24 +44,24 @@ where
     }
 }
 
-/// Posts a callback to the application.
+/// Posts callbacks to the application.
 pub trait Post: Send + Sync {
-    /// Posts it; `Ok` says that the application took it.
+    /// Posts a callback; `Ok` means that the application accepted it.
     ///
     /// # Errors
     /// What went wrong.
     fn post(&self, callback: &SignedCallback) -> Result<(), String>;
 }
 
-/// A callback on its way to the application (interface 6).
+/// A signed callback to post to the application (interface 6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedCallback {
-    /// Where it goes.
+    /// The application's callback URL.
     pub url: CallbackUrl,
     /// The JSON body.
     pub body: Vec<u8>,
-    /// The headers that carry the signature and its nonce, by name.
+    /// The names and values of the headers with the signature and its nonce.
     pub headers: [(String, String); 2],
 }
 
@@ -70,7 +71,7 @@ impl fmt::Debug for Message {
     }
 }
 
-/// Forgets every message, as the sandbox does.
+/// Discards every message, for the sandbox.
 pub(super) fn nowhere(_: &Message) -> Result<(), String> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Devices that users register to answer approval requests.
+//! Devices that users register to respond to approval requests.
 
 use super::clock::secret;
 use super::store::{DeviceRow, NewDevice};
@@ -8,17 +8,17 @@ use crate::{Error, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A device that was registered for a user: what it needs to answer approval requests.
+/// A registered device: the credentials with which it responds to approval requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceRegistered {
-    /// The device.
+    /// The device's id.
     pub device_id: DeviceId,
-    /// What the device proves itself with. It is told this once.
+    /// The secret that authenticates the device. It is returned only here.
     pub secret: Secret,
 }
 
-/// The kinds of device that users register (interface 2.2).
+/// The types of devices that users register (interface 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceType {
     /// `android`
@@ -32,7 +32,7 @@ pub enum DeviceType {
 }
 
 impl DeviceType {
-    /// The kind's name in the interface.
+    /// The type's name in the interface.
     pub const fn name(self) -> &'static str {
         match self {
             DeviceType::Android => "android",
@@ -57,10 +57,10 @@ impl std::str::FromStr for DeviceType {
 }
 
 impl Engine {
-    /// Registers a device for a user, who is `registered` from now on (interface 2.2).
+    /// Registers a device for a user, whose status is `registered` from then on (interface 2.2).
     ///
     /// # Errors
-    /// [`Error::Rejected`] when there is no such user; else as [`Error`] says.
+    /// [`Error::Rejected`] if there is no such user; otherwise see [`Error`].
     pub fn register_device(&self, user_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
         let secret = secret(self.random())?;
         let device = self.store().add_device(NewDevice {
@@ -74,15 +74,17 @@ impl Engine {
         Ok(DeviceRegistered { device_id, secret })
     }
 
-    /// The device, if it proves itself.
+    /// The device, if the secret is right.
     pub(super) fn device(&self, device: DeviceId, secret: &Secret) -> Result<DeviceRow> {
         let found = self.store().device(self.app.app_id, device)?;
         found.filter(|row| row.secret_hash.ct_eq(&hash(secret)).into()).ok_or_else(|| {
-            Error::invalid_argument("device_secret", "is not that of a registered device")
+            Error::invalid_argument("device_secret", "is not the secret of this device")
         })
     }
 }
 
+/// Only the hash is stored, so that the database does not reveal the secret. The secret is random
+/// and long, so that a plain hash suffices.
 fn hash(secret: &Secret) -> [u8; 32] {
     Sha256::digest(secret.expose().as_bytes()).into()
 }

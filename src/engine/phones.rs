@@ -1,4 +1,5 @@
-//! Phone numbers in the numbering plans of their countries (interface 4.11), without asking anyone.
+//! Phone numbers according to the numbering plans of their countries (interface 4.11), without any
+//! remote look-up.
 
 use super::{Engine, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
@@ -6,26 +7,26 @@ use crate::model::{CountryCode, PhoneNumber};
 use crate::{Error, Handle, Result};
 use rlibphonenumber::{NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
 
-/// A number as its country writes it, so that one phone has one number.
+/// A number in the canonical form of its country, so that each phone has exactly one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Phone {
     pub(super) country_code: u16,
-    /// The digits behind the calling code, without the prefix for calls within the country.
+    /// The digits after the calling code, without the prefix for calls within the country.
     pub(super) national: String,
 }
 
 impl Phone {
-    /// The number of that text in that country.
+    /// Parses a number of a country.
     ///
-    /// A number of the right length is taken even when no plan known here gives it out: plans
-    /// change, and an old plan must not lock out the owner of a new number.
+    /// A number of the right length is accepted even if it is in no known numbering plan: plans
+    /// change, and an outdated plan must not lock out the owner of a new number.
     pub(super) fn parse(country: CountryCode, number: &PhoneNumber) -> Result<Phone, &'static str> {
         let text = format!("+{country}{}", number.as_str());
         let number = PHONE_NUMBER_UTIL
             .parse(&text, None)
             .map_err(|_| "must be a valid cellphone number of a supported country")?;
         let same = number.country_code == i32::from(country.get());
-        // A number that can be dialled within its area alone is the number of many phones.
+        // A number that can be dialled only within its area belongs to a different phone in each.
         let length = PHONE_NUMBER_UTIL.is_possible_number_with_reason(&number);
         if !same || !matches!(length, Ok(NumberLengthType::IsPossible)) {
             return Err("must be a valid cellphone number: its length does not fit its country");
@@ -41,12 +42,12 @@ impl Phone {
         format!("+{}{}", self.country_code, self.national)
     }
 
-    /// As a user's status shows it: `XXX-XXX-0123`.
+    /// Masked for a user's status: `XXX-XXX-0123`.
     pub(super) fn masked(&self) -> String {
         format!("XXX-XXX-{}", self.last(4))
     }
 
-    /// As the reply to a request for a code shows it: `+1-XXX-XXX-XX23`.
+    /// Masked for the reply to a request for a code: `+1-XXX-XXX-XX23`.
     pub(super) fn masked_e164(&self) -> String {
         format!("+{}-XXX-XXX-XX{}", self.country_code, self.last(2))
     }
@@ -55,8 +56,8 @@ impl Phone {
         &self.national[self.national.len().saturating_sub(count)..]
     }
 
-    /// What the numbering plan says of the number. North American plans do not tell mobile numbers
-    /// from landlines.
+    /// The type of the number in its numbering plan. North American plans do not distinguish mobile
+    /// numbers from landlines.
     pub(super) fn kind(&self) -> PhoneType {
         let number = PHONE_NUMBER_UTIL.parse(self.e164(), None).ok();
         match number.map(|number| PHONE_NUMBER_UTIL.get_number_type(&number)) {
@@ -73,13 +74,13 @@ impl Handle<PhoneInfo> for Engine {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(rejections::phone_information_failed)?;
-        let mut found = PhoneInformation::new(phone.kind());
-        found.message = Some(format!("Phone number information as of {}", now.rfc3339()));
-        Ok(found)
+        let mut information = PhoneInformation::new(phone.kind());
+        information.message = Some(format!("Phone number information as of {}", now.rfc3339()));
+        Ok(information)
     }
 }
 
-/// The rejection of a number as an argument of a call.
+/// Makes the error for an invalid number from the reason, for this parameter of a call.
 pub(super) fn invalid(parameter: &'static str) -> impl Fn(&'static str) -> Error {
     move |reason| Error::invalid_argument(parameter, reason)
 }
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn one_phone_has_one_number() {
+    fn each_phone_has_exactly_one_number() {
         for same in ["5550100123", "555-010-0123", "555.010.0123", "555 010 0123"] {
             assert_eq!(parse("1", same).unwrap().e164(), "+15550100123");
         }
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_fits_no_plan() {
+    fn numbers_of_a_wrong_length_or_country_are_rejected() {
         for (country, number) in [
             ("1", "12345"),
             ("1", "555-0123"),
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_and_kinds() {
+    fn numbers_are_masked_and_classified() {
         let phone = parse("1", "555-010-0123").unwrap();
         assert_eq!(phone.masked(), "XXX-XXX-0123");
         assert_eq!(phone.masked_e164(), "+1-XXX-XXX-XX23");

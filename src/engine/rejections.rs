@@ -1,4 +1,4 @@
-//! What the engine says when it says no, in the words and codes of the interface's practice.
+//! The engine's rejections, with the messages and codes that services of the interface use.
 
 use crate::error::Rejection;
 use crate::{Error, Result};
@@ -31,24 +31,24 @@ pub(super) fn landline() -> Error {
 
 pub(super) fn approval_not_found() -> Error {
     let fields = BTreeMap::new();
-    refuse_with(404, "60049", "Approval request not found.", fields)
+    reject_with(404, "60049", "Approval request not found.", fields)
 }
 
 pub(super) fn approval_not_pending() -> Error {
     reject(400, "60079", "The approval request is no longer pending.")
 }
 
-/// The caller has to wait; the same call is right later.
+/// The caller must wait, and can then retry the same call.
 pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T> {
     Err(Error::RateLimited { message: message.into(), retry_after })
 }
 
 fn reject(status: u16, code: &str, message: &str) -> Error {
     let fields = [("message".to_owned(), message.to_owned())].into();
-    refuse_with(status, code, message, fields)
+    reject_with(status, code, message, fields)
 }
 
-fn refuse_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {
+fn reject_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {
     let code = Some(code.to_owned());
     Error::Rejected(Box::new(Rejection { status, code, message: message.to_owned(), fields }))
 }

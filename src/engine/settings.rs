@@ -1,4 +1,4 @@
-//! What an engine is given when it is opened.
+//! The settings with which an engine is opened.
 
 use super::clock::System;
 use super::{Clock, Deliver, Post, Random, limits};
@@ -12,7 +12,7 @@ pub(crate) struct EngineSettings {
     pub(crate) application_name: Option<String>,
     pub(crate) callback_url: Option<String>,
     pub(crate) token_length: Option<u8>,
-    /// Digits and period, in seconds, of the codes of authenticator apps that are enrolled.
+    /// The number of digits, and the period in seconds, of the codes of newly enrolled apps.
     pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,

@@ -1,6 +1,6 @@
-//! What the engine remembers: whole operations, not rows. Each is atomic, and once it returned, its
-//! effect survives a crash. Every acceptance is conditional, so that one code opens one door
-//! however many race for it.
+//! The engine's storage, as whole operations instead of rows. Each operation is atomic, and once it
+//! has returned, its effect survives a crash. Codes are accepted by conditional writes, so that a
+//! code is accepted once, however many attempts race for it.
 
 mod sqlite;
 
@@ -22,42 +22,44 @@ pub(super) trait Store: Send + Sync {
     fn applications(&self) -> Result<Vec<AppRow>>;
     /// The application with that API key.
     fn application_of_key(&self, api_key: &ApiKey) -> Result<Option<AppRow>>;
-    /// Adds the first application, unless another process was faster.
+    /// Adds the first application, unless another process has added one.
     fn add_first_application(&self, app: AppRow, now: Time) -> Result<()>;
     fn configure_application(&self, app: AppId, change: AppChange) -> Result<()>;
     /// Counts a call of the interface. The count reaches the disk with the next write.
     fn count_call(&self, app: AppId, now: Time);
-    /// What was counted in each month from `from` on, and how many users there are.
+    /// The counts of each month from `from` on, and the number of users.
     fn statistics(&self, app: AppId, from: i64) -> Result<(Vec<Counted>, u64)>;
 
-    /// Adds the user of that phone, or the e-mail to the user who has it.
+    /// Adds a user with that phone, or adds the e-mail to the user who already has the phone.
     fn enrol_user(&self, user: EnrolUser) -> Result<UserId>;
     fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>>;
-    /// Whether there was such a user.
+    /// Deletes a user. Returns whether there was such a user.
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool>;
-    /// Whether there is such a user.
+    /// Stores an activity. Returns whether there is such a user.
     fn add_activity(&self, activity: Activity) -> Result<bool>;
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>>;
     fn device(&self, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>>;
-    /// Adds an authenticator app that has shown no code yet, in place of any other such.
+    /// Adds an authenticator app, and replaces any that has not produced a right code yet. Returns
+    /// whether there is such a user.
     fn add_authenticator(&self, authenticator: NewAuthenticator) -> Result<bool>;
 
-    /// Makes a code, or finds the one that lives, and the message that carries it.
+    /// Issues a code or finds the valid one, and stores the message that carries it.
     fn issue_code(&self, issue: IssueCode) -> Result<Issued>;
-    /// Ends a job of the outbox: it was done, or it failed and the caller may ask again at once.
+    /// Removes a job from the outbox. If it failed, the caller may request the code again at once.
     fn finish_delivery(&self, job: i64, done: bool) -> Result<()>;
-    /// All that a code of this subject can be compared with.
+    /// Everything that a code of this subject can be compared with.
     fn begin_verify(&self, subject: Subject) -> Result<Option<VerifyState>>;
-    /// Accepts or counts, if what was found still holds.
+    /// Accepts a code or counts a wrong one, if the state has not changed in the meantime.
     fn commit_verify(&self, attempt: Attempt) -> Result<Committed>;
 
     fn add_approval(&self, approval: NewApproval) -> Result<AddApproval>;
     fn approval(&self, app: AppId, uuid: ApprovalId) -> Result<Option<ApprovalRow>>;
-    /// Requests that a user can still answer, the oldest first.
+    /// The open requests of a user, oldest first.
     fn open_approvals(&self, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>>;
     /// Decides a request that is still pending.
     fn decide_approval(&self, decision: Decision) -> Result<Decided>;
-    /// Ends a callback: the application took it, or it waits for another try.
+    /// Records the result of a callback: one that was accepted is removed from the outbox, and one
+    /// that failed stays there.
     fn finish_callback(&self, job: i64, error: Option<String>) -> Result<()>;
 }
 
@@ -73,7 +75,7 @@ pub(super) struct AppRow {
     pub(super) token_length: u8,
 }
 
-/// What is to be different; none is as it was.
+/// The changes to an application. `None` leaves a value unchanged.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct AppChange {
     pub(super) name: Option<String>,
@@ -81,7 +83,7 @@ pub(super) struct AppChange {
     pub(super) token_length: Option<u8>,
 }
 
-/// What was counted in one month.
+/// The counts of one month.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) month: i64,
@@ -104,12 +106,12 @@ pub(super) struct EnrolUser {
 pub(super) struct UserRow {
     pub(super) user_id: UserId,
     pub(super) phone: Phone,
-    /// The e-mail that was added last.
+    /// The most recently added e-mail.
     pub(super) email: String,
     pub(super) confirmed: bool,
     pub(super) sms_used: bool,
     pub(super) authenticator_used: bool,
-    /// The kinds of the user's devices, the oldest first.
+    /// The types of the user's devices, oldest first.
     pub(super) devices: Vec<String>,
 }
 
@@ -147,20 +149,20 @@ pub(super) struct NewAuthenticator {
     pub(super) now: Time,
 }
 
-/// Whom a code is for.
+/// The recipient of a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     User(AppId, UserId),
-    /// A number that belongs to no user yet.
+    /// A number that does not belong to a user yet.
     Phone(AppId, String),
 }
 
 pub(super) struct IssueCode {
     pub(super) app: AppId,
     pub(super) subject: Subject,
-    /// The empty text for a code that is bound to no action.
+    /// Empty for a code that is not bound to an action.
     pub(super) action: String,
-    /// The code, should none live.
+    /// The code to use if there is no valid one.
     pub(super) fresh: Zeroizing<String>,
     pub(super) life: Duration,
     pub(super) cool_down: Duration,
@@ -170,7 +172,7 @@ pub(super) struct IssueCode {
     pub(super) now: Time,
 }
 
-/// A message but for its code, which stands between the two texts.
+/// A message without its code, which belongs between the two texts.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Outgoing {
     pub(super) to: String,
@@ -186,18 +188,18 @@ pub(super) enum Issued {
     },
     /// A code was sent just now.
     TooSoon(Time),
-    /// The code was sent as often as it may be.
+    /// The code was sent as many times as allowed.
     TooOften(Time),
 }
 
-/// What guards a user: wrong answers are counted apart for each.
+/// The factors that protect a user. Wrong codes are counted separately for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Factor {
     Code,
     Authenticator,
 }
 
-/// All that a code can be compared with.
+/// Everything that a code can be compared with.
 #[derive(Default)]
 pub(super) struct VerifyState {
     pub(super) confirmed: bool,
@@ -208,7 +210,7 @@ pub(super) struct VerifyState {
     pub(super) wrong_authenticator_codes: WrongAnswers,
 }
 
-/// The wrong answers that a factor was given since its last right one.
+/// The consecutive wrong codes of a factor since its last right one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct WrongAnswers {
     pub(super) in_a_row: u32,
@@ -216,8 +218,8 @@ pub(super) struct WrongAnswers {
 }
 
 impl WrongAnswers {
-    /// When the next try is due, if that is not now. An answer from the future says that the clock
-    /// was wrong, and must not lock anybody out for as long as it was.
+    /// When the next try is allowed, unless it is allowed now. A wrong code from the future means
+    /// that the clock was wrong, and must not lock a user out until then.
     pub(super) fn wait_until(self, delay: fn(u32) -> Duration, now: Time) -> Option<Time> {
         let last = self.last_at.filter(|last| *last <= now.plus(CLOCK_SLACK))?;
         Some(last.plus(delay(self.in_a_row))).filter(|next| *next > now)
@@ -244,28 +246,28 @@ pub(super) struct Attempt {
     pub(super) app: AppId,
     pub(super) subject: Subject,
     pub(super) found: Match,
-    /// The wrong tries that kill a code.
+    /// The number of wrong tries that invalidates a code.
     pub(super) tries: u32,
-    /// How long to wait after so many wrong answers in a row.
+    /// How long to wait after this many consecutive wrong codes.
     pub(super) delay: fn(u32) -> Duration,
     pub(super) now: Time,
 }
 
 pub(super) enum Match {
-    /// A living code.
+    /// A valid code.
     Code { action: String, code: Zeroizing<String> },
-    /// A step that was not accepted before.
+    /// A step of an authenticator app that was not accepted before.
     Step { authenticator_id: i64, step: u64 },
-    /// None of what the factors know; codes of that length lose a try.
+    /// No match in these factors. Codes of this length lose a try.
     Nothing { factors: Vec<Factor>, length: usize },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Committed {
     Done,
-    /// Another attempt changed what was found: look again.
+    /// A concurrent attempt changed the state: read it again.
     Changed,
-    /// Another attempt was wrong in the meantime, so this one does not count.
+    /// A concurrent attempt was wrong, so this one must wait and does not count.
     RateLimited(Time),
 }
 
@@ -287,9 +289,9 @@ pub(super) struct NewApproval {
 pub(super) enum AddApproval {
     Added,
     NoUser,
-    /// The user has as many open requests as there may be, and said nothing to any.
+    /// The user has as many open requests as allowed.
     TooMany,
-    /// The user said that it was not they who asked.
+    /// The user reported that an earlier request was not theirs.
     Snoozed(Time),
 }
 
@@ -302,7 +304,7 @@ pub(super) struct ApprovalRow {
     pub(super) hidden_details: String,
     pub(super) logos: String,
     pub(super) seconds_to_expire: u64,
-    /// `pending`, `approved` or `denied`: what is pending and late is expired.
+    /// `pending`, `approved` or `denied`. A request that is pending after its end has expired.
     pub(super) status: String,
     pub(super) created_at: Time,
     pub(super) updated_at: Time,
@@ -316,9 +318,9 @@ pub(super) struct Decision {
     pub(super) uuid: ApprovalId,
     pub(super) device: DeviceId,
     pub(super) approved: bool,
-    /// Until when the user is asked nothing, if they ask for it.
+    /// Until when further requests are snoozed, if the user reported this one.
     pub(super) snoozed_until: Option<Time>,
-    /// Where the callback goes, and its body.
+    /// The URL and the body of the callback.
     pub(super) callback: Option<(CallbackUrl, String)>,
     pub(super) now: Time,
 }

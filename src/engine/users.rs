@@ -1,4 +1,4 @@
-//! Users: enrolling, status, removal, activities (interface 4.1, 4.5, 4.6, 4.8).
+//! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
 use super::phones::{self, Phone};
 use super::store::{Activity, EnrolUser, UserRow};
@@ -8,15 +8,14 @@ use crate::model::UserId;
 use crate::{Handle, Result};
 
 impl Engine {
-    /// The user, of this application.
+    /// The user with this id, if they belong to this application.
     pub(super) fn user(&self, user_id: UserId) -> Result<UserRow> {
         self.store().user(self.app.app_id, user_id)?.ok_or_else(rejections::user_not_found)
     }
 }
 
 impl UserRow {
-    /// Whether the user has shown that an app of theirs makes codes or answers approvals, so that
-    /// an SMS is not needed.
+    /// Whether the user is known to have an app for codes or approvals, so that no SMS is needed.
     pub(super) fn uses_app(&self) -> bool {
         !self.devices.is_empty() || self.authenticator_used
     }

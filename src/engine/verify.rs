@@ -1,4 +1,4 @@
-//! The check of a code (interface 3.1 and 4.4).
+//! Checking a code (interface 3.1 and 4.4).
 
 use super::clock::Time;
 use super::store::{
@@ -13,17 +13,17 @@ use crate::{Handle, Result};
 use subtle::ConstantTimeEq;
 
 pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
-/// How often a check that was overtaken by others looks again. Each time somebody else's attempt
-/// succeeded, so more rounds than factors do not happen.
+/// How often a check starts over after a concurrent attempt changed its state. In each such round
+/// another attempt succeeded, so more rounds than factors do not occur.
 const ROUNDS: u32 = 8;
 
-/// What a token is, seen against all that is known.
+/// The result of comparing a token with everything that is stored.
 enum MatchResult {
-    /// What to use up, and what the code was made or received with.
+    /// What to consume, and the kind of device that generated or received the code.
     Right(Match, &'static str),
     Used,
     Wrong(Vec<Factor>),
-    /// Every factor that it could be of waits.
+    /// Every factor that the token may belong to is rate limited.
     RateLimited(Time),
 }
 
@@ -40,7 +40,7 @@ impl Handle<Verify> for Engine {
             if !state.confirmed && !call.force {
                 return Ok(verification(Verdict::NotChecked));
             }
-            let (found, answer) = match match_factors(call, &state, now) {
+            let (found, verification) = match match_factors(call, &state, now) {
                 MatchResult::RateLimited(next) => {
                     return rejections::wait(TOO_MANY_WRONG, next.after(now));
                 }
@@ -68,7 +68,7 @@ impl Handle<Verify> for Engine {
                 now,
             };
             match self.store().commit_verify(attempt)? {
-                Committed::Done => return Ok(answer),
+                Committed::Done => return Ok(verification),
                 Committed::RateLimited(next) => {
                     return rejections::wait(TOO_MANY_WRONG, next.after(now));
                 }
@@ -79,8 +79,8 @@ impl Handle<Verify> for Engine {
     }
 }
 
-/// Compares a token with all that it could be. Each factor that it could be of and that does not
-/// wait is tried, and counts the token if it is wrong.
+/// Compares a token with all codes and apps that it may belong to, by its length. Each such factor
+/// that is not rate limited is tried, and counts the token if it is wrong.
 fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
     let typed = call.token.as_str();
     let codes: Vec<_> = state.codes.iter().filter(|c| c.fits(typed, now)).collect();
@@ -122,7 +122,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
     }
 }
 
-/// A code is right for its own action alone.
+/// Compares a token with codes. A code is valid only for the action that it was sent for.
 fn match_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<MatchResult> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
@@ -136,7 +136,8 @@ fn match_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<MatchResu
     }
 }
 
-/// An app's code was sent to nobody, so it is bound to no action.
+/// Compares a token with the codes of apps. These are generated without an action, so they are
+/// valid for any.
 fn match_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<MatchResult> {
     let mut used = None;
     for app in apps {
@@ -155,7 +156,7 @@ fn match_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<Ma
     used
 }
 
-/// Takes the same time wherever the two differ.
+/// Compares in constant time, so that the time taken does not reveal where the two differ.
 pub(super) fn same(code: &str, typed: &str) -> bool {
     code.as_bytes().ct_eq(typed.as_bytes()).into()
 }
@@ -175,7 +176,7 @@ fn device(os_type: &str, state: &VerifyState) -> Device {
 
 impl CodeRow {
     pub(super) fn lives(&self, now: Time) -> bool {
-        // What lives longer than a code can was made while the clock was wrong.
+        // A code that would live longer than any code can was issued while the clock was wrong.
         let possible = self.expires_at <= now.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
         !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now && possible
     }

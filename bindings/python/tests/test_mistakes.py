@@ -121,9 +121,9 @@ def test_an_invalid_signature_window_or_body_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none/test.db", "there is no folder .*none: make it"),
+        ("none/test.db", "there is no folder .*none: create it"),
         (".", "is a folder: name a file in it"),
-        ("text", "text is damaged or no database"),
+        ("text", "text is damaged or not a database"),
     ],
 )
 def test_a_path_without_a_database_is_explained(tmp_path: Path, name: str, message: str) -> None:

@@ -1,4 +1,4 @@
-//! The default delivery: a folder of text files that a person can read.
+//! The default delivery: a folder of readable text files.
 
 use super::{Deliver, Message};
 use crate::engine::clock::Clock;
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Numbers the messages of this process, whichever handle writes them.
+/// Numbers the messages of this process across all handles, so that file names are unique.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Writes each message to a file of its own. Names ascend with time.
+/// Writes each message to a separate file. The file names ascend with time.
 pub(crate) struct Spool {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
 }
 
 impl Spool {
-    /// The folder beside a database: `seconder.spool` for `seconder.db`. It is made when the first
-    /// message is written.
+    /// The folder next to a database: `seconder.spool` for `seconder.db`. It is created when the
+    /// first message is written.
     pub(crate) fn beside(database: &Path, clock: Arc<dyn Clock>) -> Spool {
         Spool { folder: database.with_extension("spool"), clock }
     }
@@ -30,7 +30,7 @@ impl Spool {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let now = Time::of(&*self.clock);
         let name = format!("{:013}-{}-{number:06}", now.0, std::process::id());
-        // A reader must never see half a message, so it is written under another name first.
+        // A reader must never see an incomplete message, so it is written under another name first.
         let unfinished = self.folder.join(format!(".{name}"));
         let mut file = create(&unfinished)?;
         write!(
@@ -49,12 +49,12 @@ impl Spool {
 
 impl Deliver for Spool {
     fn deliver(&self, message: &Message) -> Result<(), String> {
-        let told = |e| format!("cannot write to the spool folder {}: {e}", self.folder.display());
-        self.write(message).map_err(told)
+        let error = |e| format!("cannot write to the spool folder {}: {e}", self.folder.display());
+        self.write(message).map_err(error)
     }
 }
 
-/// Codes are for the service's own eyes.
+/// Creates the folder. The messages contain codes, so only the owner has access.
 fn make(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]

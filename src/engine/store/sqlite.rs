@@ -1,4 +1,4 @@
-//! The store on one SQLite file, or in memory for the sandbox.
+//! The store in a SQLite file, or in memory for the sandbox.
 
 mod applications;
 mod approvals;
@@ -17,20 +17,21 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// One database. Writes of several threads share commits; reads go by a connection of their own.
+/// A database. Writes of several threads share commits; reads use a separate connection, so that
+/// they need not wait for a commit.
 pub(crate) struct Sqlite {
-    /// None in memory, where a second connection would see another database. It stands first, so
-    /// that it is closed first: the last to close folds the log into the file, and may have to
-    /// write.
+    /// `None` in memory, where a second connection would open another database. Declared first so
+    /// that it is closed first: the last connection to close moves the log into the database, and
+    /// so must be able to write.
     reader: Option<Mutex<Connection>>,
     writer: Writer,
     process: u32,
-    /// None in memory. It stands last, so that it goes when nothing is open any more.
+    /// `None` in memory. Declared last so that it is dropped when all connections are closed.
     _opened: Option<Opened>,
 }
 
 impl Sqlite {
-    /// Opens a database file, and makes it when it is missing or empty.
+    /// Opens a database file, and creates it if it is missing or empty.
     pub(crate) fn open(path: &Path) -> Result<Sqlite> {
         let opened = Opened::begin()?;
         let writer = open::file(path)?;
@@ -38,7 +39,7 @@ impl Sqlite {
         Ok(Sqlite::new(writer, Some(reader), Some(opened)))
     }
 
-    /// A database that goes when it is dropped.
+    /// A database in memory, which is lost when it is dropped.
     pub(crate) fn in_memory() -> Result<Sqlite> {
         Ok(Sqlite::new(open::memory()?, None, None))
     }
@@ -53,9 +54,10 @@ impl Sqlite {
         }
     }
 
-    /// SQLite's locks do not survive a fork, and another thread may have held ours at that moment:
-    /// a child that went on would wait for ever, or spoil the database of its parent.
-    fn own(&self) -> Result<()> {
+    /// Rejects use in a forked child. SQLite's locks do not survive a fork, and another thread may
+    /// have held one of ours at that moment, so the child could wait for ever or corrupt its
+    /// parent's database.
+    fn check_process(&self) -> Result<()> {
         match std::process::id() == self.process {
             true => Ok(()),
             false => Err(Error::storage(
@@ -69,13 +71,13 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.own()?;
+        self.check_process()?;
         self.writer.write(job)
     }
 
-    /// Reads within one snapshot.
+    /// Reads from one snapshot.
     fn read<T>(&self, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.own()?;
+        self.check_process()?;
         let Some(reader) = &self.reader else { return self.writer.read(job) };
         let connection = reader.lock().map_err(|_| broken())?;
         snapshot(&connection, job).map_err(failed)
@@ -92,32 +94,35 @@ fn snapshot<T>(
     Ok(found)
 }
 
-/// What SQLite said, without the values of any row.
+/// The message of an SQLite error, without the values of any row, which may be secret.
 fn failed(error: rusqlite::Error) -> Error {
     let message = match &error {
         rusqlite::Error::SqliteFailure(code, _) => match code.code {
             rusqlite::ErrorCode::DatabaseBusy => {
-                "the database is busy: another process holds it for too long".to_owned()
+                "the database is busy: another process has locked it for too long".to_owned()
             }
             rusqlite::ErrorCode::DiskFull => "the disk is full".to_owned(),
             rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
                 "the database is damaged: restore it from a copy".to_owned()
             }
-            _ => format!("{code}: check the disk, and the rights on the database and its folder"),
+            _ => format!(
+                "{code}: check the disk, and the permissions of the database and its folder"
+            ),
         },
-        _ => "a row does not hold what it should: the database is damaged".to_owned(),
+        _ => "a row has an invalid value: the database is damaged".to_owned(),
     };
     Error::storage(message)
 }
 
 fn broken() -> Error {
-    Error::Internal { message: "a thread ended while it held the database".into() }
+    Error::Internal { message: "a thread panicked while it used the database".into() }
 }
 
 impl Drop for Sqlite {
-    /// In a forked child, closing what the parent opened would take the parent's log away.
+    /// In a forked child, closing the parent's connections would remove the parent's log, so they
+    /// are leaked instead.
     fn drop(&mut self) {
-        if self.own().is_err() {
+        if self.check_process().is_err() {
             self.writer.forget();
             std::mem::forget(self.reader.take());
         }
@@ -142,7 +147,7 @@ impl Store for Sqlite {
     }
 
     fn count_call(&self, app: AppId, now: Time) {
-        if self.own().is_ok() {
+        if self.check_process().is_ok() {
             self.writer.count_call(app, now.month());
         }
     }

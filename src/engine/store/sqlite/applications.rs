@@ -1,4 +1,4 @@
-//! Applications and what they used.
+//! Applications and their usage.
 
 use super::{AppChange, AppId, AppRow, Counted};
 use crate::engine::clock::Time;
@@ -14,7 +14,8 @@ pub(super) fn all(db: &Connection) -> Result<Vec<AppRow>> {
     db.prepare_cached(&sql)?.query_map([], row)?.collect()
 }
 
-/// The key is looked up by its hash, so that how long it takes tells nothing of the key.
+/// Finds the application with this key. The key is looked up by its hash, so that the time taken
+/// does not reveal anything about the key.
 pub(super) fn of_key(db: &Connection, api_key: &ApiKey) -> Result<Option<AppRow>> {
     let sql = format!("SELECT {COLUMNS} FROM applications WHERE api_key_hash = $1");
     db.prepare_cached(&sql)?.query_row(params![hash(api_key)], row).optional()
@@ -55,7 +56,8 @@ pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Resu
     Ok(())
 }
 
-/// Adds to one of the counters of a month. `counter` is a column's name, never a caller's text.
+/// Adds to one of the counters of a month. `counter` is a column name and part of the SQL, so it
+/// must never come from a caller.
 pub(super) fn count(
     db: &Connection,
     app: AppId,

@@ -17,7 +17,7 @@ struct Present {
 
 pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     let subject = issue.subject.key();
-    forget_the_dead(db, issue)?;
+    delete_expired(db, issue)?;
     let present = db
         .prepare_cached(
             "SELECT code, expires_at, sends, wrong_tries, spent FROM codes \
@@ -25,7 +25,7 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
         )?
         .query_row(params![subject, issue.action], present)
         .optional()?;
-    // A spent code did its work; the next login may need the next one at once.
+    // Spent codes do not count: the next login may need another code at once.
     let last_sent: Option<i64> = db
         .prepare_cached(
             "SELECT max(sent_at) FROM codes WHERE subject = $1 AND spent = 0 AND sent_at <= $2",
@@ -90,7 +90,7 @@ pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<(
         let counter = if kind == "calls" { "calls" } else { "sms" };
         return count(db, app, Time(sent_at).month(), counter, 1);
     }
-    // Nothing reached the user, so it was no message, and the user need not wait for the next.
+    // The message did not reach the user, so it does not count, and the next need not wait.
     db.prepare_cached(
         "UPDATE codes SET sent_at = 0, sends = sends - 1 \
          WHERE subject = $1 AND action = $2 AND sent_at = $3",
@@ -99,9 +99,9 @@ pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<(
     Ok(())
 }
 
-/// What is dead answers nothing any more, not even that it was used; and what lives longer than a
-/// code can was made while the clock was wrong.
-fn forget_the_dead(db: &Connection, issue: &IssueCode) -> Result<()> {
+/// Deletes expired codes, whose use is then no longer reported either, and codes that would live
+/// longer than any code can, which were issued while the clock was wrong.
+fn delete_expired(db: &Connection, issue: &IssueCode) -> Result<()> {
     let end = issue.now.plus(issue.life + CLOCK_SLACK);
     db.prepare_cached("DELETE FROM codes WHERE expires_at <= $1 OR expires_at > $2")?
         .execute(params![issue.now.0, end.0])?;
@@ -111,7 +111,7 @@ fn forget_the_dead(db: &Connection, issue: &IssueCode) -> Result<()> {
 }
 
 impl Subject {
-    /// The subject as the tables name it.
+    /// The subject's key in the tables.
     pub(super) fn key(&self) -> String {
         match self {
             Subject::User(_, user_id) => format!("user:{user_id}"),

@@ -1,6 +1,6 @@
-//! Writes that share commits. Whoever gets hold of the connection carries out the writes of all who
-//! wait for it, in one transaction with one sync; those then find theirs done. No thread of its
-//! own is needed, and nobody is told of success before the disk has it.
+//! Group commit. The thread that acquires the connection carries out the writes of all threads that
+//! wait for it, in one transaction with one sync; those threads then find theirs done. This needs
+//! no background thread, and no write returns success before it is on disk.
 
 use super::{broken, failed, snapshot};
 use crate::{Error, Result};
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 pub(super) struct Writer {
-    /// None only while a forked child drops its copy.
+    /// `None` only while a forked child drops its copy.
     connection: Mutex<Option<Connection>>,
     waiting: Mutex<Vec<Box<dyn Job>>>,
-    /// Calls that were counted since the last write, by application and month.
+    /// The calls since the last write, by application and month.
     counted: Mutex<BTreeMap<(i64, i64), u64>>,
 }
 
 /// A write that waits for its turn.
 trait Job: Send {
     fn run(&mut self, db: &Connection) -> rusqlite::Result<()>;
-    /// Takes the outcome back: what was done is undone.
+    /// Replaces the outcome by an error, because the transaction was rolled back.
     fn fail(&mut self, error: Error);
 }
 
@@ -69,6 +69,7 @@ impl Writer {
         let job = Pending { work: Some(work), outcome: Arc::clone(&outcome) };
         self.waiting.lock().map_err(|_| broken())?.push(Box::new(job));
         let connection = self.connection.lock().map_err(|_| broken())?;
+        // If another thread has already carried out this job, the list may be empty by now.
         let mut jobs = std::mem::take(&mut *self.waiting.lock().map_err(|_| broken())?);
         match &*connection {
             Some(db) if !jobs.is_empty() => self.commit(db, &mut jobs),
@@ -93,7 +94,7 @@ impl Writer {
         }
     }
 
-    /// Leaves the connection open, for the process that opened it.
+    /// Leaks the connection, which belongs to the process that opened it.
     pub(super) fn forget(&mut self) {
         let connection = match self.connection.get_mut() {
             Ok(connection) => connection.take(),
@@ -106,7 +107,7 @@ impl Writer {
         let counted = self.counted.lock().map(|mut counted| std::mem::take(&mut *counted));
         let counted = counted.unwrap_or_default();
         if let Err(error) = run_all(db, jobs, &counted) {
-            // A failed roll-back leaves nothing behind either: the commit did not happen.
+            // If the rollback fails too, nothing is left behind: there was no commit.
             let _ = db.execute_batch("ROLLBACK");
             let error = failed(error);
             jobs.iter_mut().for_each(|job| job.fail(error.clone()));
@@ -120,7 +121,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Counts that no write has taken to the disk yet go there now.
+    /// Writes the counts that no other write has taken along yet.
     fn drop(&mut self) {
         if self.counted.get_mut().is_ok_and(|counted| !counted.is_empty())
             && let Ok(connection) = self.connection.lock()
@@ -131,7 +132,8 @@ impl Drop for Writer {
     }
 }
 
-/// One transaction. A job that fails is undone alone.
+/// Runs all jobs in one transaction. Each has a savepoint, so that a job that fails is rolled back
+/// alone.
 fn run_all(
     db: &Connection,
     jobs: &mut [Box<dyn Job>],

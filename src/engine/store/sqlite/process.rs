@@ -1,17 +1,17 @@
-//! Which process has databases open.
+//! Tracks which process has databases open.
 //!
-//! SQLite keeps for each file what its process holds locked, and a fork copies that, though not the
-//! locks. A child that opened a database then would write without the lock that keeps the parent
-//! from removing the log beneath it, and lose what it was told is written. So it must not open one.
+//! SQLite records for each file which locks its process holds. A fork copies these records, but not
+//! the locks. A child that opened a database then would write without the lock that keeps the
+//! parent from removing the log, and so lose committed data. It is therefore rejected.
 
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process, and in the lower half how many databases it has open. Threads of the parent may
-/// have held any lock when the fork happened, so there is none here.
+/// The process id, and in the lower half the number of databases that it has open. This is not a
+/// mutex, because a thread of the parent may have held a mutex at the time of the fork.
 static OPEN: AtomicU64 = AtomicU64::new(0);
 
-/// A database that is open, until this goes.
+/// Counts a database as open until this is dropped.
 pub(super) struct Opened(u32);
 
 impl Opened {
@@ -23,8 +23,8 @@ impl Opened {
         };
         OPEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).map_err(|_| {
             Error::storage(
-                "this process was forked from one that has a database open, and the two would \
-                 spoil it: open services after the fork, in the parent too (of a web server: in \
+                "this process was forked from one that has a database open, and the two could \
+                 corrupt it: open services after the fork, in the parent too (of a web server: in \
                  each worker)",
             )
         })?;

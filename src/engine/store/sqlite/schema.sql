@@ -102,8 +102,8 @@ CREATE TABLE activities (
 ) STRICT;
 CREATE INDEX activities_of_user ON activities (user_id);
 
--- What has to leave the engine: `sms`, `calls` and `callback`. A row is written with its cause and
--- goes when it was delivered.
+-- Messages that the engine has to send: `sms`, `calls` and `callback`. A row is written in the
+-- transaction that causes it, and deleted when it was delivered.
 CREATE TABLE outbox (
     job_id INTEGER PRIMARY KEY AUTOINCREMENT,
     app_id INTEGER NOT NULL,
@@ -116,7 +116,7 @@ CREATE TABLE outbox (
     last_error TEXT
 ) STRICT;
 
--- A month is the year times twelve and the month from 0.
+-- A month is the year times twelve plus the month, counted from 0.
 CREATE TABLE statistics (
     app_id INTEGER NOT NULL,
     month INTEGER NOT NULL,

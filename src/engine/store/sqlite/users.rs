@@ -127,8 +127,8 @@ pub(super) fn device(db: &Connection, app: AppId, device: DeviceId) -> Result<Op
     .optional()
 }
 
-/// A secret that never showed a right code may have been lost on its way to the app, so the next
-/// one takes its place. One that did stays until the next one shows a right code.
+/// Adds a secret. An earlier one that never produced a right code may not have reached the app, so
+/// it is replaced. One that did is kept until the new one produces a right code.
 pub(super) fn add_authenticator(db: &Connection, new: &NewAuthenticator) -> Result<bool> {
     let id = new.user_id.get() as i64;
     let added = db
@@ -147,7 +147,7 @@ pub(super) fn add_authenticator(db: &Connection, new: &NewAuthenticator) -> Resu
     Ok(added > 0)
 }
 
-/// A number that this database gave out is a user's id.
+/// Converts a number from the database to a user's id.
 pub(super) fn user_id(number: i64) -> Result<UserId> {
     let number = u64::try_from(number).unwrap_or(0);
     UserId::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, 0))

@@ -1,4 +1,4 @@
-//! The check of a code, in two halves: what it can be compared with, and what becomes of it.
+//! Checking a code, in two halves: reading what it can be compared with, and committing the result.
 
 use super::applications::count;
 use super::{
@@ -60,7 +60,8 @@ fn authenticators(db: &Connection, user_id: i64) -> Result<Vec<AuthenticatorRow>
     .collect()
 }
 
-/// One code opens one door: what was found must still hold in the transaction that uses it up.
+/// Commits the result of a check. A code is accepted only once: the match must still be valid in
+/// the transaction that consumes it.
 pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
     let subject = attempt.subject.key();
     let factors = match &attempt.found {
@@ -109,7 +110,7 @@ fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> 
         )?
         .execute(params![by_sms, id])?;
         if let Match::Step { authenticator_id, .. } = attempt.found {
-            // The app shows this secret's codes, so the secrets before it have gone.
+            // The app evidently has this secret, so earlier ones are obsolete.
             db.prepare_cached(
                 "DELETE FROM authenticators WHERE user_id = $1 AND authenticator_id < $2",
             )?
