@@ -148,7 +148,7 @@ fn the_process_that_looks_up() {
     let before = look("self");
     println!("before: {:?}", before.status);
     let error = service.app_details().unwrap_err();
-    assert!(error.to_string().contains("the name is not known"), "{error}");
+    assert!(error.to_string().contains("the name could not be resolved"), "{error}");
     assert_eq!(look("self"), before);
 }
 

@@ -120,8 +120,8 @@ fn what_is_wrong_with_a_proxy_is_told() {
     told(b"HTTP/1.0 503 X\r\n\r\n", "cannot reach the service");
     told(b"HTTP/1.1 301 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "status 301");
     told(b"HTTP/1.1 100 Continue\r\n\r\n", "status 100");
-    told(b"SSH-2.0-x\r\n\r\n", "not answer as an HTTP proxy");
-    told(&[b'x'; 20_000], "not answer as an HTTP proxy");
+    told(b"SSH-2.0-x\r\n\r\n", "not respond as an HTTP proxy");
+    told(&[b'x'; 20_000], "not respond as an HTTP proxy");
     told(b"HTTP/1.1 200 X\r\n", "the deadline was exceeded");
 }
 
@@ -133,9 +133,14 @@ fn a_proxy_that_is_not_there_is_told() {
         let service = settings("https://127.0.0.1:9", &proxy).pin(&*pin).open().unwrap();
         verify(&service).unwrap_err().to_string()
     };
-    assert!(told(format!("http://{addr}")).contains(&format!("the proxy {addr}: nobody listens")));
+    assert!(
+        told(format!("http://{addr}")).contains(&format!("the proxy {addr}: connection refused"))
+    );
     let unknown = told("http://proxy.invalid:3128".into());
-    assert!(unknown.contains("the proxy proxy.invalid:3128: the name is not known"), "{unknown}");
+    assert!(
+        unknown.contains("the proxy proxy.invalid:3128: the name could not be resolved"),
+        "{unknown}"
+    );
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Engine {
         let about = order.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
         let minutes = limits::CODE_LIFE.as_secs() / 60;
         let before = format!("Your code for {}{about} is ", self.app.name);
-        (before, format!(". It is valid for {minutes} minutes. Tell it to nobody."))
+        (before, format!(". It is valid for {minutes} minutes. Do not share it."))
     }
 }
 

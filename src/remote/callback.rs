@@ -1,4 +1,4 @@
-//! Posting a callback (interface 6).
+//! Posts callbacks (interface 6).
 
 use super::connect::Connector;
 use super::deadline::Deadline;
@@ -14,10 +14,10 @@ use std::time::Duration;
 use ureq::http::Uri;
 use ureq::http::uri::{PathAndQuery, Scheme};
 
-/// How long an application may take to answer.
+/// How long an application may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Posts callbacks to `https:` URLs, and to `http:` ones of this machine.
+/// Posts callbacks to `https:` URLs, and to `http:` URLs of this machine.
 pub(crate) struct Callbacks;
 
 impl Post for Callbacks {
@@ -27,8 +27,9 @@ impl Post for Callbacks {
     }
 }
 
-/// Only a status from 200 to 299 is `Ok`; every other is [`Error::Rejected`] with that status,
-/// redirects included, and no answer is [`Error::Unavailable`]. The reply's body is not read.
+/// Posts a callback. A status from 200 to 299 is `Ok`; every other one, including a redirect, is
+/// [`Error::Rejected`] with that status, and no response is [`Error::Unavailable`]. The body of the
+/// response is not read.
 fn post(
     url: &CallbackUrl,
     headers: &[(String, String)],
@@ -57,7 +58,7 @@ fn post(
         200..=299 => Ok(()),
         _ => Err(Error::Rejected(Box::new(Rejection {
             status,
-            message: "the callback URL did not take the callback".into(),
+            message: "the callback URL did not accept the callback".into(),
             ..Rejection::default()
         }))),
     }
@@ -75,13 +76,16 @@ mod tests {
 
     #[test]
     fn posts_json_with_the_headers_given() {
-        let server = Loopback::start(|_| ok("taken"));
+        let server = Loopback::start(|_| ok("accepted"));
         posted(&server.url("/callback")).unwrap();
-        let asked = server.asked();
-        assert!(asked.starts_with("POST /callback HTTP/1.1\r\n"), "{asked}");
-        assert!(asked.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{asked}");
-        assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
-        assert!(asked.ends_with("\r\n\r\n{\"status\":\"approved\"}"), "{asked}");
+        let request = server.request();
+        assert!(request.starts_with("POST /callback HTTP/1.1\r\n"), "{request}");
+        assert!(request.to_lowercase().contains("\r\nx-svc-signature: c2ln\r\n"), "{request}");
+        assert!(
+            request.to_lowercase().contains("\r\ncontent-type: application/json\r\n"),
+            "{request}"
+        );
+        assert!(request.ends_with("\r\n\r\n{\"status\":\"approved\"}"), "{request}");
     }
 
     #[test]
@@ -90,7 +94,10 @@ mod tests {
             let location = "Location: http://127.0.0.1:1/\r\n";
             let server = Loopback::start(move |_| reply(status, location, ""));
             let error = posted(&server.url("/")).unwrap_err();
-            assert!(matches!(error, Error::Rejected(no) if no.status == status), "{status}");
+            assert!(
+                matches!(error, Error::Rejected(rejection) if rejection.status == status),
+                "{status}"
+            );
         }
     }
 }

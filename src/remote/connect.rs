@@ -1,4 +1,4 @@
-//! Connections: how they are made, kept, and not shared with a forked child.
+//! Connections: how they are established, kept open, and not shared with a forked child.
 
 use super::deadline::Deadline;
 use super::dial::{DeferredResolver, Dial};
@@ -18,17 +18,19 @@ use ureq::unversioned::transport::Connector as _;
 use ureq::unversioned::transport::{self, ConnectionDetails, TcpConnector, Transport};
 use ureq::{Agent, Body, Error};
 
+/// The maximum size of a response's headers.
 const HEADERS: usize = 32 * 1024;
-/// Services close connections that were silent for a few seconds. A request that meets such a close
-/// on its way fails and must not be repeated, so a connection is left before that.
-const SILENT: Duration = Duration::from_secs(1);
-/// More threads than a host has at the same moment in its logins.
+/// Services close connections that were idle for a few seconds. A request that crosses such a close
+/// fails and must not be retried, so a connection is dropped before that.
+const MAX_IDLE: Duration = Duration::from_secs(1);
+/// The maximum number of idle connections: more than the threads of a host that log in users at the
+/// same time.
 const KEPT: usize = 32;
 
 /// A response whose head has been read.
 pub(super) type Reading = Result<Response<Body>, Error>;
 
-/// How connections are made.
+/// How connections are established.
 pub(super) struct Connector {
     config: Config,
     tls: Option<Box<ClientConfig>>,
@@ -36,25 +38,25 @@ pub(super) struct Connector {
     lookup: Lookup,
 }
 
-/// The connections of a process that are kept for its next call.
+/// The connections of a process that are kept open for its next call.
 pub(super) struct Connections {
     connector: Connector,
     first: Process,
 }
 
-/// A forked child that wrote into its parent's connections would spoil both, so each process has
-/// its own. No lock is held while the child looks for its own: another thread of the parent might
-/// have held it when the fork happened.
+/// The connections of one process. A forked child that wrote to its parent's connections would
+/// corrupt the traffic of both, so each process has separate ones. The list of processes needs no
+/// lock, which another thread of the parent might have held at the time of the fork.
 struct Process {
     id: Id,
     agent: Agent,
     child: OnceLock<Box<Process>>,
 }
 
-/// Which process this is. The number of a process that has ended may be given to a descendant, but
-/// not with the same parent, unless that number was given anew too; or unless both are the first of
-/// a PID namespace, so what starts one must open its service after. A process whose parent ends is
-/// taken for another, which costs it a connection.
+/// Identifies a process. The id of a process that has ended may be reused for a descendant, but not
+/// with the same parent, unless the parent's id was reused too, or both processes are the first of
+/// a PID namespace; a program that creates one must open its service afterwards. A process whose
+/// parent ends gets a new identity, which costs it a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Id {
     own: u32,
@@ -85,7 +87,8 @@ impl Connections {
         while process.id != id {
             process = match process.child.get() {
                 Some(child) => child,
-                // Made before its place is taken: a fork meanwhile would leave one taken for ever.
+                // Created before `get_or_init`: a fork during that call would leave the cell locked
+                // in the child for ever.
                 None => {
                     let child = Box::new(Process::new(id, &self.connector));
                     process.child.get_or_init(|| child)
@@ -111,7 +114,7 @@ impl Connector {
         Connector { config: config(https_only), tls, proxy: proxy.map(Arc::new), lookup }
     }
 
-    /// An agent that says at which stage it failed.
+    /// An HTTP agent with errors that include the stage that failed.
     pub(super) fn agent(&self) -> Agent {
         let dial = Dial {
             lookup: self.lookup.clone(),
@@ -135,8 +138,7 @@ impl Connector {
     }
 }
 
-/// Sends a request and reads the head of its response. The body must be read by the same deadline,
-/// which it keeps.
+/// Sends a request and reads the head of its response. The returned body has the same deadline.
 pub(super) fn run(
     agent: &Agent,
     request: RawRequest,
@@ -148,7 +150,8 @@ pub(super) fn run(
     Ok(agent.run(placeholder))
 }
 
-/// Every setting whose default would follow, repeat, leak or wait for ever.
+/// Sets everything for which the default could follow redirects, use a proxy, retry or wait for
+/// ever.
 fn config(https_only: bool) -> Config {
     Agent::config_builder()
         .https_only(https_only)
@@ -156,7 +159,7 @@ fn config(https_only: bool) -> Config {
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
-        .max_idle_age(SILENT)
+        .max_idle_age(MAX_IDLE)
         .max_idle_connections(KEPT)
         .max_idle_connections_per_host(KEPT)
         .max_response_header_size(HEADERS)
@@ -165,11 +168,11 @@ fn config(https_only: bool) -> Config {
         .build()
 }
 
-/// An error while a connection was made, when nothing of the request was sent yet.
+/// An error while a connection was being established, before any part of the request was sent.
 #[derive(Debug)]
 pub(super) struct ConnectError {
     pub(super) stage: Stage,
-    /// Who was talked to, if not the service.
+    /// The peer, if it was not the service.
     pub(super) at: Option<Arc<str>>,
     pub(super) error: Error,
 }
@@ -211,19 +214,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_left_to_defaults() {
+    fn redirects_and_proxies_are_disabled() {
         let config = config(true);
         assert!(config.proxy().is_none());
         assert_eq!(config.max_redirects(), 0);
     }
 
     #[test]
-    fn a_forked_child_has_connections_of_its_own() {
+    fn a_forked_child_has_separate_connections() {
         let connections =
             Connections::new(Connector::new(Trust::ThisMachine, None, Lookup::new(&[]).unwrap()));
         let own = Id::now();
         let child = Id { own: own.own + 1, parent: own.own };
-        // By then the first process has ended, and its number is free.
+        // By then the first process has ended, and its id can be reused.
         let grandchild = Id { own: own.own, parent: child.own };
         let ids = [own, child, grandchild];
         let agents = ids.map(|id| connections.agent_of(id));

@@ -3,14 +3,15 @@
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
+/// The maximum timeout of a call. It also keeps additions to an `Instant` from overflowing.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// When a call must have ended, on the monotonic clock.
+/// The time by which a call must end, on the monotonic clock.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline(Instant);
 
 impl Deadline {
-    /// So long from now. What no call can wait for is refused.
+    /// This long from now. Zero and timeouts over an hour are rejected.
     pub(super) fn after(timeout: Duration) -> Result<Deadline> {
         if timeout.is_zero() || timeout > LONGEST {
             return Err(Error::invalid_argument(
@@ -21,12 +22,12 @@ impl Deadline {
         Ok(Deadline(Instant::now() + timeout))
     }
 
-    /// So long from now, as a part of another.
+    /// This long from now, for a part of a call.
     pub(super) fn within(time: Duration) -> Deadline {
         Deadline(Instant::now() + time.min(LONGEST))
     }
 
-    /// This, or so long from now if that is sooner.
+    /// This deadline, or one this long from now if that is sooner.
     pub(super) fn sooner(self, time: Duration) -> Deadline {
         Deadline(self.0.min(Deadline::within(time).0))
     }
@@ -35,7 +36,7 @@ impl Deadline {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Waits, if time is left afterwards; otherwise does not and says so.
+    /// Waits and returns true if the deadline is after the wait; otherwise returns false at once.
     pub(super) fn wait(self, time: Duration) -> bool {
         let fits = time < self.left();
         if fits {

@@ -1,4 +1,4 @@
-//! From the name of a host to a connection to it.
+//! Resolves the name of a host and connects to it.
 
 use super::connect::ConnectError;
 use super::deadline::Deadline;
@@ -16,8 +16,8 @@ use ureq::http::uri::Scheme;
 use ureq::unversioned::resolver::{ArrayVec, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, TcpConnector};
 
-/// Looks up the host, or the proxy where there is one, and connects to it. What a proxy is asked to
-/// connect to is the proxy's to look up.
+/// Resolves the host, or the proxy if there is one, and connects to it. A proxy resolves the host
+/// itself.
 pub(super) struct Dial {
     pub(super) lookup: Lookup,
     pub(super) proxy: Option<Arc<Proxy>>,
@@ -58,7 +58,7 @@ impl Dial {
         let port = host.port_u16().unwrap_or(if https { 443 } else { 80 });
         let found = self.lookup.addresses(host.host(), Deadline::within(*details.timeout.after));
         let addresses = found.map_err(|failure| Error::Other(Box::new(failure)))?;
-        // What is not encrypted must not leave this machine, whatever a name stands for here.
+        // Unencrypted requests must not leave this machine, whatever addresses a name resolves to.
         let allowed = addresses.into_iter().filter(|address| https || address.is_loopback());
         let mut result = none();
         allowed.take(MOST).for_each(|ip| result.push(SocketAddr::new(ip, port)));
@@ -69,8 +69,8 @@ impl Dial {
     }
 }
 
-/// The HTTP library asks for addresses before every request, also before one for which it has a
-/// connection. So it is given one that stands for none, and [`Dial`] looks the host up.
+/// The HTTP library resolves the host before every request, even if it already has a connection. It
+/// is therefore given a placeholder address, and [`Dial`] resolves the host when it connects.
 pub(super) struct DeferredResolver;
 
 impl Resolver for DeferredResolver {
@@ -107,7 +107,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::{Duration, Instant};
 
-    /// A listener whose backlog is full, so that no further connection to it comes about.
+    /// A listener with a full backlog, so that no further connection to it is established.
     fn full(address: SocketAddr) -> Option<(socket2::Socket, Vec<TcpStream>)> {
         let kinds = (socket2::Domain::for_address(address), socket2::Type::STREAM);
         let socket = socket2::Socket::new(kinds.0, kinds.1, None).unwrap();
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    #[allow(clippy::disallowed_methods, reason = "a test needs somebody to talk to")]
+    #[allow(clippy::disallowed_methods, reason = "a test needs a server")]
     fn an_address_that_does_not_answer_leaves_time_for_the_next() {
         let (listener, silent) = loop {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -149,7 +149,8 @@ mod tests {
         let deadline = Deadline::within(Duration::from_secs(3));
         let response = connect::run(&agent, request, deadline).unwrap().unwrap();
         assert_eq!(response.status(), 204);
-        // The silent one was tried, and the one of another machine left out: nothing is encrypted.
+        // The silent address was tried, and the one of another machine was not, because the
+        // connection is unencrypted.
         let took = started.elapsed();
         assert!(took > Duration::from_secs(1) && took < Duration::from_millis(2900), "{took:?}");
         drop(silent);

@@ -1,5 +1,5 @@
-//! What went wrong on the way, in words of our own. The transport's words may hold the URL, and
-//! with it a token, so none of them is passed on.
+//! Maps the errors of the transport. Their messages are replaced, because they may contain the URL,
+//! and with it a token.
 
 use super::connect::ConnectError;
 use super::lookup::Failure;
@@ -9,7 +9,7 @@ use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
 use std::io;
 
-/// The error that a failed request stands for.
+/// Converts the error of a failed request.
 pub(super) fn from_ureq(error: ureq::Error, host: &str) -> Error {
     match error {
         ureq::Error::Other(inner) => match inner.downcast::<ConnectError>() {
@@ -29,7 +29,7 @@ fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
         E::LargeResponseHeader(..) => return Error::invalid_response("the headers are too large"),
         E::Protocol(_) | E::BodyStalled => return Error::invalid_response("it is not HTTP/1.1"),
         E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
-            return Error::Internal { message: "a request could not be put together".into() };
+            return Error::Internal { message: "a request could not be assembled".into() };
         }
         E::Timeout(_) => DEADLINE_EXCEEDED.to_owned(),
         E::Other(inner) => match inner.downcast_ref::<Failure>() {
@@ -49,9 +49,9 @@ fn from_io(error: &io::Error) -> String {
         return tls(error);
     }
     match error.kind() {
-        Kind::ConnectionRefused => "nobody listens there".to_owned(),
+        Kind::ConnectionRefused => "connection refused".to_owned(),
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
-            "the network cannot reach it".to_owned()
+            "the host or its network is unreachable".to_owned()
         }
         Kind::TimedOut | Kind::WouldBlock => DEADLINE_EXCEEDED.to_owned(),
         Kind::ConnectionReset
@@ -68,8 +68,8 @@ fn tls(error: &rustls::Error) -> String {
         rustls::Error::InvalidCertificate(CertificateError::Other(other)) => {
             match other.0.downcast_ref::<NotPinned>() {
                 Some(NotPinned(own)) => format!(
-                    "its key is none that the setting pin has. If the service was given a new one \
-                     and its operator says that it is {own}, pin that"
+                    "its key is not pinned by the setting pin. If the service has a new key and \
+                     its operator says that it is {own}, pin that"
                 ),
                 None => certificate(&CertificateError::Other(other.clone())).to_owned(),
             }
@@ -79,17 +79,16 @@ fn tls(error: &rustls::Error) -> String {
             "it does not speak TLS: is this an http: port?".to_owned()
         }
         rustls::Error::PeerIncompatible(_) => {
-            "it has no TLS version from 1.2 on, or no cipher, in \
-                                               common with this client"
+            "it has no TLS version from 1.2 on, or no cipher suite, in common with this client"
                 .to_owned()
         }
         rustls::Error::AlertReceived(
             Alert::CertificateRequired | Alert::UnknownCA | Alert::BadCertificate,
-        ) => "it wants to see a certificate of this client, or another than the setting \
-              client_certificate has"
+        ) => "it requires a client certificate, or another one than that of the setting \
+              client_certificate"
             .to_owned(),
-        rustls::Error::AlertReceived(alert) => format!("it refused the TLS connection ({alert:?})"),
-        _ => "the TLS connection failed".to_owned(),
+        rustls::Error::AlertReceived(alert) => format!("it rejected the TLS handshake ({alert:?})"),
+        _ => "the TLS handshake failed".to_owned(),
     }
 }
 
@@ -97,28 +96,30 @@ fn certificate(error: &CertificateError) -> &'static str {
     use CertificateError as E;
     match error {
         E::UnknownIssuer => {
-            "its certificate is from nobody who is trusted here. If it is your own, name its \
+            "its certificate was not issued by a trusted authority. If it is your own, name its \
              authority, or the certificate itself, in the setting ca_file, or its key in the \
              setting pin"
         }
         E::Expired | E::ExpiredContext { .. } => {
-            "its certificate has expired: renew it, or set this machine's clock right"
+            "its certificate has expired: renew it, or correct this machine's clock"
         }
         E::NotValidYet | E::NotValidYetContext { .. } => {
-            "its certificate is not valid yet: is this machine's clock right?"
+            "its certificate is not valid yet: check this machine's clock"
         }
         E::NotValidForName | E::NotValidForNameContext { .. } => {
-            "its certificate is for another host: use the name that it was made for, or make one \
-             for this name"
+            "its certificate is for another host: use the name that it was issued for, or issue \
+             one for this name"
         }
         E::Revoked => "its certificate has been revoked",
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => {
-            "its certificate is not for servers: make one for serverAuth"
+            "its certificate is not for servers: issue one for serverAuth"
         }
+        // The error has no variant for this, so it is recognised by its text.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            "its certificate is one for an authority (CA:TRUE), as `openssl req -x509` makes them, \
-             and cannot be a server's. Make one with `-addext basicConstraints=CA:FALSE`, or let \
-             `seconder serve --self-signed` make one, or name its key in the setting pin"
+            "its certificate is for an authority (CA:TRUE), as `openssl req -x509` creates them, \
+             and cannot be used by a server. Create one with \
+             `-addext basicConstraints=CA:FALSE` or `seconder serve --self-signed`, or name its \
+             key in the setting pin"
         }
         _ => "its certificate is not acceptable",
     }

@@ -1,7 +1,7 @@
-//! Where a host is.
+//! Name resolution.
 //!
-//! The system's own look-up can be neither broken off at a deadline nor, without another thread,
-//! left behind. So names are looked up here: in `/etc/hosts`, then by DNS, on the caller's thread.
+//! The system's resolver can neither be cancelled at a deadline nor, without another thread,
+//! abandoned. So names are resolved here: from `/etc/hosts`, then by DNS, on the caller's thread.
 
 mod ask;
 mod conf;
@@ -20,33 +20,33 @@ use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// Looks names up.
+/// Resolves names.
 #[derive(Clone)]
 pub(super) struct Lookup {
     hosts: PathBuf,
     resolv_conf: PathBuf,
-    /// Those of the settings, which stand in for those of `resolv.conf`.
+    /// The name servers of the settings, which replace those of `resolv.conf`.
     servers: Vec<SocketAddr>,
 }
 
-/// Why a name was not found.
+/// Why a name could not be resolved.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// There is no such name, or it has no address.
     Unknown,
-    /// None of these name servers could tell, or none did in time.
+    /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
 }
 
 impl Lookup {
-    /// Asks these name servers, or with none those of `resolv.conf`.
+    /// Uses these name servers, or those of `resolv.conf` if there are none.
     pub(super) fn new(servers: &[String]) -> Result<Lookup> {
         let servers = servers.iter().map(|server| conf::server(server)).collect::<Result<_>>()?;
         let (hosts, resolv_conf) = ("/etc/hosts".into(), "/etc/resolv.conf".into());
         Ok(Lookup { hosts, resolv_conf, servers })
     }
 
-    /// With other files than the system's.
+    /// Uses other files than the system's.
     #[cfg(test)]
     pub(super) fn with_files(self, hosts: PathBuf, resolv_conf: PathBuf) -> Lookup {
         Lookup { hosts, resolv_conf, ..self }
@@ -66,19 +66,20 @@ impl Lookup {
         if is_below(&name, "localhost") {
             return Ok(order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]));
         }
-        let known = hosts::addresses(&self.hosts, &name, deadline);
-        if !known.is_empty() {
-            return Ok(order::by_reach(&known));
+        let listed = hosts::addresses(&self.hosts, &name, deadline);
+        if !listed.is_empty() {
+            return Ok(order::by_reach(&listed));
         }
         let mut conf = Conf::read(&self.resolv_conf);
         if !self.servers.is_empty() {
             conf.servers.clone_from(&self.servers);
         }
-        conf.turn();
+        conf.rotate();
         let names = conf.names(&name, host.ends_with('.')).into_iter();
         let mut failure = Failure::Unknown;
         for name in names.filter(|name| is_name(name)) {
-            // A name server that cannot tell of one domain may know the next, as the system has it.
+            // A name server that fails for one domain may know the next; the system's resolver also
+            // goes on.
             match ask::ask(&conf, &name, deadline) {
                 Ok(found) if found.is_empty() => {}
                 Ok(found) => return Ok(order::by_reach(&found)),
@@ -90,8 +91,7 @@ impl Lookup {
     }
 }
 
-/// The addresses that an answer of a name server has for a name, whatever its id: for the fuzzing of
-/// what reads it.
+/// The addresses for a name in an answer of a name server, whatever its id. For fuzzing the parser.
 pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     let id = answer.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
     let kinds = [Kind::V6, Kind::V4].into_iter();
@@ -103,19 +103,19 @@ pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     found.flatten().collect()
 }
 
-/// A file that can be read without waiting: whoever opens a pipe waits for who writes it.
+/// Opens a file, unless it is not a regular one: opening a pipe would wait for its writer.
 fn plain(file: &Path) -> Option<File> {
     let is_file = std::fs::metadata(file).is_ok_and(|found| found.is_file());
     is_file.then(|| File::open(file).ok()).flatten()
 }
 
-/// Whether a name is a domain or below it (RFC 6761).
+/// Whether a name is this domain or below it (RFC 6761).
 fn is_below(name: &str, domain: &str) -> bool {
     name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Whether this can be the name of a host. One that ends in a number is an address written in a way
-/// that is not taken.
+/// Whether this can be the name of a host. A name that ends in a number is an address in a notation
+/// that is not supported.
 fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(plain);
@@ -126,11 +126,11 @@ fn is_name(name: &str) -> bool {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Unknown => f.write_str("the name is not known here"),
+            Failure::Unknown => f.write_str("the name could not be resolved"),
             Failure::Unanswered(servers) => {
-                let asked: Vec<String> = servers.iter().map(ToString::to_string).collect();
-                let asked = asked.join(", ");
-                write!(f, "no name server could tell where it is (asked: {asked})")
+                let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
+                let servers = servers.join(", ");
+                write!(f, "no name server returned an answer (queried: {servers})")
             }
         }
     }

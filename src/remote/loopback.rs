@@ -1,34 +1,34 @@
-//! A service that answers with canned bytes, for the tests of the client.
+//! A service that responds with canned bytes, for the tests of the client.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// What is written, piece by piece, with a pause before each.
+/// A response to write piece by piece, with a pause before each piece.
 pub(super) struct Canned {
     pub(super) pieces: Vec<Vec<u8>>,
     pub(super) pause: Duration,
 }
 
-/// A listener on this machine that answers one request on each connection.
+/// A listener on this machine that responds to one request on each connection.
 pub(super) struct Loopback {
     origin: String,
-    asked: Receiver<String>,
+    requests: Receiver<String>,
 }
 
 impl Loopback {
     pub(super) fn start(answer: impl Fn(&str) -> Canned + Send + 'static) -> Loopback {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let (tell, asked) = channel();
-        #[allow(clippy::disallowed_methods, reason = "a test needs somebody to talk to")]
+        let (sender, requests) = channel();
+        #[allow(clippy::disallowed_methods, reason = "a test needs a server")]
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                serve(stream.unwrap(), &tell, &answer);
+                serve(stream.unwrap(), &sender, &answer);
             }
         });
-        Loopback { origin, asked }
+        Loopback { origin, requests }
     }
 
     pub(super) fn url(&self, path: &str) -> String {
@@ -36,17 +36,17 @@ impl Loopback {
     }
 
     /// The next request that was received, head and body.
-    pub(super) fn asked(&self) -> String {
-        self.asked.recv_timeout(Duration::from_secs(5)).unwrap()
+    pub(super) fn request(&self) -> String {
+        self.requests.recv_timeout(Duration::from_secs(5)).unwrap()
     }
 
-    /// Whether nobody has asked for anything.
+    /// Whether no request was received.
     pub(super) fn is_untouched(&self) -> bool {
-        self.asked.recv_timeout(Duration::from_millis(50)).is_err()
+        self.requests.recv_timeout(Duration::from_millis(50)).is_err()
     }
 }
 
-/// A whole reply, after which the connection is closed. The headers end in CRLF each.
+/// A complete reply, after which the connection is closed. Each header must end in CRLF.
 pub(super) fn reply(status: u16, headers: &str, body: &str) -> Canned {
     let length = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());
     let text = format!("HTTP/1.1 {status} X\r\n{headers}{length}\r\n{body}");
@@ -57,10 +57,10 @@ pub(super) fn ok(body: &str) -> Canned {
     reply(200, "", body)
 }
 
-fn serve(mut stream: TcpStream, tell: &Sender<String>, answer: &impl Fn(&str) -> Canned) {
-    let asked = request(&mut stream);
-    let canned = answer(&asked);
-    let _ = tell.send(asked);
+fn serve(mut stream: TcpStream, sender: &Sender<String>, answer: &impl Fn(&str) -> Canned) {
+    let request = read_request(&mut stream);
+    let canned = answer(&request);
+    let _ = sender.send(request);
     for piece in canned.pieces {
         std::thread::sleep(canned.pause);
         if stream.write_all(&piece).is_err() {
@@ -69,7 +69,7 @@ fn serve(mut stream: TcpStream, tell: &Sender<String>, answer: &impl Fn(&str) ->
     }
 }
 
-fn request(stream: &mut TcpStream) -> String {
+fn read_request(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {

@@ -1,4 +1,4 @@
-//! Pinned keys: a service is known by its key, whoever signed its certificate.
+//! Pinned keys: a service is identified by its key, whoever signed its certificate.
 
 use crate::{Error, Result};
 use base64::Engine as _;
@@ -20,7 +20,7 @@ use time::OffsetDateTime;
 
 const KIND: &str = "sha256/";
 
-/// The SHA-256 of a key, as the certificate's SubjectPublicKeyInfo has it.
+/// The SHA-256 of a certificate's SubjectPublicKeyInfo.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pin([u8; 32]);
 
@@ -32,7 +32,7 @@ impl FromStr for Pin {
         hash.and_then(|hash| hash.try_into().ok()).map(Pin).ok_or_else(|| {
             Error::invalid_argument(
                 "pin",
-                "must be sha256/ and the 44 characters of a hash in Base64",
+                "must be sha256/ followed by the 44 characters of a hash in Base64",
             )
         })
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Pin {
     }
 }
 
-/// No key that was shown is pinned; this is the service's own.
+/// None of the keys that were presented is pinned. This is the service's own.
 #[derive(Debug)]
 pub(super) struct NotPinned(pub(super) String);
 
@@ -62,7 +62,7 @@ impl fmt::Display for NotPinned {
 
 impl std::error::Error for NotPinned {}
 
-/// Believes certificates by their key, or by that of an authority which vouches for them.
+/// Verifies certificates by their key, or by the key of an authority that signed them.
 pub(super) struct Pinned {
     pins: Vec<Pin>,
     authorities: Option<(Arc<dyn ServerCertVerifier>, Vec<CertificateDer<'static>>)>,
@@ -70,7 +70,7 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    /// With authorities, they must vouch for a certificate as well.
+    /// With `authorities`, these must have signed a certificate as well.
     pub(super) fn new(
         pins: Vec<Pin>,
         authorities: Option<(Arc<dyn ServerCertVerifier>, Vec<CertificateDer<'static>>)>,
@@ -95,18 +95,19 @@ impl ServerCertVerifier for Pinned {
         now: UnixTime,
     ) -> std::result::Result<ServerCertVerified, TlsError> {
         let mut authorities: &[CertificateDer<'_>] = &[];
-        if let Some((vouching, certificates)) = &self.authorities {
+        if let Some((verifier, certificates)) = &self.authorities {
             let (own, others) = (end_entity, intermediates);
-            vouching.verify_server_cert(own, others, server_name, ocsp_response, now)?;
+            verifier.verify_server_cert(own, others, server_name, ocsp_response, now)?;
             authorities = certificates;
         }
         let own = ParsedCertificate::try_from(end_entity)?;
         if self.has(end_entity) {
-            // Nobody need have signed it, and it may call itself an authority.
+            // Its own key is pinned, so it may be self-signed or marked as an authority.
             is_valid_at(end_entity, now)?;
         } else {
-            // To be sent along is not to vouch: one of them must have signed what leads to the
-            // service. A trust anchor's own dates are asked by nobody else.
+            // An authority that is merely sent along proves nothing: it must have signed the chain
+            // to the service. Its dates are checked here, because the chain verification does not
+            // check those of a trust anchor.
             let mut roots = RootCertStore::empty();
             for pinned in intermediates.iter().chain(authorities).filter(|one| self.has(one)) {
                 is_valid_at(pinned, now)?;
@@ -174,14 +175,14 @@ fn is_valid_at(
     Err(TlsError::InvalidCertificate(verdict))
 }
 
-/// A time as certificates have it, in fourteen digits, which compare as the times do.
+/// A time in the fourteen digits of certificates, which sort as the times do.
 fn written(at: OffsetDateTime) -> String {
     let (date, (hour, minute, second)) = (at.date(), at.to_hms());
     let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
 }
 
-/// From when and until when a certificate is valid (RFC 5280, section 4.1).
+/// The times from which and until which a certificate is valid (RFC 5280, section 4.1).
 fn validity(certificate: &[u8]) -> Option<(String, String)> {
     const SEQUENCE: u8 = 0x30;
     const VERSION: u8 = 0xa0;
@@ -201,7 +202,7 @@ fn time(kind: u8, digits: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(digits).ok()?.strip_suffix('Z')?;
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     match (kind, text.len(), plain) {
-        // Two digits of the year: from 1950 to 2049.
+        // The year has two digits and ranges from 1950 to 2049.
         (0x17, 12, true) if text < "5" => Some(format!("20{text}")),
         (0x17, 12, true) => Some(format!("19{text}")),
         (0x18, 14, true) => Some(text.to_owned()),
@@ -209,7 +210,7 @@ fn time(kind: u8, digits: &[u8]) -> Option<String> {
     }
 }
 
-/// The first element of DER, by its kind and content, and what follows it.
+/// Splits DER into the type and the content of its first element, and the rest.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&kind, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_pins_as_they_are_written_by_openssl() {
+    fn pins_in_the_notation_of_openssl_are_accepted() {
         let pin = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
         assert_eq!(pin.parse::<Pin>().unwrap().to_string(), pin);
         for bad in ["", "sha256/", "sha1/2jmj7l5rSw0yVb/vlWAYkK/YBwk=", &pin[7..], &pin[..50]] {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_time() {
+    fn malformed_certificates_have_no_validity() {
         for bad in [&[][..], &[0x30], &[0x30, 0x84, 0, 0, 0, 0], &[0x30, 2, 0x30, 1], &[0xff; 99]] {
             assert_eq!(validity(bad), None);
         }

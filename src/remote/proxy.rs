@@ -1,4 +1,4 @@
-//! A proxy that connections go through (RFC 9110, section 9.3.6).
+//! Tunnels connections through a proxy (RFC 9110, section 9.3.6).
 
 use super::secure::adapter;
 use crate::model::Secret;
@@ -13,10 +13,10 @@ use ureq::http::uri::Authority;
 use ureq::unversioned::transport::{ConnectionDetails, Connector, Transport};
 use zeroize::Zeroizing;
 
-/// More bytes than a proxy says before it steps aside.
+/// The maximum size of a proxy's request and response.
 const LONGEST: usize = 16 * 1024;
 
-/// Where a proxy is and who is known to it.
+/// The address of a proxy, and the credentials for it.
 pub(super) struct Proxy {
     /// `host:port`
     pub(super) address: Authority,
@@ -24,12 +24,12 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Reads `http://host:port` or `http://user:password@host:port`. What is wrong is told without
-    /// the URL, which may hold the password.
+    /// Parses `http://host:port` or `http://user:password@host:port`. Errors do not include the
+    /// URL, which may contain the password.
     pub(super) fn parse(url: &Secret) -> Result<Proxy> {
         let bad = || {
             let like = "must look like http://host:port or http://user:password@host:port, with \
-                        %XX for what else is special in a URL";
+                        other special characters written as %XX";
             Error::invalid_argument("proxy", like)
         };
         let rest = url.expose().strip_prefix("http://").ok_or_else(bad)?;
@@ -48,6 +48,7 @@ impl Proxy {
     }
 
     fn request(&self, target: &str) -> Zeroizing<String> {
+        // The capacity suffices, so the text is never moved and leaves no copy that is not wiped.
         let mut head = Zeroizing::new(String::with_capacity(LONGEST));
         head.push_str(&format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n"));
         if let Some(credentials) = &self.credentials {
@@ -60,7 +61,7 @@ impl Proxy {
     }
 }
 
-/// User and password as `Basic` wants them (RFC 7617); in a URL, `+` is no space.
+/// Encodes user and password for `Basic` (RFC 7617). In a URL, `+` is not a space.
 fn credentials(user: &str) -> Option<Zeroizing<String>> {
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
     let plain = |text: &str| {
@@ -73,7 +74,7 @@ fn credentials(user: &str) -> Option<Zeroizing<String>> {
     (!name.contains(':')).then(|| Zeroizing::new(STANDARD.encode(both.as_bytes())))
 }
 
-/// Asks the proxy to connect to the service.
+/// Requests a connection to the service from the proxy.
 pub(super) struct Tunnel(pub(super) Arc<Proxy>);
 
 impl<In: Transport> Connector<In> for Tunnel {
@@ -99,8 +100,8 @@ impl<In: Transport> Connector<In> for Tunnel {
     }
 }
 
-/// The status of the proxy's answer, which is read to its last byte and no further: what follows
-/// is the service's.
+/// Returns the status of the proxy's response, and reads not a byte beyond its end: what follows is
+/// sent by the service.
 fn answer(stream: &mut impl Read) -> std::result::Result<u16, ureq::Error> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -118,12 +119,12 @@ fn answer(stream: &mut impl Read) -> std::result::Result<u16, ureq::Error> {
 }
 
 fn no_proxy() -> ureq::Error {
-    ureq::Error::ConnectProxyFailed("it does not answer as an HTTP proxy does".into())
+    ureq::Error::ConnectProxyFailed("it does not respond as an HTTP proxy".into())
 }
 
 fn rejection(status: u16) -> String {
     match status {
-        407 => "it asks for a user name and a password, or for others than the setting proxy has"
+        407 => "it requires a user name and a password, or others than those of the setting proxy"
             .into(),
         403 => "it does not allow connections to the service (status 403)".into(),
         502..=504 => format!("it cannot reach the service (status {status})"),
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_an_address_and_what_proves_who_asks() {
+    fn addresses_and_credentials_are_parsed() {
         let known = |address: &str, who: &str| Ok((address.to_owned(), Some(who.to_owned())));
         assert_eq!(parsed("http://127.0.0.1:3128"), Ok(("127.0.0.1:3128".into(), None)));
         assert_eq!(parsed("http://[::1]:3128/"), Ok(("[::1]:3128".into(), None)));
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_all_others_without_showing_them() {
+    fn other_urls_are_rejected_and_not_shown() {
         for bad in [
             "",
             "hidden",

@@ -1,8 +1,8 @@
-//! Requests as they are sent.
+//! Raw requests, as they are sent.
 //!
-//! The HTTP library logs every byte that it writes when its user wants the level `trace`, and the
-//! API key and codes are among them. So it is given a placeholder request, and where that
-//! meets the connection, this writes the raw request in its place. It also wipes the raw request afterwards.
+//! At the level `trace`, the HTTP library logs every byte that it writes, including the API key and
+//! codes. It is therefore given a placeholder request, and this module writes the raw request to
+//! the connection in its place. It also wipes the raw request afterwards.
 
 use crate::model::Secret;
 use crate::{Error, Result};
@@ -15,15 +15,15 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTi
 use zeroize::{Zeroize, Zeroizing};
 
 const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
-/// As many bytes as the head of most requests has, apart from its path.
+/// The initial capacity for the head of a request without its path, which suffices for most.
 const HEAD: usize = 512;
 
 thread_local! {
-    /// What this thread is about to send. A call does all its work on one thread.
+    /// The request that this thread is about to send. A call does all its work on one thread.
     static PENDING: Cell<Option<Zeroizing<Vec<u8>>>> = const { Cell::new(None) };
 }
 
-/// The bytes that the service gets, and the placeholder that the HTTP library is given.
+/// The bytes that are sent to the service, and the placeholder for the HTTP library.
 pub(super) struct RawRequest {
     bytes: Zeroizing<Vec<u8>>,
     placeholder: Uri,
@@ -33,7 +33,7 @@ pub(super) struct RawRequest {
 pub(super) struct StagedRequest;
 
 impl RawRequest {
-    /// A request to the host of a URL, for this path and query.
+    /// A request to the host of a URL, with this path and query.
     pub(super) fn new(method: &str, origin: &Uri, target: &str) -> Result<RawRequest> {
         let (Some(scheme), Some(host)) = (origin.scheme(), origin.authority()) else {
             return Err(unsendable());
@@ -63,7 +63,7 @@ impl RawRequest {
         self.header(name, value.expose())
     }
 
-    /// Ends the request, without a body or with one of this media type.
+    /// Completes the request, without a body or with one of this media type.
     pub(super) fn end(mut self, body: Option<(&str, &[u8])>) -> Result<RawRequest> {
         if let Some((media_type, body)) = body {
             let length = body.len().to_string();
@@ -87,7 +87,7 @@ impl RawRequest {
         texts.iter().for_each(|text| self.append(text.as_bytes()));
     }
 
-    /// What is outgrown is wiped.
+    /// Appends bytes. If the buffer must grow, the old one is wiped, which `Vec` would not do.
     fn append(&mut self, more: &[u8]) {
         let length = self.bytes.len() + more.len();
         if length > self.bytes.capacity() {
@@ -106,7 +106,7 @@ impl Drop for StagedRequest {
 }
 
 fn unsendable() -> Error {
-    Error::Internal { message: "a request could not be put together".into() }
+    Error::Internal { message: "a request could not be assembled".into() }
 }
 
 /// Connections that send the staged request in place of its placeholder.
@@ -134,7 +134,7 @@ impl<T: Transport> Transport for Sending<T> {
         self.connection.buffers()
     }
 
-    /// A request is sent once: what the placeholder writes after it is dropped.
+    /// Sends the raw request once. Anything that is written for the placeholder is discarded.
     fn transmit_output(
         &mut self,
         _: usize,
@@ -165,8 +165,8 @@ impl<T: Transport> Transport for Sending<T> {
         self.connection.await_input(timeout)
     }
 
-    /// The HTTP library asks when a connection is put aside and again when it is taken up. The second
-    /// answer says all that the first does, at three calls of the system each.
+    /// The HTTP library checks a connection when it becomes idle and again when it is reused. The
+    /// first check adds nothing to the second, and costs three system calls, so it is skipped.
     fn is_open(&mut self) -> bool {
         std::mem::take(&mut self.just_read) || self.connection.is_open()
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_placeholder_holds_nothing_of_the_request() {
+    fn the_placeholder_contains_no_part_of_the_request() {
         let request = request().header("accept", "text/plain").unwrap();
         let request = request.secret("X-Key", &Secret::new("key")).unwrap();
         let request = request.end(Some(("text/plain", b"body"))).unwrap();
@@ -206,8 +206,8 @@ mod tests {
         assert_eq!(
             text,
             format!(
-                "POST /b?c=d HTTP/1.1\r\nhost: a:8443\r\n{agent}accept: text/plain\r\nX-Key: key\r\n\
-                 content-type: text/plain\r\ncontent-length: 4\r\n\r\nbody"
+                "POST /b?c=d HTTP/1.1\r\nhost: a:8443\r\n{agent}accept: text/plain\r\n\
+                 X-Key: key\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nbody"
             )
         );
         let (staged, placeholder) = request.stage_for_send().unwrap();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_cannot_end_before_its_line_does() {
+    fn a_target_cannot_inject_headers() {
         let origin = "https://a".parse().unwrap();
         for target in ["", "a", "/a b", "/a\r\nb", "/\u{e9}", "https://b/"] {
             assert!(RawRequest::new("GET", &origin, target).is_err(), "{target}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_cannot_end_before_its_line_does() {
+    fn a_header_cannot_inject_others() {
         for (name, value) in
             [("X\r\nY", "a"), ("", "a"), ("X", "a\r\nY: b"), ("X", "\0"), ("X", "é")]
         {

@@ -1,4 +1,4 @@
-//! From HTTP's response to [`Reply`].
+//! Converts an HTTP response to a [`Reply`].
 
 use super::error_mapping;
 use crate::wire::{Format, Reply};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use ureq::Body;
 use ureq::http::{HeaderMap, HeaderValue, Response, Uri, header};
 
-/// More bytes than any reply of the interface has.
+/// The maximum size of a body, which is more than any reply of the interface has.
 const LIMIT: u64 = 1024 * 1024;
 
 /// Reads a response to its end.
@@ -17,29 +17,31 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
     if (300..400).contains(&status) {
         return Err(redirected(status, &parts.headers));
     }
-    let is_there = |name| parts.headers.contains_key(name);
-    if is_there(header::CONTENT_LENGTH) && is_there(header::TRANSFER_ENCODING) {
-        // What stands between may believe the other, and where it ends is then another place.
+    let has = |name| parts.headers.contains_key(name);
+    if has(header::CONTENT_LENGTH) && has(header::TRANSFER_ENCODING) {
+        // A proxy in between may use the other header, and so see the body end at another place.
         return Err(Error::invalid_response(
-            "it says in two ways how long it is, so it is not HTTP/1.1",
+            "it has both Content-Length and Transfer-Encoding, so it is not HTTP/1.1",
         ));
     }
     let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
     let bytes = bytes.map_err(|error| error_mapping::from_ureq(error, host))?;
     let body = plain(&parts.headers).and_then(|()| format.read(&bytes));
-    Ok(Reply { retry_after: waits(&parts.headers), ..Reply::read(status, body)? })
+    Ok(Reply { retry_after: wait_of(&parts.headers), ..Reply::read(status, body)? })
 }
 
-/// No encoding was asked for and none is undone, so a small body stays small.
+/// Rejects compressed bodies. Compression was not requested, and a small body could otherwise
+/// expand to a huge one.
 fn plain(headers: &HeaderMap) -> Result<()> {
     let coded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
     match headers.get_all(header::CONTENT_ENCODING).iter().any(coded) {
-        true => Err(Error::invalid_response("the body is compressed, which was not asked for")),
+        true => Err(Error::invalid_response("the body is compressed, which was not requested")),
         false => Ok(()),
     }
 }
 
-/// Names the host that was pointed to, and nothing else of the address: it may repeat a token.
+/// The error for a redirect. Its message includes only the host of the target, because the rest may
+/// contain a token.
 fn redirected(status: u16, headers: &HeaderMap) -> Error {
     let to = text(headers, header::LOCATION).and_then(|to| to.parse::<Uri>().ok());
     let host = to.as_ref().and_then(Uri::host);
@@ -49,12 +51,12 @@ fn redirected(status: u16, headers: &HeaderMap) -> Error {
     ))
 }
 
-fn waits(headers: &HeaderMap) -> Option<Duration> {
+fn wait_of(headers: &HeaderMap) -> Option<Duration> {
     retry_after(text(headers, header::RETRY_AFTER)?, text(headers, header::DATE))
 }
 
-/// How long a header `Retry-After` asks to wait: in seconds, or as a date that is measured from the
-/// date of the response itself, so that no clock of this machine is asked.
+/// The wait requested by a header `Retry-After`, in seconds or as a date. A date is compared with
+/// the date of the response, so that this machine's clock does not matter.
 pub fn retry_after(after: &str, date: Option<&str>) -> Option<Duration> {
     if after.bytes().all(|byte| byte.is_ascii_digit()) {
         return after.parse().ok().map(Duration::from_secs);
@@ -72,23 +74,23 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn told(headers: &[(header::HeaderName, &str)]) -> Option<u64> {
+    fn seconds(headers: &[(header::HeaderName, &str)]) -> Option<u64> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(name, value.parse().unwrap());
         }
-        waits(&map).map(|time| time.as_secs())
+        wait_of(&map).map(|time| time.as_secs())
     }
 
     #[test]
-    fn a_wait_is_told_in_seconds_or_as_a_date() {
+    fn retry_after_is_in_seconds_or_a_date() {
         let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT");
-        let wait = |after, date| told(&[(header::RETRY_AFTER, after), (header::DATE, date)]);
+        let wait = |after, date| seconds(&[(header::RETRY_AFTER, after), (header::DATE, date)]);
         assert_eq!(wait("120", early), Some(120));
         assert_eq!(wait(late, early), Some(30));
         assert_eq!(wait(early, late), Some(0));
         assert_eq!(wait("-1", early), None);
-        assert_eq!(told(&[(header::RETRY_AFTER, late)]), None);
-        assert_eq!(told(&[]), None);
+        assert_eq!(seconds(&[(header::RETRY_AFTER, late)]), None);
+        assert_eq!(seconds(&[]), None);
     }
 }

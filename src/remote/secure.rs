@@ -13,12 +13,12 @@ use ureq::unversioned::transport::{
     TransportAdapter,
 };
 
-/// Makes connections that need it secure.
+/// Adds TLS to the connections that need it.
 pub(super) struct Secure(Option<Arc<ClientConfig>>);
 
 impl Secure {
-    /// Sessions are remembered apart from those of other processes: a lock that another thread of
-    /// the parent held at the fork is never released in the child.
+    /// Each process has a separate session cache: a forked child could otherwise wait for ever for
+    /// a lock that another thread of the parent held at the time of the fork.
     pub(super) fn new(config: Option<&ClientConfig>) -> Secure {
         Secure(config.cloned().map(|mut config| {
             config.resumption = Resumption::in_memory_sessions(8);
@@ -54,7 +54,8 @@ impl<In: Transport> Connector<In> for Secure {
     }
 }
 
-/// A connection to read from and to write to while it is being made, with what is left of its time.
+/// Wraps a connection for reading and writing while it is being established, with the time that is
+/// left for that.
 pub(super) fn adapter<T: Transport>(
     transport: T,
     details: &ConnectionDetails<'_>,
@@ -64,7 +65,7 @@ pub(super) fn adapter<T: Transport>(
     adapter
 }
 
-/// What is left of the time for a connection.
+/// The time that is left for establishing a connection.
 pub(super) fn left(details: &ConnectionDetails<'_>) -> NextTimeout {
     let mut timeout = details.timeout;
     if let (Instant::Exact(from), Instant::Exact(now), Duration::Exact(after)) =
@@ -101,8 +102,8 @@ impl<T: Transport> Transport for Encrypted<T> {
         self.stream.sock.set_timeout(timeout);
         let read = self.stream.read(self.buffers.input_append_buf());
         let amount = read.map_err(|error| match error.kind() {
-            // Whoever stands between can end a connection, but not say that TLS has ended. What
-            // comes without a length would otherwise be taken for whole.
+            // An attacker on the network can close a connection, but cannot send TLS's own end of
+            // data. A truncated response without a length would otherwise seem complete.
             io::ErrorKind::UnexpectedEof => io::Error::from(io::ErrorKind::BrokenPipe),
             _ => error,
         })?;
@@ -110,8 +111,8 @@ impl<T: Transport> Transport for Encrypted<T> {
         Ok(amount > 0)
     }
 
-    /// What was sent beyond an answer would be taken for that of the next call. It may have been read
-    /// from the connection and decrypted already, or read alone.
+    /// Whether the connection can be reused. Data after a response would be taken for the response
+    /// to the next call, so there must be none: neither decrypted, nor received but not decrypted.
     fn is_open(&mut self) -> bool {
         let state = self.stream.conn.process_new_packets();
         let idle =

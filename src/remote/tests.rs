@@ -1,4 +1,4 @@
-//! The client against a service that does what none should.
+//! Tests of the client with a service that misbehaves.
 
 use super::loopback::{Canned, Loopback, ok, reply};
 use crate::calls::{
@@ -24,7 +24,7 @@ fn verify(service: &Service) -> crate::Result<Verdict> {
     service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 
-/// The error of a verification, which shows neither key nor token.
+/// The error of a verification, after checking that it shows neither the key nor the token.
 fn error(canned: impl Fn() -> Canned + Send + 'static) -> Error {
     let server = Loopback::start(move |_| canned());
     let error = verify(&open(&server)).unwrap_err();
@@ -44,45 +44,45 @@ fn a_get_carries_its_parameters_in_the_query_and_the_key_in_a_header() {
     let server = Loopback::start(|_| ok(RIGHT));
     let call = Verify { force: true, ..Verify::new(TOKEN.parse().unwrap(), 1.try_into().unwrap()) };
     assert_eq!(open(&server).handle(&call).unwrap().verdict, Verdict::Right);
-    let asked = server.asked().to_lowercase();
-    assert!(asked.starts_with("get /base/protected/json/verify/7654321/1?force=true http/1.1\r\n"));
-    assert!(asked.contains("\r\nx-svc-api-key: hidden-key\r\n"), "{asked}");
-    assert!(asked.contains(concat!(
+    let request = server.request().to_lowercase();
+    assert!(
+        request.starts_with("get /base/protected/json/verify/7654321/1?force=true http/1.1\r\n")
+    );
+    assert!(request.contains("\r\nx-svc-api-key: hidden-key\r\n"), "{request}");
+    assert!(request.contains(concat!(
         "\r\nuser-agent: seconder/",
         env!("CARGO_PKG_VERSION"),
         "\r\n"
     )));
-    assert!(!asked.contains("accept-encoding") && asked.ends_with("\r\n\r\n"), "{asked}");
+    assert!(!request.contains("accept-encoding") && request.ends_with("\r\n\r\n"), "{request}");
 }
 
 #[test]
 fn a_post_carries_a_form_and_a_push_carries_json() {
-    let server = Loopback::start(|asked| match asked.contains("/push/") {
-        true => ok(
-            r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d-0000-4000-8000-0123456789ab"}}"#,
-        ),
+    let server = Loopback::start(|request| match request.contains("/push/") {
+        true => ok(r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d"}}"#),
         false => ok(r#"{"success":true,"user":{"id":7}}"#),
     });
     let service = open(&server);
     let email = "ada@example.com".parse().unwrap();
     let user = CreateUser::new(email, "555-010-0123".parse().unwrap(), "1".parse().unwrap());
     service.handle(&user).unwrap();
-    let asked = server.asked();
-    assert!(asked.starts_with("POST /base/protected/json/users/new HTTP/1.1\r\n"), "{asked}");
+    let request = server.request();
+    assert!(request.starts_with("POST /base/protected/json/users/new HTTP/1.1\r\n"), "{request}");
     assert!(
-        asked.to_lowercase().contains("\r\ncontent-type: application/x-www-form-urlencoded\r\n")
+        request.to_lowercase().contains("\r\ncontent-type: application/x-www-form-urlencoded\r\n")
     );
-    assert!(asked.contains("\r\n\r\nuser[email]=ada%40example.com&"), "{asked}");
+    assert!(request.contains("\r\n\r\nuser[email]=ada%40example.com&"), "{request}");
 
     let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
     service.handle(&push).unwrap();
-    let asked = server.asked();
-    assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
-    assert!(asked.ends_with("\r\n\r\n{\"message\":\"Log in?\"}"), "{asked}");
+    let request = server.request();
+    assert!(request.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{request}");
+    assert!(request.ends_with("\r\n\r\n{\"message\":\"Log in?\"}"), "{request}");
 }
 
 #[test]
-fn free_objects_arrive_as_they_are() {
+fn free_objects_are_sent_unchanged() {
     let server = Loopback::start(|_| ok(r#"{"success":true}"#));
     let data = serde_json::json!({
         "n": 1, "0": "x", "a[b]": true, "": null, "list": [], "in": {"1": 2.5, "]": "&="},
@@ -90,9 +90,9 @@ fn free_objects_arrive_as_they_are() {
     let mut call = RegisterActivity::new(7.try_into().unwrap(), ActivityType::Banned);
     call.data = data.as_object().unwrap().clone();
     open(&server).handle(&call).unwrap();
-    let asked = server.asked();
-    assert!(asked.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{asked}");
-    let body = asked.split_once("\r\n\r\n").unwrap().1;
+    let request = server.request();
+    assert!(request.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{request}");
+    let body = request.split_once("\r\n\r\n").unwrap().1;
     let sent: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(sent, serde_json::json!({"type": "banned", "data": data}));
 }
@@ -116,7 +116,7 @@ fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
 }
 
 #[test]
-fn what_is_too_large_is_not_read() {
+fn responses_that_are_too_large_are_rejected() {
     is_invalid_response(
         error(|| ok(&format!("{RIGHT}{}", " ".repeat(1024 * 1024)))),
         "over 1048576 bytes",
@@ -129,7 +129,7 @@ fn what_is_too_large_is_not_read() {
 }
 
 #[test]
-fn what_comes_in_drips_ends_at_the_deadline() {
+fn a_response_that_trickles_in_ends_at_the_deadline() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n";
     for drip in [b" ".to_vec(), b"X: x\r\n".to_vec()] {
         let end = if drip == b" " { "\r\n" } else { "" };
@@ -147,7 +147,7 @@ fn what_comes_in_drips_ends_at_the_deadline() {
 }
 
 #[test]
-fn what_is_not_the_interface_is_no_answer() {
+fn responses_that_are_not_of_the_interface_are_invalid() {
     is_invalid_response(error(|| ok("<html>is valid</html>")), "not JSON");
     is_invalid_response(error(|| ok("")), "not JSON");
     is_invalid_response(error(|| ok(r#"["is valid"]"#)), "not an object");
@@ -164,7 +164,7 @@ fn what_is_not_the_interface_is_no_answer() {
 }
 
 #[test]
-fn what_stands_before_a_service_is_understood() {
+fn statuses_of_a_proxy_before_the_service_are_understood() {
     for status in [429, 503] {
         let error = error(move || reply(status, "Retry-After: 7\r\n", "<html>busy</html>"));
         let wait = Some(Duration::from_secs(7));
@@ -182,19 +182,19 @@ fn what_stands_before_a_service_is_understood() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_made_is_safe_to_repeat() {
-    // While the socket is kept, nobody else can listen there.
+fn a_connection_that_is_refused_is_safe_to_retry() {
+    // While the socket is kept, no other process can listen on its port.
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let url = format!("http://{}", socket.local_addr().unwrap().as_socket().unwrap());
     let service = Settings::new(&url).allow_loopback_http(true).api_key(KEY).open().unwrap();
     let error = verify(&service).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
-    assert!(error.retry_safe() && error.to_string().contains("nobody listens there"), "{error}");
+    assert!(error.retry_safe() && error.to_string().contains("connection refused"), "{error}");
 }
 
 #[test]
-fn a_connection_that_the_service_closed_is_made_anew() {
+fn a_connection_that_the_service_closed_is_replaced() {
     let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"success\":true}";
     let canned = || Canned { pieces: vec![reply.to_vec()], pause: Duration::ZERO };
     let server = Loopback::start(move |_| canned());
@@ -206,7 +206,7 @@ fn a_connection_that_the_service_closed_is_made_anew() {
 }
 
 #[test]
-fn settings_that_cannot_be_right_are_told_before_anything_is_sent() {
+fn invalid_settings_are_rejected_before_anything_is_sent() {
     let server = Loopback::start(|_| ok(RIGHT));
     let parameter = |settings: Settings| match settings.open() {
         Err(Error::InvalidArgument { parameter, .. }) => parameter.into_owned(),

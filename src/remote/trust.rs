@@ -1,4 +1,5 @@
-//! Whose certificates are believed: those of `ca_file`, those with a pinned key, else the system's.
+//! Which certificates are trusted: those of `ca_file`, those with a pinned key, or by default those
+//! of the system's authorities.
 
 use super::RemoteSettings;
 use super::pin::{Pin, Pinned};
@@ -14,22 +15,22 @@ use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// What a connection is believed by.
+/// How a connection is authenticated.
 pub(super) enum Trust {
-    /// TLS, with certificates that this takes.
+    /// By TLS, with the certificates that this configuration accepts.
     Tls(Box<ClientConfig>),
-    /// No TLS: it does not leave this machine.
+    /// Without TLS, because it does not leave this machine.
     ThisMachine,
 }
 
 impl Trust {
-    /// TLS as the settings want it.
+    /// TLS according to the settings.
     pub(super) fn new(settings: &RemoteSettings) -> Result<Trust> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = verifier(settings, &provider)?;
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13, &TLS12])
-            .map_err(|_| Error::Internal { message: "no version of TLS is there".into() })?
+            .map_err(|_| Error::Internal { message: "no TLS version is available".into() })?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
         let config = match &settings.client_certificate {
@@ -38,7 +39,7 @@ impl Trust {
                 let (chain, private) = client_certificate(certificate, key)?;
                 config.with_client_auth_cert(chain, private).map_err(|_| {
                     let why =
-                        "and its key do not belong together, or are of a kind that TLS has not";
+                        "and its key do not belong together, or are of a type unsupported by TLS";
                     bad_client(certificate, why)
                 })?
             }
@@ -64,8 +65,8 @@ fn verifier(
         (Some(file), true) => by(&from_file(file)?, provider),
         (Some(file), false) => {
             let authorities = from_file(file)?;
-            let vouching = by(&authorities, provider)?;
-            let authorities = Some((vouching, authorities));
+            let verifier = by(&authorities, provider)?;
+            let authorities = Some((verifier, authorities));
             Ok(Arc::new(Pinned::new(pins, authorities, Arc::clone(provider))))
         }
     }
@@ -79,7 +80,7 @@ fn by(
     roots.add_parsable_certificates(authorities.iter().cloned());
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
     let built =
-        built.build().map_err(|_| Error::invalid_argument("ca_file", "vouches for nobody"))?;
+        built.build().map_err(|_| Error::invalid_argument("ca_file", "has no usable authority"))?;
     Ok(built)
 }
 
@@ -94,7 +95,7 @@ fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let mut store = RootCertStore::empty();
     for certificate in &certificates {
         let read = store.add(certificate.clone());
-        read.map_err(|_| bad("has a certificate that cannot be read".into()))?;
+        read.map_err(|_| bad("has a certificate that cannot be parsed".into()))?;
     }
     Ok(certificates)
 }
@@ -115,7 +116,7 @@ fn client_certificate(
     let chain = chain.ok_or_else(|| bad_client(certificate, "holds no certificate in PEM"))?;
     let private = PrivateKeyDer::from_pem_slice(&read(key)?);
     let private = private.map_err(|_| {
-        bad_client(key, "holds no private key in PEM, or one that is locked with a password")
+        bad_client(key, "holds no private key in PEM, or one encrypted with a password")
     })?;
     Ok((chain, private))
 }
@@ -129,13 +130,13 @@ fn bad_client(file: &Path, what: &str) -> Error {
 fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
     let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
     let verifier = verifier.map_err(|_| {
-        Error::invalid_argument("ca_file", "is needed: this system does not check certificates")
+        Error::invalid_argument("ca_file", "is required: this system does not verify certificates")
     })?;
     Ok(Arc::new(verifier))
 }
 
-/// The system's bundle of certificates. The usual helpers for this let variables of the
-/// environment replace it, and an environment must not decide whom a login believes.
+/// The system's bundle of certificates. The usual helper libraries allow environment variables to
+/// replace it, but the environment must not decide which services a login trusts.
 #[cfg(not(any(windows, target_vendor = "apple")))]
 fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>> {
     const BUNDLES: [&str; 7] = [
@@ -152,8 +153,8 @@ fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>>
         Some(certificates) => by(&certificates, provider),
         None => Err(Error::invalid_argument(
             "ca_file",
-            "is needed: this system has no bundle of certificates at a usual place. Install \
-             its package ca-certificates, or name a file",
+            "is required: this system has no bundle of certificates at a usual path. Install its \
+             package ca-certificates, or name a file",
         )),
     }
 }
@@ -162,25 +163,25 @@ fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>>
 mod tests {
     use super::*;
 
-    fn told(pem: &str) -> String {
+    fn message(pem: &str) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), pem).unwrap();
         from_file(file.path()).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_file_that_vouches_for_nobody_is_told() {
+    fn a_file_without_usable_certificates_is_rejected() {
         let missing = from_file(Path::new("/nowhere/ca.pem")).unwrap_err().to_string();
         assert!(missing.starts_with("ca_file /nowhere/ca.pem cannot be read"), "{missing}");
-        assert!(told("").contains("has no certificate"));
+        assert!(message("").contains("has no certificate"));
         assert!(
-            told("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")
+            message("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")
                 .contains("has no certificate")
         );
-        assert!(told("-----BEGIN CERTIFICATE-----\n").contains("not well-formed"));
+        assert!(message("-----BEGIN CERTIFICATE-----\n").contains("not well-formed"));
         assert!(
-            told("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-                .contains("cannot be read")
+            message("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+                .contains("cannot be parsed")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Queries name servers: over UDP, and over TCP for what is too long.
+//! Queries name servers: over UDP, and over TCP for answers that are too long.
 
 use super::Failure;
 use super::conf::Conf;
@@ -8,39 +8,39 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// How long IPv6 addresses are waited for when those of IPv4 are there (RFC 8305, section 3).
+/// How long to wait for IPv6 addresses when those of IPv4 have arrived (RFC 8305, section 3).
 const DELAY: Duration = Duration::from_millis(50);
-/// More bytes than a UDP answer has to a question that allows 512.
+/// The size of the buffer for UDP answers, which have at most 512 bytes.
 const DATAGRAM: usize = 4096;
-/// More bytes than a host's addresses take.
+/// The maximum size of a TCP answer, which is more than a host's addresses need.
 const LONGEST: usize = 16 * 1024;
 
-/// What has come so far to the questions for a name.
+/// The open questions for a name, and the addresses found so far.
 struct Queries<'a> {
     name: &'a str,
     open: Vec<Kind>,
     found: Vec<IpAddr>,
 }
 
-/// The addresses of exactly this name: none when a name server says that there are none, and a
-/// failure when none of them can tell. The time that is left is shared out among those still to be
-/// asked, with one share for what comes after.
+/// The addresses of exactly this name: empty if a name server says that there are none, and a
+/// failure if no name server returns an answer. The time that is left is divided among the name
+/// servers still to be queried, plus one share for the steps after name resolution.
 pub(super) fn ask(conf: &Conf, name: &str, deadline: Deadline) -> Result<Vec<IpAddr>, Failure> {
-    let mut asking = Queries { name, open: vec![Kind::V4, Kind::V6], found: Vec::new() };
+    let mut queries = Queries { name, open: vec![Kind::V4, Kind::V6], found: Vec::new() };
     for _ in 0..conf.attempts {
         for (at, server) in conf.servers.iter().enumerate() {
             let shares = u32::try_from(conf.servers.len() - at).unwrap_or(u32::MAX);
             let share = deadline.left() / shares.saturating_add(1);
-            // One that cannot be talked to is as one that does not answer: the next is asked.
-            let _ = asking.ask(*server, Deadline::within(share.min(conf.timeout)));
-            if asking.is_enough() {
-                return Ok(asking.found);
+            // A server that cannot be reached is treated like one that does not answer.
+            let _ = queries.ask(*server, Deadline::within(share.min(conf.timeout)));
+            if queries.is_enough() {
+                return Ok(queries.found);
             }
         }
     }
-    match asking.found.is_empty() {
+    match queries.found.is_empty() {
         true => Err(Failure::Unanswered(conf.servers.clone())),
-        false => Ok(asking.found),
+        false => Ok(queries.found),
     }
 }
 
@@ -53,8 +53,8 @@ impl Queries<'_> {
         self.found.iter().any(IpAddr::is_ipv4)
     }
 
-    /// Asks one name server all that is open, on a socket of its own, so from a port that nobody
-    /// can guess. It is connected, so that nobody else's packets arrive.
+    /// Sends all open questions to one name server. A new socket has an unpredictable port, which
+    /// makes forged answers harder; it is connected, so that packets of other hosts are discarded.
     fn ask(&mut self, server: SocketAddr, until: Deadline) -> io::Result<()> {
         let any: IpAddr = match server {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -101,7 +101,7 @@ impl Queries<'_> {
     }
 }
 
-/// The next packet of the server.
+/// Receives the next packet from the server.
 fn receive(socket: &UdpSocket, buffer: &mut [u8], until: Deadline) -> io::Result<usize> {
     loop {
         socket.set_read_timeout(Some(left(until)?))?;
@@ -112,7 +112,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8], until: Deadline) -> io::Result
     }
 }
 
-/// The answer over a connection, where each message has its length before it (RFC 1035, 4.2.2).
+/// Queries over TCP, where each message is preceded by its length (RFC 1035, 4.2.2).
 fn over_tcp(
     server: SocketAddr,
     question: &Question<'_>,
@@ -150,7 +150,7 @@ fn fill(stream: &mut TcpStream, mut buffer: &mut [u8], until: Deadline) -> io::R
     Ok(())
 }
 
-/// The time that is left, of which there must be some.
+/// The time that is left, or an error if there is none: a socket timeout must not be zero.
 fn left(until: Deadline) -> io::Result<Duration> {
     let left = until.left();
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -1,4 +1,4 @@
-//! `/etc/resolv.conf` (resolv.conf(5)), and name servers of the settings.
+//! Parses `/etc/resolv.conf` (resolv.conf(5)) and the name servers of the settings.
 
 use crate::{Error, Result};
 use std::io::Read;
@@ -6,27 +6,28 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::path::Path;
 use std::time::Duration;
 
-/// More bytes than such a file has.
+/// The number of bytes that are read, which is more than any such file has.
 const LONGEST: u64 = 64 * 1024;
-/// As many name servers as the system asks.
+/// The number of name servers that the system's resolver uses.
 const SERVERS: usize = 3;
 const PORT: u16 = 53;
 
-/// Who is asked, for which names, and with how much patience.
+/// The name servers to query, the domains to search, and the timeouts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Conf {
     pub(super) servers: Vec<SocketAddr>,
     search: Vec<String>,
     ndots: usize,
-    /// How long one name server is waited for.
+    /// How long to wait for each name server.
     pub(super) timeout: Duration,
-    /// How often each is asked.
+    /// How many times each is queried.
     pub(super) attempts: usize,
     rotate: bool,
 }
 
 impl Conf {
-    /// A file that cannot be read says nothing, and then the name server of this machine is asked.
+    /// Reads the file. One that cannot be read is treated as empty, and the name server of this
+    /// machine is then used.
     pub(super) fn read(file: &Path) -> Conf {
         let mut bytes = Vec::new();
         if let Some(file) = super::plain(file) {
@@ -61,7 +62,7 @@ impl Conf {
         conf
     }
 
-    /// The bounds are those of the system.
+    /// Sets an option, with the same bounds as the system's resolver.
     fn set(&mut self, option: &str) {
         let (name, value) = option.split_once(':').unwrap_or((option, ""));
         match (name, value.parse::<usize>()) {
@@ -73,8 +74,8 @@ impl Conf {
         }
     }
 
-    /// Begins with any of the servers where the file wants it.
-    pub(super) fn turn(&mut self) {
+    /// Begins with a random server if the file has the option `rotate`.
+    pub(super) fn rotate(&mut self) {
         if self.rotate
             && let Ok(any) = getrandom::u32()
         {
@@ -83,7 +84,7 @@ impl Conf {
         }
     }
 
-    /// The names that a name may stand for, in the order in which to ask for them.
+    /// The names that a name may stand for, in the order in which to query them.
     pub(super) fn names(&self, name: &str, whole: bool) -> Vec<String> {
         let mut names = vec![name.to_owned()];
         if !whole {
@@ -96,7 +97,8 @@ impl Conf {
     }
 }
 
-/// A name server of the settings: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:53`.
+/// Parses a name server of the settings: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or
+/// `[2001:db8::1]:53`.
 pub(super) fn server(text: &str) -> Result<SocketAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
@@ -104,26 +106,27 @@ pub(super) fn server(text: &str) -> Result<SocketAddr> {
     address.ok().filter(|address| address.port() > 0).ok_or_else(|| {
         Error::invalid_argument(
             "name_server",
-            "must be an IP address, with a port or without: 192.0.2.1, 192.0.2.1:5353, \
+            "must be an IP address with an optional port: 192.0.2.1, 192.0.2.1:5353, \
              [2001:db8::1]:53",
         )
     })
 }
 
-/// A name server of the file, whose address may name a network card: `fe80::1%eth0`.
+/// Parses a name server of the file, which may have a network interface: `fe80::1%eth0`.
 fn scoped(text: &str) -> Option<SocketAddr> {
-    let Some((address, card)) = text.split_once('%') else {
+    let Some((address, interface)) = text.split_once('%') else {
         return text.parse().ok().map(|ip| SocketAddr::new(ip, PORT));
     };
-    let index = card.parse().ok().or_else(|| {
-        let plain = card.bytes().all(|b| b.is_ascii_graphic() && b != b'/') && card != "..";
-        let file = plain.then(|| format!("/sys/class/net/{card}/ifindex"))?;
+    let index = interface.parse().ok().or_else(|| {
+        let plain = interface.bytes().all(|b| b.is_ascii_graphic() && b != b'/');
+        let file =
+            (plain && interface != "..").then(|| format!("/sys/class/net/{interface}/ifindex"))?;
         std::fs::read_to_string(file).ok()?.trim().parse().ok()
     })?;
     Some(SocketAddrV6::new(address.parse().ok()?, PORT, 0, index).into())
 }
 
-/// A domain to search; the root is none, since the name itself is asked for anyway.
+/// Parses a domain to search. The root is omitted, because the name itself is queried anyway.
 fn domain(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     super::is_name(text).then(|| text.to_ascii_lowercase())
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_the_manual_says() {
+    fn options_are_parsed_as_the_manual_describes() {
         let conf = Conf::parse(
             "# nameserver 192.0.2.9\n; x\nnameserver 192.0.2.1\nnameserver\t2001:db8::1 \n\
              nameserver nonsense\nnameserver fe80::1%7\nnameserver 192.0.2.4\ndomain a.example\n\
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_is_searched_for_first() {
+    fn short_names_are_searched_in_the_domains_first() {
         let conf = Conf::parse("search a.example b.example\noptions ndots:2\n");
         let all = ["x.a.example", "x.b.example", "x"];
         assert_eq!(conf.names("x", false), all);
@@ -165,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn every_server_begins_at_times() {
+    fn with_rotate_each_server_comes_first_at_times() {
         let mut first = std::collections::BTreeSet::new();
         for _ in 0..200 {
             let mut conf =
                 Conf::parse("nameserver 192.0.2.1\nnameserver 192.0.2.2\noptions rotate\n");
-            conf.turn();
+            conf.rotate();
             assert_eq!(conf.servers.len(), 2);
             first.insert(conf.servers[0]);
         }
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_card_has_a_number() {
+    fn network_interfaces_are_resolved_to_their_index() {
         let lo = std::fs::read_to_string("/sys/class/net/lo/ifindex");
         let Ok(index) = lo.map(|text| text.trim().parse::<u32>().unwrap()) else { return };
         let wanted = SocketAddrV6::new("fe80::1".parse().unwrap(), 53, 0, index);
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_an_address() {
+    fn settings_must_be_ip_addresses() {
         for (text, wanted) in [
             ("192.0.2.1", "192.0.2.1:53"),
             ("192.0.2.1:5353", "192.0.2.1:5353"),
@@ -199,11 +202,10 @@ mod tests {
             assert_eq!(server(text).unwrap().to_string(), wanted);
         }
         for bad in ["", "dns.example.com", "192.0.2.1:0", "192.0.2.1:", "192.0.2", "[::1", "1 "] {
-            let error = server(bad).unwrap_err();
-            assert!(
-                matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "name_server"),
-                "{bad}"
-            );
+            let Err(Error::InvalidArgument { parameter, .. }) = server(bad) else {
+                panic!("{bad}");
+            };
+            assert_eq!(parameter, "name_server", "{bad}");
         }
     }
 }

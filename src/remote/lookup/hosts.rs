@@ -1,15 +1,16 @@
-//! `/etc/hosts`.
+//! Looks names up in `/etc/hosts`.
 
 use crate::remote::deadline::Deadline;
 use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// More bytes than a list of hosts that is kept by hand or to block advertisers has.
+/// The number of bytes that are read, which is more than any list of hosts has that is kept by hand
+/// or blocks advertisers.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// The addresses of a name, which is in lower case. A file that cannot be read has none, and a long
-/// one those that are found in time.
+/// The addresses of a name. A file that cannot be read has none; of a long file, only the part read
+/// before the deadline counts.
 pub(super) fn addresses(file: &Path, name: &str, deadline: Deadline) -> Vec<IpAddr> {
     let Some(file) = super::plain(file) else { return Vec::new() };
     let mut lines = BufReader::new(file.take(LONGEST));
@@ -23,7 +24,7 @@ pub(super) fn addresses(file: &Path, name: &str, deadline: Deadline) -> Vec<IpAd
     found
 }
 
-/// The address of a line that has the name.
+/// The address of a line, if it contains the name.
 fn address(line: &str, name: &str) -> Option<IpAddr> {
     let mut words = line.split('#').next()?.split_whitespace();
     let address = words.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Questions to a name server, and what its answers say (RFC 1035).
+//! DNS messages: questions to a name server, and its answers (RFC 1035).
 
 use simple_dns::rdata::RData;
 use simple_dns::{
@@ -7,12 +7,12 @@ use simple_dns::{
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The longest chain of other names that is followed, as in name servers.
+/// The longest chain of aliases that is followed, as in name servers.
 const CHAIN: usize = 16;
-/// The bytes of the shortest question, and of the shortest record.
+/// The sizes in bytes of the shortest question and of the shortest record.
 const SHORTEST: (usize, usize) = (5, 11);
 
-/// The addresses of one kind of a name.
+/// A question for the addresses of one kind of a name.
 pub(super) struct Question<'a> {
     pub(super) id: u16,
     pub(super) name: &'a str,
@@ -25,19 +25,19 @@ pub(super) enum Kind {
     V4,
 }
 
-/// What a name server says to a question.
+/// A name server's reply to a question.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DnsReply {
-    /// These; none when there is no such name, or none of this kind.
+    /// The addresses; empty if there is no such name, or no address of this kind.
     Addresses(Vec<IpAddr>),
-    /// More than fits: ask again over TCP.
+    /// The answer does not fit a datagram: query again over TCP.
     Truncated,
-    /// It cannot tell.
+    /// The server returned an error or knows nothing about the name.
     Failed,
 }
 
 impl Question<'_> {
-    /// The question as it is sent; none for a name that is too long.
+    /// Serialises the question, or returns `None` if the name is too long.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let mut packet = Packet::new_query(self.id);
         packet.set_flags(PacketFlag::RECURSION_DESIRED);
@@ -46,28 +46,28 @@ impl Question<'_> {
         packet.build_bytes_vec().ok()
     }
 
-    /// What the bytes say; none when they are no answer to this question. Then somebody else may
-    /// have sent them, and the answer may still come.
+    /// Parses a reply. Returns `None` if it is not an answer to this question: someone else may
+    /// then have sent it, and the real answer may still arrive.
     pub(super) fn read(&self, bytes: &[u8]) -> Option<DnsReply> {
         let packet = is_plausible(bytes).then(|| Packet::parse(bytes).ok()).flatten()?;
-        let [asked] = packet.questions.as_slice() else { return None };
+        let [question] = packet.questions.as_slice() else { return None };
         let ours = packet.id() == self.id
             && packet.has_flags(PacketFlag::RESPONSE)
             && packet.opcode() == OPCODE::StandardQuery
-            && asked.qname == Name::new(self.name).ok()?
-            && asked.qtype == self.kind.wire()
-            && asked.qclass == QCLASS::CLASS(CLASS::IN);
+            && question.qname == Name::new(self.name).ok()?
+            && question.qtype == self.kind.wire()
+            && question.qclass == QCLASS::CLASS(CLASS::IN);
         ours.then(|| match packet.rcode() {
             _ if packet.has_flags(PacketFlag::TRUNCATION) => DnsReply::Truncated,
-            RCODE::NoError if knows_nobody(&packet) => DnsReply::Failed,
-            RCODE::NoError => DnsReply::Addresses(self.follow(&packet, &asked.qname)),
+            RCODE::NoError if is_unhelpful(&packet) => DnsReply::Failed,
+            RCODE::NoError => DnsReply::Addresses(self.follow(&packet, &question.qname)),
             RCODE::NameError => DnsReply::Addresses(Vec::new()),
             _ => DnsReply::Failed,
         })
     }
 
-    /// The addresses of the name, or of the one that it is another name for. Records of names that
-    /// were not asked for do not count.
+    /// The addresses of the name, or of the name that it is an alias for. Records of other names
+    /// are ignored.
     fn follow(&self, packet: &Packet<'_>, name: &Name<'_>) -> Vec<IpAddr> {
         let mut name = name;
         for _ in 0..CHAIN {
@@ -105,14 +105,16 @@ impl Kind {
     }
 }
 
-/// Whether a name server neither knows the name nor asks others, and so says nothing of it.
-fn knows_nobody(packet: &Packet<'_>) -> bool {
+/// Whether an empty answer means nothing, because the name server is neither authoritative for the
+/// name nor queries others.
+fn is_unhelpful(packet: &Packet<'_>) -> bool {
     packet.answers.is_empty()
         && !packet.has_flags(PacketFlag::RECURSION_AVAILABLE)
         && !packet.has_flags(PacketFlag::AUTHORITATIVE_ANSWER)
 }
 
-/// Whether there are bytes for as many records as the head says, for which room is made first.
+/// Whether there are enough bytes for the number of records in the header. The parser allocates
+/// memory for that number first.
 fn is_plausible(bytes: &[u8]) -> bool {
     let count = |read: fn(&[u8]) -> simple_dns::Result<u16>| read(bytes).map_or(0, usize::from);
     let questions = count(header_buffer::questions);

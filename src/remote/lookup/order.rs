@@ -1,16 +1,17 @@
-//! In which order addresses are tried.
+//! The order in which addresses are tried.
 //!
-//! The time for a connection is split among the addresses, half of what is left for each, so one
-//! that cannot be reached must not stand before one that can (RFC 6724, sections 5 and 6, as far as
-//! it matters to that; RFC 8305, section 4).
+//! The time for a connection is split among the addresses, half of what is left for each, so an
+//! unreachable address must not come before a reachable one (RFC 6724, sections 5 and 6, as far as
+//! they concern that; RFC 8305, section 4).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// As many addresses as the HTTP library tries.
+/// The number of addresses that the HTTP library tries.
 pub(in crate::remote) const MOST: usize = 16;
 
-/// IPv6 and IPv4 in turn, beginning with IPv6. After them comes IPv6 that only a private network of
-/// this machine's would carry; what no network carries is left out, unless that leaves none.
+/// Alternates IPv6 and IPv4, beginning with IPv6. Public IPv6 addresses to which this machine would
+/// connect from a private address come last, because a private network may not route them.
+/// Addresses without any route are omitted, unless that leaves none.
 pub(super) fn by_reach(addresses: &[IpAddr]) -> Vec<IpAddr> {
     sorted(addresses, source)
 }
@@ -45,8 +46,8 @@ fn is_private(address: Ipv6Addr) -> bool {
     address.is_unique_local() || address.is_unicast_link_local()
 }
 
-/// The address that this machine would connect from; none without a network to go by. Nothing is
-/// sent for it.
+/// The address from which this machine would connect, or `None` without a route. Connecting a UDP
+/// socket sends nothing.
 fn source(to: IpAddr) -> Option<IpAddr> {
     let any: IpAddr = match to {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_reached_comes_first() {
+    fn reachable_addresses_come_first() {
         let both = ips(&["2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2"]);
         assert_eq!(with(Some("192.0.2.9"), Some("2001:db8::9")), both);
         let private = ips(&["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"]);
@@ -84,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_than_are_tried() {
+    fn the_number_of_addresses_is_limited() {
         let many: Vec<IpAddr> =
             (0..=255).map(|last| Ipv4Addr::new(192, 0, 2, last).into()).collect();
         assert_eq!(sorted(&many, Some).len(), MOST);
     }
 
     #[test]
-    fn this_machine_reaches_itself() {
+    fn loopback_is_reachable() {
         assert_eq!(by_reach(&ips(&["127.0.0.1"])), ips(&["127.0.0.1"]));
         assert_eq!(source(Ipv4Addr::LOCALHOST.into()), Some(Ipv4Addr::LOCALHOST.into()));
     }

@@ -1,4 +1,4 @@
-//! Look-ups at name servers that do what none should, and some that do what they should.
+//! Tests of name resolution with name servers that misbehave, and some that do not.
 
 use super::*;
 use simple_dns::rdata::RData;
@@ -13,22 +13,22 @@ const NAME: &str = "host.example.com";
 const TIME: Duration = Duration::from_millis(600);
 const LATE: Duration = Duration::from_millis(100);
 
-/// A name server on this machine: what it answers over UDP, packet by packet, and what it does with
-/// a connection. It ends with the test process.
+/// A name server on this machine, with the packets that it sends over UDP, and a function for
+/// connections. It ends with the test process.
 struct Server {
     address: SocketAddr,
-    asked: Arc<AtomicUsize>,
+    queries: Arc<AtomicUsize>,
 }
 
 type Udp = fn(&[u8]) -> Vec<Vec<u8>>;
 type Tcp = fn(TcpStream, Vec<u8>);
 
-#[allow(clippy::disallowed_methods, reason = "a test needs somebody to ask")]
+#[allow(clippy::disallowed_methods, reason = "a test needs a name server")]
 fn server(udp: Udp, tcp: Option<Tcp>) -> Server {
     let (socket, listener) = ports();
     let address = socket.local_addr().unwrap();
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let queries = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&queries);
     std::thread::spawn(move || {
         let mut buffer = [0; 1024];
         while let Ok((length, from)) = socket.recv_from(&mut buffer) {
@@ -38,7 +38,7 @@ fn server(udp: Udp, tcp: Option<Tcp>) -> Server {
             });
         }
     });
-    let Some(tcp) = tcp else { return Server { address, asked } };
+    let Some(tcp) = tcp else { return Server { address, queries } };
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut length = [0; 2];
@@ -48,7 +48,7 @@ fn server(udp: Udp, tcp: Option<Tcp>) -> Server {
             std::thread::spawn(move || tcp(stream, question));
         }
     });
-    Server { address, asked }
+    Server { address, queries }
 }
 
 /// The same port for UDP and TCP.
@@ -61,8 +61,8 @@ fn ports() -> (UdpSocket, TcpListener) {
     }
 }
 
-/// Looks a name up at these servers, without the files of this machine, in this time at most. A
-/// machine that is busy with other things may be late once or twice, so there are three tries.
+/// Resolves a name with these servers, without the files of this machine, in this time at most. A
+/// busy machine may be late once or twice, so there are three tries.
 fn look_up_in(time: Duration, name: &str, servers: &[&Server]) -> Result<Vec<IpAddr>, Failure> {
     let servers: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
     let lookup = Lookup::new(&servers).unwrap().with_files("/nowhere".into(), "/nowhere".into());
@@ -86,7 +86,7 @@ fn is_found(servers: &[&Server]) {
     assert_eq!(look_up(NAME, servers), Ok(both()));
 }
 
-/// Both addresses of this machine, or the one that it has.
+/// Both loopback addresses, or the one that this machine has.
 fn both() -> Vec<IpAddr> {
     order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()])
 }
@@ -142,26 +142,26 @@ fn send(stream: &mut TcpStream, message: &[u8]) {
 }
 
 #[test]
-fn both_kinds_are_asked_for() {
+fn both_kinds_of_addresses_are_queried() {
     let server = server(GOOD, None);
     is_found(&[&server]);
-    assert_eq!(server.asked.load(Ordering::SeqCst), 2);
+    assert_eq!(server.queries.load(Ordering::SeqCst), 2);
 }
 
 #[test]
-fn a_silent_server_is_left_for_the_next_and_ends_in_time() {
+fn after_a_silent_server_the_next_is_queried_in_time() {
     let (silent, good) = (server(SILENT, None), server(GOOD, None));
     unanswered(&silent);
-    assert!(silent.asked.load(Ordering::SeqCst) >= 4, "each attempt asks");
+    assert!(silent.queries.load(Ordering::SeqCst) >= 4, "each attempt queries it");
     is_found(&[&silent, &good]);
-    let nobody = Server { address: ports().0.local_addr().unwrap(), asked: Arc::default() };
-    unanswered(&nobody);
-    // A closed port is told at once, without its share of the time.
-    assert_eq!(look_up_in(TIME / 3, NAME, &[&nobody, &good]), Ok(both()));
+    let closed = Server { address: ports().0.local_addr().unwrap(), queries: Arc::default() };
+    unanswered(&closed);
+    // A closed port fails at once and does not use up its share of the time.
+    assert_eq!(look_up_in(TIME / 3, NAME, &[&closed, &good]), Ok(both()));
 }
 
 #[test]
-fn a_kind_that_never_comes_holds_nobody_up() {
+fn addresses_of_one_kind_are_returned_if_the_other_never_arrives() {
     let v4_alone = server(
         |question| {
             let answer = answer(question, |packet, kind| packet.answers.push(address(NAME, kind)));
@@ -186,7 +186,7 @@ fn a_kind_that_never_comes_holds_nobody_up() {
 }
 
 #[test]
-fn what_was_not_asked_is_no_answer() {
+fn answers_to_other_questions_are_ignored() {
     let lies: [Udp; 8] = [
         |question| vec![[&[!question[0], question[1]], &good(question)[2..]].concat()],
         |question| vec![question.to_vec()],
@@ -211,7 +211,7 @@ fn what_was_not_asked_is_no_answer() {
     for lie in lies {
         unanswered(&server(lie, None));
     }
-    // The right answer is waited for behind them.
+    // After a wrong answer, the right one is still waited for.
     let late = server(
         |question| {
             vec![[&[!question[0], question[1]], &good(question)[2..]].concat(), good(question)]
@@ -222,7 +222,7 @@ fn what_was_not_asked_is_no_answer() {
 }
 
 #[test]
-fn records_of_other_names_do_not_count() {
+fn records_of_other_names_are_ignored() {
     let stray = server(
         |question| {
             vec![answer(question, |packet, kind| {
@@ -245,7 +245,7 @@ fn records_of_other_names_do_not_count() {
 }
 
 #[test]
-fn another_name_is_followed_and_a_loop_is_not() {
+fn aliases_are_followed_and_loops_are_not() {
     let chain = server(
         |question| {
             vec![answer(question, |packet, kind| {
@@ -270,13 +270,13 @@ fn another_name_is_followed_and_a_loop_is_not() {
 }
 
 #[test]
-fn that_there_is_no_such_name_is_final_and_a_failure_is_not() {
+fn a_missing_name_is_final_and_a_failing_server_is_not() {
     let good = server(GOOD, None);
     let none = server(|question| vec![with(RCODE::NameError, question)], None);
     assert_eq!(look_up(NAME, &[&none, &good]), Err(Failure::Unknown));
     let empty = server(|question| vec![with(RCODE::NoError, question)], None);
     assert_eq!(look_up(NAME, &[&empty, &good]), Err(Failure::Unknown));
-    assert_eq!(good.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(good.queries.load(Ordering::SeqCst), 0);
     let failing: [Udp; 3] = [
         |question| vec![with(RCODE::ServerFailure, question)],
         |question| vec![with(RCODE::Refused, question)],
@@ -292,7 +292,7 @@ fn that_there_is_no_such_name_is_final_and_a_failure_is_not() {
 }
 
 #[test]
-fn what_is_too_long_comes_over_tcp() {
+fn long_answers_are_received_over_tcp() {
     let long = server(
         TRUNCATED,
         Some(|mut stream, question| {
@@ -317,7 +317,7 @@ fn a_connection_that_misbehaves_ends_in_time() {
             drop(stream);
         }),
         Some(|mut stream, _| {
-            // A byte at a time, of an answer that is never whole.
+            // One byte at a time, of an answer that is never complete.
             let _ = stream.write_all(&[0x20, 0]);
             while stream.write_all(&[0]).is_ok() {
                 std::thread::sleep(Duration::from_millis(20));
@@ -345,7 +345,7 @@ fn a_flood_of_nonsense_ends_in_time() {
 }
 
 #[test]
-fn some_names_are_never_asked_for() {
+fn some_names_are_never_queried() {
     let server = server(GOOD, None);
     let long = format!("{}.example.com", "x".repeat(64));
     let longer = ["x"; 128].join(".");
@@ -359,11 +359,11 @@ fn some_names_are_never_asked_for() {
     for (name, wanted) in [("192.0.2.1", "192.0.2.1"), ("[2001:db8::1]", "2001:db8::1")] {
         assert_eq!(look_up(name, &[&server]).unwrap(), [wanted.parse::<IpAddr>().unwrap()]);
     }
-    assert_eq!(server.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(server.queries.load(Ordering::SeqCst), 0);
 }
 
 #[test]
-fn the_files_of_the_system_count() {
+fn the_files_of_the_system_are_used() {
     let searched = server(
         |question| {
             let name = Packet::parse(question).unwrap().questions[0].qname.to_string();
@@ -385,19 +385,19 @@ fn the_files_of_the_system_count() {
     let lookup = Lookup { hosts, resolv_conf, servers };
     let found = |name| lookup.addresses(name, Deadline::within(TIME));
     assert_eq!(found("written").unwrap(), ["127.0.0.7".parse::<IpAddr>().unwrap()]);
-    assert_eq!(searched.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(searched.queries.load(Ordering::SeqCst), 0);
     assert_eq!(found("host").unwrap().len(), 2);
     assert_eq!(found("host."), Err(Failure::Unknown));
     assert_eq!(found("other"), Err(Failure::Unanswered(vec![searched.address])));
-    // With a domain behind it, it is too long, and then not asked for.
+    // With a domain appended, the name is too long, and so not queried.
     let long = ["x"; 125].join(".");
-    let asked = searched.asked.load(Ordering::SeqCst);
+    let queries = searched.queries.load(Ordering::SeqCst);
     assert_eq!(found(&long), Err(Failure::Unknown));
-    assert_eq!(searched.asked.load(Ordering::SeqCst), asked + 2);
+    assert_eq!(searched.queries.load(Ordering::SeqCst), queries + 2);
 }
 
 #[test]
-fn only_files_are_read() {
+fn only_regular_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hosts");
     std::fs::write(&file, "127.0.0.7 written\n").unwrap();
@@ -405,7 +405,7 @@ fn only_files_are_read() {
     for other in [folder.path(), Path::new("/dev/zero"), Path::new("/nowhere")] {
         assert!(plain(other).is_none(), "{other:?}");
     }
-    // Nobody writes into the pipe, so whoever opened it would wait for ever.
+    // Opening this pipe would wait for ever, because it has no writer.
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let lookup = Lookup::new(&["127.0.0.1:9".to_owned()]).unwrap();
