@@ -1,4 +1,4 @@
-//! The error type. Its variants are grouped by who has to act.
+//! The error type. Each variant says who has to act.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

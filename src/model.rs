@@ -44,7 +44,7 @@ fn reason<E: de::Error>(error: Error) -> E {
 }
 
 /// Implements serde for each type by its parser and its accessor, so that no unchecked value can be
-/// deserialized.
+/// deserialised.
 macro_rules! serde_by {
     ($read:ident, $write:ident($get:ident): $($name:ident)*) => {$(
         impl<'de> serde::Deserialize<'de> for $name {
