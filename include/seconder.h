@@ -1,48 +1,56 @@
 /* Seconder: the second factor of a login.
  *
- * What holds for every function here:
+ * These rules hold for every function:
  *
  * Status      A function that can fail returns a seconder_status. SECONDER_OK is 0 and is the only
- *             success. Nobody may be let in after any other status. What a description says of a
- *             status is not all: an argument that cannot be right is always SECONDER_INVALID_ARGUMENT, and a
- *             call may end with every status from SECONDER_UNAUTHORIZED on (interface 7).
- * Errors      The last argument may be the address of a seconder_error pointer, or NULL. It is set
- *             to NULL first, and to an error of its own for every status but SECONDER_OK. Free it
- *             with seconder_error_free() before its address is given again.
- * Handles     A pointer that a function gives through its out argument belongs to the caller until
- *             the _free() function of its type. It is set to NULL first and stays NULL for every
- *             status but SECONDER_OK. An out argument may be NULL only where it says so. Every
- *             _free() function takes NULL, and free() is never right for anything of this library.
- * Text in     NUL-terminated UTF-8, copied before the function returns. NULL is SECONDER_INVALID_ARGUMENT
- *             for what is required, and is as good as absent for what is not.
- * Ids         of users and devices are the numbers that the service gave, 1 to 9223372036854775807.
- * Text out    NUL-terminated UTF-8 that belongs to the handle it was asked of and goes with it.
- *             NULL where the service does not tell. A number that it does not tell is 0.
- * Options     A struct and its size: `&options, sizeof options`, or `NULL, 0` for the defaults. Zero
- *             in a field is its default, so begin with `= {0}`. A size that no version of this
- *             header has is SECONDER_INVALID_ARGUMENT, and nothing of the struct is read. A struct of a newer
- *             version is SECONDER_INVALID_ARGUMENT when it asks for what this library does not know.
- * Structs     that are only read may grow at their end in a later minor version: use them through
- *             the pointer that was given.
- * Functions   of the program are given data of the program's own, which may be NULL. What frees the
- *             data may be NULL too, and runs exactly once, whether the call that took it succeeds or
- *             not. Where the size of the options is wrong, nothing of them is read, and it does not
- *             run.
- * Parts       A build of the library may lack the engine or the client of a remote service. It
- *             has every function all the same; one that needs what is not there is SECONDER_INVALID_ARGUMENT.
- * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles may
- *             be read by many threads at once. Each is freed by one, when no other uses it; that a
- *             handle was freed before is not noticed. No function starts a thread, installs a signal
- *             handler or reads an environment variable. A thread must not be cancelled, by
- *             pthread_cancel(), while it is in one: that ends the process.
- * Forks       A remote service may be used in the child too, on connections of the child's own. An
- *             engine on a database may not, and the child can open none while the parent has one
- *             open: open services after the fork, in the parent too.
- * Unloading   The shared library stays in memory after dlclose(). A module that links the static one
- *             and can be unloaded is linked with -z nodelete.
- * Memory      When there is none left the process ends, by abort(): no status can say so.
+ *             success: never let anyone in after any other status. The description of a function
+ *             does not list every status: an invalid argument is always SECONDER_INVALID_ARGUMENT,
+ *             and a call may end with any status from SECONDER_UNAUTHORIZED on (interface 7).
+ * Errors      The last argument may be the address of a seconder_error pointer, or NULL. The
+ *             pointer is set to NULL first, and to a new error for every status but SECONDER_OK.
+ *             Free it with seconder_error_free() before its address is passed again.
+ * Handles     A pointer that a function returns through its `out` argument is owned by the caller
+ *             until it is passed to the _free() function of its type. It is set to NULL first and
+ *             stays NULL for every status but SECONDER_OK. `out` must not be NULL unless its
+ *             description says so. Every _free() function accepts NULL. Never pass anything from
+ *             this library to free().
+ * Text in     NUL-terminated UTF-8, copied before the function returns. NULL is
+ *             SECONDER_INVALID_ARGUMENT for a required text, and means that an optional one is
+ *             absent.
+ * Ids         of users and devices are the numbers that the service assigned, 1 to
+ *             9223372036854775807.
+ * Text out    NUL-terminated UTF-8, owned by the handle that it was read from and valid until that
+ *             handle is freed. NULL if the service does not provide the text. A number that the
+ *             service does not provide is 0.
+ * Options     A struct and its size: `&options, sizeof options`, or `NULL, 0` for the defaults.
+ *             Zero in a field selects its default, so start with `= {0}`. A size that no version of
+ *             this header has is SECONDER_INVALID_ARGUMENT, and nothing is read from the struct. A
+ *             struct of a newer version is SECONDER_INVALID_ARGUMENT if it sets an option that this
+ *             library does not know.
+ * Structs     that are only read may grow at their end in a later minor version: access them only
+ *             through the returned pointer.
+ * Functions   of the program are called with userdata of the program's choice, which may be NULL.
+ *             The function that frees the userdata may be NULL too. It runs exactly once, whether
+ *             the call that received it succeeds or fails. If the size of the options is invalid,
+ *             nothing is read from them and it does not run.
+ * Parts       A build of the library may omit the engine or the client of a remote service. It
+ *             still has every function; one that needs an omitted part returns
+ *             SECONDER_INVALID_ARGUMENT.
+ * Threads     A service, a verifier and a totp may be used by many threads at once. Other handles
+ *             may be read by many threads at once. A handle must be freed by one thread, once, when
+ *             no other thread uses it; a double free is not detected. No function starts a thread,
+ *             installs a signal handler or reads an environment variable. A thread must not be
+ *             cancelled with pthread_cancel() inside a function of this library: that ends the
+ *             process.
+ * Forks       A remote service may also be used in a forked child, which gets connections of its
+ *             own. An engine on a database cannot be, and the child cannot open one while the
+ *             parent has one open: open services after the fork, in the parent too.
+ * Unloading   The shared library stays in memory after dlclose(). A module that links the static
+ *             library and can be unloaded must be linked with -z nodelete.
+ * Memory      If memory runs out, the process ends with abort(): no status reports it.
  *
- * "Interface" and a number in a description is a section of the interface specification. */
+ * A reference such as "interface 4.2" in a description is to a section of the interface
+ * specification. */
 #ifndef SECONDER_H
 #define SECONDER_H
 
@@ -50,20 +58,20 @@
 #include <stdint.h>
 #include <stdbool.h>
 
-/* The version of this header; seconder_version() tells the version of the library. */
+/* The version of this header; seconder_version() returns the version of the library. */
 #define SECONDER_VERSION_MAJOR 0
 #define SECONDER_VERSION_MINOR 1
 #define SECONDER_VERSION_PATCH 0
 #define SECONDER_VERSION "0.1.0"
 
-/* Lets the compiler warn of a status that nobody looks at. */
+/* Makes the compiler warn if a status is ignored. */
 #if defined(__GNUC__)
 #define SECONDER_MUST_USE __attribute__((warn_unused_result))
 #else
 #define SECONDER_MUST_USE
 #endif
 
-/* The bool of <stdbool.h> is newer than C89, of which clang would complain. */
+/* bool is newer than C89, so clang would warn about it in C89 programs. */
 #if defined(__clang__) && !defined(__cplusplus) && \
     (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
 #define SECONDER_OLD_CLANG
@@ -76,109 +84,111 @@ extern "C" {
 #endif
 
 /**
- * What was asked for is done. From seconder_verify(), seconder_check_phone_verification() and
- * seconder_totp_check() it says that the code was checked and is right.
+ * The call succeeded. From seconder_verify(), seconder_check_phone_verification() and
+ * seconder_totp_check() it means that the code was checked and is correct.
  */
 #define SECONDER_OK 0
 
 /**
- * The code is not the user's, or no longer.
+ * The code is not the user's, or is no longer valid.
  */
 #define SECONDER_TOKEN_WRONG 1
 
 /**
- * The code was right once and has been used.
+ * The code was correct but has already been used.
  */
 #define SECONDER_TOKEN_REUSED 2
 
 /**
- * The user was never confirmed and `force` was not given, so the code was not looked at.
+ * The code was not checked, because the user was never confirmed and `force` was not set.
  */
 #define SECONDER_TOKEN_NOT_CHECKED 3
 
 /**
- * The caller: an argument cannot be right. Nothing was sent and nothing was changed.
+ * An argument is invalid, which is for the caller to fix. Nothing was sent and nothing was
+ * changed.
  */
 #define SECONDER_INVALID_ARGUMENT 10
 
 /**
- * The operator: the service does not accept the API key. This says nothing about the user, so a
- * lock-out must not count it.
+ * The service does not accept the API key, which is for the operator to fix. It says nothing about
+ * the user, so a lock-out must not count it.
  */
 #define SECONDER_UNAUTHORIZED 11
 
 /**
- * The service looked at the call and said no.
+ * The service understood the call and rejected it.
  */
 #define SECONDER_REJECTED 12
 
 /**
- * Nobody yet: wait, then repeat.
+ * The call was rate limited: wait, then retry.
  */
 #define SECONDER_RATE_LIMITED 13
 
 /**
- * The network or the service: there was no answer in time.
+ * The network or the service failed: there was no response in time.
  */
 #define SECONDER_UNAVAILABLE 14
 
 /**
- * The service: there was an answer that makes no sense. The URL may be wrong.
+ * The service's response could not be parsed, or contradicts itself. The URL may be wrong.
  */
 #define SECONDER_INVALID_RESPONSE 15
 
 /**
- * Nobody: a callback was not signed by the service with this API key.
+ * A callback must not be trusted: it was not signed by the service with this API key, or a
+ * verifier found it stale or received before. No action is needed.
  */
 #define SECONDER_INVALID_CALLBACK 16
 
 /**
- * The operator: the database cannot be opened, read or written.
+ * The database cannot be opened, read or written, which is for the operator to fix.
  */
 #define SECONDER_STORAGE 17
 
 /**
- * The makers of this library.
+ * An internal error, for the developers of this library to fix.
  */
 #define SECONDER_INTERNAL 18
 
 /**
- * The program: its own function ended the wait of seconder_wait_for_approval().
+ * The program's own stop function ended the wait of seconder_wait_for_approval().
  */
 #define SECONDER_STOPPED 19
 
 /**
- * An error that tells of no stage: no call broke off on its way.
+ * No stage: the error is not SECONDER_UNAVAILABLE.
  */
 #define SECONDER_STAGE_NONE 0
 
 /**
- * The host name was being looked up.
+ * The host name was being resolved.
  */
 #define SECONDER_STAGE_DNS 1
 
 /**
- * The connection was being made.
+ * The connection was being established.
  */
 #define SECONDER_STAGE_CONNECT 2
 
 /**
- * The service's certificate was being checked.
+ * The TLS handshake was under way and the service's certificate was being verified.
  */
 #define SECONDER_STAGE_TLS 3
 
 /**
- * The request may have been sent, whole or in part.
+ * The request may have been sent, in whole or in part.
  */
 #define SECONDER_STAGE_RESPONSE 4
 
 /**
- * A code was being handed to what delivers it.
+ * A code was being handed to the gateway or function that delivers it.
  */
 #define SECONDER_STAGE_DELIVERY 5
 
 /**
- * An approval request's status that this library does not know, which lets nobody in.
+ * A status of an approval request that this library does not know. It lets nobody in.
  */
 #define SECONDER_APPROVAL_UNKNOWN 0
 
@@ -188,22 +198,22 @@ extern "C" {
 #define SECONDER_APPROVAL_PENDING 1
 
 /**
- * The user said yes. The only status that lets anyone in.
+ * The user approved the request. The only status that lets anyone in.
  */
 #define SECONDER_APPROVAL_APPROVED 2
 
 /**
- * The user said no.
+ * The user denied the request.
  */
 #define SECONDER_APPROVAL_DENIED 3
 
 /**
- * Nobody answered in time.
+ * The request expired before the user answered.
  */
 #define SECONDER_APPROVAL_EXPIRED 4
 
 /**
- * A choice that was not made: the default.
+ * No choice: the default applies.
  */
 #define SECONDER_DEFAULT 0
 
@@ -213,53 +223,54 @@ extern "C" {
 #define SECONDER_YES 1
 
 /**
- * No. It is not 0: compare with the names.
+ * No. Its value is not 0, so compare with the constants.
  */
 #define SECONDER_NO 2
 
 /**
- * An answer that the service did not give.
+ * The service did not provide this value.
  */
 #define SECONDER_NOT_PROVIDED 0
 
 /**
- * A remote service answers in JSON.
+ * The remote service responds in JSON.
  */
 #define SECONDER_FORMAT_JSON 1
 
 /**
- * A remote service answers in XML.
+ * The remote service responds in XML.
  */
 #define SECONDER_FORMAT_XML 2
 
 /**
- * The present generation of the interface: the API key is in a header (interface 9).
+ * The current generation of the interface: the API key is sent in a header (interface 9).
  */
 #define SECONDER_GENERATION_CURRENT 1
 
 /**
- * The older generation: the API key is a parameter, and some replies have other words.
+ * The older generation: the API key is sent as a parameter, and some replies use other names.
  */
 #define SECONDER_GENERATION_OLDER 2
 
 /**
- * No call is repeated: every wait is the program's, as SECONDER_RATE_LIMITED.
+ * No call is retried: every request to wait is returned as SECONDER_RATE_LIMITED.
  */
 #define SECONDER_REPEATS_NONE 1
 
 /**
- * Calls that only ask are repeated: seconder_app_details(), seconder_user_status(),
+ * Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
  * seconder_app_stats(), seconder_phone_info() and seconder_check_approval().
  */
 #define SECONDER_REPEATS_QUESTIONS 2
 
 /**
- * Every call is repeated. A service that said "wait" after it had sent an SMS then does it twice.
+ * Every call is retried. If a service asks to wait after it has already sent an SMS, it then sends
+ * a second one.
  */
 #define SECONDER_REPEATS_ALL 3
 
 /**
- * HMAC-SHA-1, which every authenticator app knows (RFC 6238).
+ * HMAC-SHA-1, which every authenticator app supports (RFC 6238).
  */
 #define SECONDER_ALGORITHM_SHA1 1
 
@@ -274,7 +285,7 @@ extern "C" {
 #define SECONDER_ALGORITHM_SHA512 3
 
 /**
- * In place of seconds: no end.
+ * In place of a number of seconds: no expiry.
  */
 #define SECONDER_FOREVER -1
 
@@ -286,13 +297,13 @@ typedef struct seconder_application seconder_application;
 /**
  * An approval request as the service knows it (interface 2.6).
  *
- * Before an approval lets anyone in, compare its user_id with the user who logs in: an approved
- * request of somebody else proves nothing.
+ * Before an approval lets anyone in, compare its user_id with the user who is logging in: an
+ * approved request of another user proves nothing.
  */
 typedef struct seconder_approval seconder_approval;
 
 /**
- * A user who is being asked.
+ * An approval request that was created.
  */
 typedef struct seconder_approval_created seconder_approval_created;
 
@@ -302,74 +313,74 @@ typedef struct seconder_approval_created seconder_approval_created;
 typedef struct seconder_approval_requests seconder_approval_requests;
 
 /**
- * What a user's authenticator app needs. Whoever sees it can make the user's codes.
+ * What a user's authenticator app needs. Anyone who sees it can generate the user's codes.
  */
 typedef struct seconder_authenticator_enrolled seconder_authenticator_enrolled;
 
 /**
- * A code that is on its way, or was not needed.
+ * A code that was sent, or was not needed.
  */
 typedef struct seconder_code_requested seconder_code_requested;
 
 /**
- * A device that was registered for a user: what it needs to answer approval requests.
+ * A device that was registered for a user, with what it needs to answer approval requests.
  */
 typedef struct seconder_device seconder_device;
 
 /**
- * The reply of calls that only do something.
+ * The reply of calls that return only a message.
  */
 typedef struct seconder_done seconder_done;
 
 /**
- * Why a call did not do what was asked. It never holds an API key, a token, a code or a secret.
+ * Why a call failed. It never contains an API key, a token, a code or a secret.
  */
 typedef struct seconder_error seconder_error;
 
 /**
- * An answer to an approval request, told by the service itself.
+ * An answer to an approval request, sent by the service itself.
  */
 typedef struct seconder_event seconder_event;
 
 /**
- * A message to a phone. It lives until the function that it was given to returns.
+ * A message to a phone. It is valid until the deliver function returns.
  */
 typedef struct seconder_message seconder_message;
 
 /**
- * What the service knows of a number.
+ * What the service knows about a number.
  */
 typedef struct seconder_phone_information seconder_phone_information;
 
 /**
- * A code that is on its way to a number.
+ * A phone verification that was started: a code was sent to the number.
  */
 typedef struct seconder_phone_verification_started seconder_phone_verification_started;
 
 /**
- * What answers the calls: an engine in this process, or a client of a remote service.
+ * A service: an engine in this process, or a client of a remote service.
  */
 typedef struct seconder_service seconder_service;
 
 /**
- * A callback on its way to the application (interface 6). It lives until the function that it was
- * given to returns.
+ * A callback on its way to the application (interface 6). It is valid until the post function
+ * returns.
  */
 typedef struct seconder_signed_callback seconder_signed_callback;
 
 /**
- * What the application used.
+ * The usage of the application, month by month.
  */
 typedef struct seconder_statistics seconder_statistics;
 
 /**
- * A text that was made for the caller: a code, a signature, a URI. It is wiped when it is freed.
+ * A text that belongs to the caller: a code, a signature, a URI. It is wiped when it is freed.
  */
 typedef struct seconder_text seconder_text;
 
 /**
- * A secret that an authenticator app and a service share, and how codes are made of it. It may be
- * used by many threads at once.
+ * A secret that an authenticator app and a service share, with the parameters for generating codes
+ * from it. It may be used by many threads at once.
  */
 typedef struct seconder_totp seconder_totp;
 
@@ -384,140 +395,139 @@ typedef struct seconder_user_created seconder_user_created;
 typedef struct seconder_user_status_reply seconder_user_status_reply;
 
 /**
- * A code that was checked and is right. There is none for any other.
+ * The reply for a code that was checked and is correct. Any other outcome returns none.
  */
 typedef struct seconder_verification seconder_verification;
 
 /**
- * Checks callbacks. Make one, keep it, and share it between threads.
+ * Verifies callbacks. Create one, keep it, and share it between threads.
  */
 typedef struct seconder_verifier seconder_verifier;
 
 /**
- * What came of a call: SECONDER_OK, or why not. New numbers may come; none but 0 is a success.
+ * The outcome of a call: SECONDER_OK, or the kind of failure. New numbers may be added; only 0 is
+ * a success.
  */
 typedef int32_t seconder_status;
 
 /**
- * The names that a service of this interface uses where the interface document says `svc`. NULL in
- * a field is the name that comes of `word`, and the document's own where that is NULL too.
+ * The names that a service uses where the interface document says `svc`. A NULL field selects the
+ * name derived from `word`, and the document's own name if `word` is NULL too.
  */
 typedef struct seconder_names {
     /**
-     * What the service is called where the document says `svc`: with "acme", headers are
-     * X-Acme-..., ids acme_id and the browser acme_chrome. 1 to 32 lower-case letters and digits
-     * of ASCII that begin with a letter.
+     * The word that replaces `svc`: with "acme", headers are X-Acme-..., ids acme_id and the
+     * browser acme_chrome. 1 to 32 lower-case ASCII letters and digits, starting with a letter.
      */
     const char *word;
     /**
-     * The first part of the paths of approval requests: a word as above. Default: "push".
+     * The first segment of the paths of approval requests: a word as above. Default: "push".
      */
     const char *push_path;
     /**
-     * What the names of the headers begin with: 1 to 32 letters, digits and dashes of ASCII.
-     * Default: "X-Svc-".
+     * The prefix of header names: 1 to 32 ASCII letters, digits and dashes. Default: "X-Svc-".
      */
     const char *header_prefix;
     /**
-     * The field that names a user, in bodies and callbacks: 1 to 32 lower-case letters, digits and
-     * underscores of ASCII that begin with a letter. Default: "svc_id".
+     * The field that identifies a user in bodies and callbacks: 1 to 32 lower-case ASCII letters,
+     * digits and underscores, starting with a letter. Default: "svc_id".
      */
     const char *id_field;
     /**
-     * The browser among the devices, written as `id_field`. Default: "svc_chrome".
+     * The device type of the browser, in the same form as `id_field`. Default: "svc_chrome".
      */
     const char *chrome_device;
 } seconder_names;
 
 /**
- * Carries a message to a phone. 0 says that it is on its way; any other number, that it could not
- * be sent.
+ * Delivers a message to a phone. It returns 0 if the message was sent, and any other number if it
+ * could not be sent.
  *
- * It runs inside the call that sends, on the thread of that call, and for many threads at once
- * when many call. It must return: no longjmp() and no C++ exception may leave it.
+ * It runs inside the call that sends the message, on the same thread, and on several threads at
+ * once if several make such calls. It must return normally: it must not be left by longjmp() or a
+ * C++ exception.
  */
 typedef int32_t (*seconder_deliver)(const struct seconder_message *message, void *deliver_userdata);
 
 /**
- * Frees what a function of the program works with. It runs exactly once with the data that were
- * given beside it, on whichever thread ends their use. No longjmp() and no C++ exception may leave
- * it.
+ * Frees the userdata of a function of the program. It runs exactly once, with the userdata that it
+ * was passed along with, on whichever thread ends its use. It must not be left by longjmp() or a
+ * C++ exception.
  */
 typedef void (*seconder_userdata_free)(void *userdata);
 
 /**
- * Posts a callback to the application. 0 says that the application took it; any other number, that
- * it did not.
+ * Posts a callback to the application. It returns 0 if the application accepted the callback, and
+ * any other number if it did not.
  *
- * It runs inside the call that answers an approval request, on the thread of that call, and for
- * many threads at once when many call. It must return: no longjmp() and no C++ exception may leave
- * it.
+ * It runs inside the call that answers an approval request, on the same thread, and on several
+ * threads at once if several make such calls. It must return normally: it must not be left by
+ * longjmp() or a C++ exception.
  */
 typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback,
                                  void *post_userdata);
 
 /**
- * How a service is opened. Nothing of it is read from the environment, and every text is copied. A
- * remote service does without the options of an engine, and an engine without those of a remote service
- * .
+ * Options of seconder_open(). Nothing is read from the environment, and every text is copied. A
+ * remote service ignores the options of an engine, and an engine those of a remote service.
  */
 typedef struct seconder_open_options {
     /**
-     * Service remote: how long a call may take from its first step to its last, in milliseconds,
-     * at most 3600000. Default: 10000.
+     * Remote service: the time limit of a whole call, in milliseconds, at most 3600000. Default:
+     * 10000.
      */
     uint32_t timeout_ms;
     /**
-     * Service remote: which calls are repeated when it says "wait" and the wait ends in time,
-     * one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
+     * Remote service: which calls are retried if it asks to wait and the wait fits into the time
+     * limit, one of SECONDER_REPEATS_... Default: SECONDER_REPEATS_QUESTIONS.
      */
     int32_t repeats;
     /**
-     * Service remote: the format it is asked for, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
+     * Remote service: the format of responses, SECONDER_FORMAT_JSON or SECONDER_FORMAT_XML.
      * Default: JSON.
      */
     int32_t format;
     /**
-     * Service remote: the generation of the interface it is spoken to in (interface 9),
+     * Remote service: the generation of the interface to use (interface 9),
      * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
      */
     int32_t generation;
     /**
-     * Service remote: a file of certificates in PEM to trust in place of the system's: of
-     * authorities, or the service's own.
+     * Remote service: a PEM file of certificates to trust instead of the system's: of authorities,
+     * or the service's own.
      */
     const char *ca_file;
     /**
-     * Service remote: the keys by which it is known, one of which must be shown: each is
-     * "sha256/" and the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` they
-     * are all that is trusted; with it, both must hold.
+     * Remote service: pinned public keys, one of which the service must present: each is "sha256/"
+     * followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
+     * the pins are checked; with it, both must match.
      */
     const char *const *pins;
     /**
-     * How many keys there are at `pins`.
+     * The number of keys at `pins`.
      */
     size_t pins_count;
     /**
-     * Service remote: a file in PEM with the certificate that this client shows, followed by
-     * those of the authorities that lead to one which the service trusts. Goes with `client_key`.
+     * Remote service: a PEM file with the certificate that this client presents, followed by the
+     * chain up to an authority that the service trusts. Requires `client_key`.
      */
     const char *client_certificate;
     /**
-     * A file in PEM with the private key of `client_certificate`, not locked with a password.
+     * A PEM file with the private key of `client_certificate`, not encrypted with a password.
      */
     const char *client_key;
     /**
-     * Service remote: a proxy to go through, as "http://host:port" or
+     * Remote service: a proxy to connect through, as "http://host:port" or
      * "http://user:password@host:port". Default: none.
      */
     const char *proxy;
     /**
-     * Service remote: name servers to ask, in this order, in place of those of /etc/resolv.conf:
-     * IP addresses with a port or without, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
+     * Remote service: name servers to query, in this order, instead of those in /etc/resolv.conf:
+     * IP addresses with or without a port, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
      */
     const char *const *name_servers;
     /**
-     * How many servers there are at `name_servers`.
+     * The number of servers at `name_servers`.
      */
     size_t name_servers_count;
     /**
@@ -531,59 +541,62 @@ typedef struct seconder_open_options {
     size_t names_size;
     /**
      * Engine: the application's name in messages and authenticator apps, 1 to 64 bytes without
-     * colons and line feeds. Default: the name that the database holds, and "Seconder" in a new one.
+     * colons and line feeds. Default: the name stored in the database, "Seconder" in a new one.
      */
     const char *application_name;
     /**
-     * Engine: where the answers to approval requests are posted (interface 6), an https: URL or an
-     * http: one of this machine. Default: the URL that the database holds, and none in a new one.
+     * Engine: the URL to which answers to approval requests are posted (interface 6), an https:
+     * URL or an http: one of this machine. Default: the URL stored in the database, none in a new
+     * one.
      */
     const char *callback_url;
     /**
-     * Engine: how many digits the codes by SMS and voice have, 6 to 10. Default: as the database has
-     * it, and 7 in a new one.
+     * Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
+     * in the database, 7 in a new one.
      */
     uint32_t token_length;
     /**
-     * Engine: how many digits the codes of authenticator apps have that are enrolled from now on, 6
-     * to 8. Default: 6, which every app knows.
+     * Engine: the number of digits of codes of authenticator apps enrolled from now on, 6 to 8.
+     * Default: 6, which every app supports.
      */
     uint32_t authenticator_digits;
     /**
-     * Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: 30, which every app
-     * knows.
+     * Engine: how long such an app shows a code, in seconds, 1 to 3600. Default: 30, which every
+     * app supports.
      */
     uint32_t authenticator_period;
     /**
-     * Service remote: allows `http://` to this machine itself. For tests: the API key then
-     * travels in the clear.
+     * Remote service: allows `http://` to this machine itself. For tests only: the API key is then
+     * sent in the clear.
      */
     bool allow_loopback_http;
     /**
-     * Engine: what carries SMS and voice calls. Default: a folder of text files beside the database,
-     * named as the database with `.spool` for `.db`.
+     * Engine: the function that delivers SMS and voice calls. Default: messages are written as
+     * text files to a folder beside the database, named like the database with `.spool` for `.db`.
      */
     seconder_deliver deliver;
     /**
-     * What the deliver function is given. It must bear use by many threads at once.
+     * Passed to the deliver function. It must be safe to use from many threads at once.
      */
     void *deliver_userdata;
     /**
-     * Runs exactly once with `deliver_userdata`, when nothing can use it any more: at the latest
-     * when the last service that shares it is freed, and before seconder_open() returns when it
+     * Called exactly once with `deliver_userdata`, when nothing can use it any more: at the latest
+     * when the last service that shares it is freed, and before seconder_open() returns if it
      * fails.
      */
     seconder_userdata_free deliver_userdata_free;
     /**
-     * Engine: what posts callbacks. Default: HTTPS within 15 s, trusting the system's authorities.
+     * Engine: the function that posts callbacks. Default: HTTPS within 15 s, trusting the system's
+     * authorities.
      */
     seconder_post post;
     /**
-     * What the post function is given. It must bear use by many threads at once.
+     * Passed to the post function. It must be safe to use from many threads at once.
      */
     void *post_userdata;
     /**
-     * Runs exactly once with `post_userdata`, as `deliver_userdata_free` does with its own.
+     * Called exactly once with `post_userdata`, under the same conditions as
+     * `deliver_userdata_free`.
      */
     seconder_userdata_free post_userdata_free;
 } seconder_open_options;
@@ -593,8 +606,8 @@ typedef struct seconder_open_options {
  */
 typedef struct seconder_create_user_options {
     /**
-     * Whether the user gets a first text message that tells where the app is: SECONDER_DEFAULT,
-     * which is yes, SECONDER_YES or SECONDER_NO. A service without such a message sends none.
+     * Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
+     * means yes, SECONDER_YES or SECONDER_NO. A service without such a message sends none.
      */
     int32_t send_install_link_via_sms;
 } seconder_create_user_options;
@@ -604,7 +617,7 @@ typedef struct seconder_create_user_options {
  */
 typedef struct seconder_delete_user_options {
     /**
-     * The address that asks for it, IPv4 or IPv6.
+     * The IP address that the request was made from, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_delete_user_options;
@@ -614,11 +627,11 @@ typedef struct seconder_delete_user_options {
  */
 typedef struct seconder_register_activity_options {
     /**
-     * Whatever belongs to the activity: the text of a JSON object, at most 16 KiB.
+     * Further data about the activity: a JSON object as text, at most 16 KiB.
      */
     const char *data;
     /**
-     * The address the user acted from, IPv4 or IPv6.
+     * The IP address of the user during the activity, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_register_activity_options;
@@ -628,7 +641,7 @@ typedef struct seconder_register_activity_options {
  */
 typedef struct seconder_user_status_options {
     /**
-     * The address that asks, IPv4 or IPv6.
+     * The IP address that the request was made from, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_user_status_options;
@@ -638,16 +651,16 @@ typedef struct seconder_user_status_options {
  */
 typedef struct seconder_request_sms_options {
     /**
-     * Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+     * Makes the code valid for this action alone; pass the same action to seconder_verify(). 1 to
      * 128 bytes without control characters.
      */
     const char *action;
     /**
-     * What the message says of the action: 1 to 1024 bytes.
+     * The description of the action in the message: 1 to 1024 bytes.
      */
     const char *action_message;
     /**
-     * Sends the code even to a user who has an app.
+     * Sends the code even if the user has an app.
      */
     bool force;
 } seconder_request_sms_options;
@@ -657,16 +670,16 @@ typedef struct seconder_request_sms_options {
  */
 typedef struct seconder_request_call_options {
     /**
-     * Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+     * Makes the code valid for this action alone; pass the same action to seconder_verify(). 1 to
      * 128 bytes without control characters.
      */
     const char *action;
     /**
-     * What the voice says of the action: 1 to 1024 bytes.
+     * The description of the action in the voice message: 1 to 1024 bytes.
      */
     const char *action_message;
     /**
-     * Calls even a user who has an app.
+     * Calls even if the user has an app.
      */
     bool force;
 } seconder_request_call_options;
@@ -676,7 +689,7 @@ typedef struct seconder_request_call_options {
  */
 typedef struct seconder_verify_options {
     /**
-     * Checks the code even of a user who was never confirmed.
+     * Checks the code even if the user was never confirmed.
      */
     bool force;
     /**
@@ -690,7 +703,8 @@ typedef struct seconder_verify_options {
  */
 typedef struct seconder_enrol_authenticator_options {
     /**
-     * What the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail.
+     * The label that the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail
+     * address.
      */
     const char *label;
     /**
@@ -700,16 +714,16 @@ typedef struct seconder_enrol_authenticator_options {
 } seconder_enrol_authenticator_options;
 
 /**
- * What a code was made or received with, or what answered (interface 2.5). Services leave out what
- * they do not know: a text is NULL then, and a number 0.
+ * The device that generated or received a code, or that answered an approval request (interface
+ * 2.5). If the service does not provide a value, a text is NULL and a number is 0.
  */
 typedef struct seconder_device_info {
     /**
-     * The device's number.
+     * The device's id.
      */
     uint64_t id;
     /**
-     * The address it was last seen at.
+     * The IP address at which it was last seen.
      */
     const char *ip;
     /**
@@ -725,15 +739,15 @@ typedef struct seconder_device_info {
      */
     const char *country;
     /**
-     * "android", "ios", "sms" and the like.
+     * "android", "ios", "sms" and similar.
      */
     const char *os_type;
     /**
-     * The number it was registered under.
+     * The id under which it was registered.
      */
     uint64_t registration_device_id;
     /**
-     * The address it was registered from.
+     * The IP address from which it was registered.
      */
     const char *registration_ip;
     /**
@@ -749,7 +763,7 @@ typedef struct seconder_device_info {
      */
     const char *registration_country;
     /**
-     * How the user proved the number then.
+     * How the user proved possession of the phone number at registration.
      */
     const char *registration_method;
     /**
@@ -771,7 +785,7 @@ typedef struct seconder_logo {
      */
     const char *res;
     /**
-     * Where the picture is.
+     * The URL of the picture.
      */
     const char *url;
 } seconder_logo;
@@ -781,34 +795,36 @@ typedef struct seconder_logo {
  */
 typedef struct seconder_create_approval_options {
     /**
-     * What else the user is shown: the text of a JSON object, at most 16 KiB.
+     * Further details to show the user: a JSON object as text, at most 16 KiB.
      */
     const char *details;
     /**
-     * What the user is not shown, and the application gets back: the text of a JSON object, at most
-     * 16 KiB.
+     * Details that are not shown to the user but returned to the application: a JSON object as
+     * text, at most 16 KiB.
      */
     const char *hidden_details;
     /**
-     * Pictures to show, at most 16 KiB in JSON; when there are any, one has `res` = "default".
+     * Pictures to show, at most 16 KiB in JSON; if there are any, one must have `res` = "default".
      */
     const struct seconder_logo *logos;
     /**
-     * How many pictures there are at `logos`.
+     * The number of pictures at `logos`.
      */
     size_t logos_count;
     /**
      * How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
-     * SECONDER_FOREVER is for ever.
+     * SECONDER_FOREVER means no expiry.
      */
     int64_t seconds_to_expire;
 } seconder_create_approval_options;
 
 /**
- * Says whether a wait goes on. 0 lets it go on; any other number ends it.
+ * Decides whether a wait continues. It returns 0 to continue, and any other number to end the
+ * wait.
  *
- * It is asked about every 100 ms, on the thread that waits, but not while a question is on its way
- * to a remote service. It must return: no longjmp() and no C++ exception may leave it.
+ * It is called about every 100 ms, on the waiting thread, but not while a request to a remote
+ * service is in progress. It must return normally: it must not be left by longjmp() or a C++
+ * exception.
  */
 typedef int32_t (*seconder_stop)(void *stop_userdata);
 
@@ -817,12 +833,12 @@ typedef int32_t (*seconder_stop)(void *stop_userdata);
  */
 typedef struct seconder_wait_for_approval_options {
     /**
-     * What can end the wait, such as a look at a flag that a signal handler sets. Default: nothing
-     * but the deadline.
+     * A function that can end the wait, for example by reading a flag that a signal handler sets.
+     * Default: only the deadline ends it.
      */
     seconder_stop stop;
     /**
-     * What the stop function is given. It is used until seconder_wait_for_approval() returns.
+     * Passed to the stop function. It is used until seconder_wait_for_approval() returns.
      */
     void *stop_userdata;
 } seconder_wait_for_approval_options;
@@ -832,11 +848,12 @@ typedef struct seconder_wait_for_approval_options {
  */
 typedef struct seconder_start_phone_verification_options {
     /**
-     * The language of the message, such as "en". A service that lacks it uses its own.
+     * The language of the message, such as "en". A service that does not support it uses its
+     * default.
      */
     const char *locale;
     /**
-     * How many digits the code has, 4 to 10. Default: as the service is set up.
+     * The number of digits of the code, 4 to 10. Default: as configured in the service.
      */
     uint64_t code_length;
 } seconder_start_phone_verification_options;
@@ -846,7 +863,7 @@ typedef struct seconder_start_phone_verification_options {
  */
 typedef struct seconder_phone_info_options {
     /**
-     * The address of the user who asks, IPv4 or IPv6.
+     * The IP address of the user, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_phone_info_options;
@@ -856,7 +873,7 @@ typedef struct seconder_phone_info_options {
  */
 typedef struct seconder_app_details_options {
     /**
-     * The address that asks, IPv4 or IPv6.
+     * The IP address that the request was made from, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_app_details_options;
@@ -866,13 +883,13 @@ typedef struct seconder_app_details_options {
  */
 typedef struct seconder_app_stats_options {
     /**
-     * The address that asks, IPv4 or IPv6.
+     * The IP address that the request was made from, IPv4 or IPv6.
      */
     const char *user_ip;
 } seconder_app_stats_options;
 
 /**
- * What the application used in one month, in UTC (interface 2.4).
+ * The usage of the application in one month, in UTC (interface 2.4).
  */
 typedef struct seconder_monthly_statistic {
     /**
@@ -884,56 +901,57 @@ typedef struct seconder_monthly_statistic {
      */
     uint64_t year;
     /**
-     * How many calls the application made.
+     * The number of calls that the application made.
      */
     uint64_t api_calls_count;
     /**
-     * How many codes and approvals let somebody in.
+     * The number of codes and approvals that let someone in.
      */
     uint64_t auths_count;
     /**
-     * How many voice calls were made.
+     * The number of voice calls made.
      */
     uint64_t calls_count;
     /**
-     * How many SMS were sent.
+     * The number of SMS sent.
      */
     uint64_t sms_count;
     /**
-     * How many users were enrolled.
+     * The number of users enrolled.
      */
     uint64_t users_count;
 } seconder_monthly_statistic;
 
 /**
- * An approval request as a device shows it.
+ * An approval request as shown on a device.
  */
 typedef struct seconder_approval_request {
     /**
-     * The request's name.
+     * The request's uuid.
      */
     const char *uuid;
     /**
-     * What the user is asked.
+     * The question to show to the user.
      */
     const char *message;
     /**
-     * What else the user is shown: the text of a JSON object.
+     * Further details to show to the user: a JSON object as text.
      */
     const char *details;
     /**
-     * When the request can be answered no longer, in Unix seconds, or SECONDER_FOREVER.
+     * When the request expires, in Unix seconds, or SECONDER_FOREVER.
      */
     int64_t expires_at;
 } seconder_approval_request;
 
 /**
- * A callback as it was received (interface 5.5). A missing text may be NULL.
+ * A callback as it was received (interface 5.5). A text that is missing may be NULL.
  */
 typedef struct seconder_callback {
     /**
-     * The callback URL as it is configured with the service: scheme included, no parameters. Never
-     * take it from the request's Host. NULL where a verifier was told the URL.
+     * The callback URL as configured with the service, including the scheme and without
+     * parameters. Never take it from the request's Host header. May be NULL if a verifier has the
+     * URL.
      */
     const char *url;
     /**
@@ -941,15 +959,15 @@ typedef struct seconder_callback {
      */
     const char *method;
     /**
-     * The raw query of a GET, without the `?`.
+     * The raw query of a GET request, without the `?`.
      */
     const char *query;
     /**
-     * The raw body of a POST. It need not end with a NUL.
+     * The raw body of a POST request, which need not be NUL-terminated.
      */
     const void *body;
     /**
-     * How many bytes `body` has.
+     * The size of `body` in bytes.
      */
     size_t body_size;
     /**
@@ -963,34 +981,36 @@ typedef struct seconder_callback {
 } seconder_callback;
 
 /**
- * A callback whose signature held, as a replay function is asked about it. It lives until the
+ * A callback whose signature was verified, as passed to a replay function. It is valid until the
  * function returns.
  */
 typedef struct seconder_replay_entry {
     /**
-     * Its signature, which covers all of it, the nonce included: 44 characters of Base64.
+     * Its signature, which covers the whole callback including the nonce: 44 characters of Base64.
      */
     const char *key;
     /**
-     * The time that seconder_verifier_verify() was given, in Unix seconds.
+     * The `now` that was passed to seconder_verifier_verify(), in Unix seconds.
      */
     uint64_t now;
     /**
-     * The last second at which the callback is fresh, after which it can be forgotten; 0 when
-     * freshness was not asked for, so that it must be remembered for ever.
+     * The last second at which the callback is fresh, after which it can be forgotten; 0 if
+     * freshness is not checked, so that it must be remembered forever.
      */
     uint64_t until;
 } seconder_replay_entry;
 
 /**
- * Remembers callbacks, for an application of several processes: such as a table with a unique key.
- * SECONDER_YES says that the callback is here for the first time, and is remembered from now on;
- * SECONDER_NO, that it was received before; any other number, that the memory cannot tell, so that
- * the callback is not believed and seconder_verifier_verify() gives SECONDER_STORAGE.
+ * Remembers callbacks, for an application of several processes, in a table with a unique key for
+ * example. It returns SECONDER_YES if the callback was received for the first time, and is
+ * remembered from now on; SECONDER_NO if it was received before; any other number if this cannot
+ * be determined, in which case the callback is rejected and seconder_verifier_verify() returns
+ * SECONDER_STORAGE.
  *
- * Looking and remembering are one step: of two threads with one callback, one is told SECONDER_YES.
- * It runs inside seconder_verifier_verify(), on its thread, and for many threads at once when many
- * verify. It must return: no longjmp() and no C++ exception may leave it.
+ * The check and the insertion must be atomic: of two threads with the same callback, only one may
+ * receive SECONDER_YES. It runs inside seconder_verifier_verify(), on the same thread, and on
+ * several threads at once if several verify callbacks. It must return normally: it must not be
+ * left by longjmp() or a C++ exception.
  */
 typedef int32_t (*seconder_replay)(const struct seconder_replay_entry *callback,
                                    void *replay_userdata);
@@ -1000,18 +1020,19 @@ typedef int32_t (*seconder_replay)(const struct seconder_replay_entry *callback,
  */
 typedef struct seconder_verifier_options {
     /**
-     * The callback URLs as they are configured with the service; more than one during a move, for
-     * example. The `url` of a callback must then be NULL or one of them; without any, every callback
-     * has to come with its own.
+     * The callback URLs as configured with the service; more than one during a move, for example.
+     * The `url` of a callback must then be NULL or one of them; without any, every callback must
+     * have its own `url`.
      */
     const char *const *urls;
     /**
-     * How many URLs there are at `urls`.
+     * The number of URLs at `urls`.
      */
     size_t urls_count;
     /**
-     * Refuses callbacks whose nonce is not a Unix second within so many seconds of now, before or
-     * after; a few minutes allow for clocks that differ. Default: no freshness is asked for.
+     * Rejects callbacks whose nonce is not a time in Unix seconds within this many seconds of now,
+     * before or after; a few minutes allow for clocks that differ. Default: freshness is not
+     * checked.
      */
     uint32_t fresh_seconds;
     /**
@@ -1024,23 +1045,23 @@ typedef struct seconder_verifier_options {
      */
     size_t names_size;
     /**
-     * A memory of received callbacks in this process: how many there can be within one window of
-     * freshness, each of which takes about 200 bytes. A memory that is full refuses new callbacks
-     * with SECONDER_RATE_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
-     * somebody recorded is believed again.
+     * The capacity of a memory of received callbacks in this process: how many there can be within
+     * one window of freshness, at about 200 bytes each. When it is full, new callbacks are
+     * rejected with SECONDER_RATE_LIMITED. Requires `fresh_seconds`. Default: no memory, so that a
+     * recorded callback can be replayed.
      */
     size_t replay_capacity;
     /**
-     * In place of `replay_capacity`: a memory of the program's own.
+     * The program's own memory of received callbacks, instead of `replay_capacity`.
      */
     seconder_replay replay;
     /**
-     * What the replay function is given. It must bear use by many threads at once.
+     * Passed to the replay function. It must be safe to use from many threads at once.
      */
     void *replay_userdata;
     /**
-     * Runs exactly once with `replay_userdata`, when nothing can use it any more: when the verifier
-     * is freed, and before seconder_verifier_new() returns when it fails.
+     * Called exactly once with `replay_userdata`, when nothing can use it any more: when the
+     * verifier is freed, and before seconder_verifier_new() returns if it fails.
      */
     seconder_userdata_free replay_userdata_free;
 } seconder_verifier_options;
@@ -1050,12 +1071,12 @@ typedef struct seconder_verifier_options {
  */
 typedef struct seconder_totp_options {
     /**
-     * The hash that codes are made with, one of SECONDER_ALGORITHM_... Default: SHA-1, which every
-     * app knows.
+     * The hash with which codes are generated, one of SECONDER_ALGORITHM_... Default: SHA-1, which
+     * every app supports.
      */
     int32_t algorithm;
     /**
-     * How many digits a code has, 6 to 8. Default: 6.
+     * The number of digits of a code, 6 to 8. Default: 6.
      */
     uint32_t digits;
     /**
@@ -1065,73 +1086,73 @@ typedef struct seconder_totp_options {
 } seconder_totp_options;
 
 /**
- * The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL: no error is no permission.
+ * The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL, so that a missing error
+ * is never taken for success.
  */
 seconder_status seconder_error_status(const struct seconder_error *error);
 
 /**
- * What happened and what to do about it, in English, for a log. Never NULL: for NULL it says that
- * there is no error.
+ * What happened and what to do about it, in English, for a log. Never NULL: for a NULL argument
+ * the message is "no error".
  */
 const char *seconder_error_message(const struct seconder_error *error);
 
 /**
- * The HTTP status of a rejection (interface 7), else 0.
+ * The HTTP status of a rejection (interface 7), otherwise 0.
  */
 int32_t seconder_error_http_status(const struct seconder_error *error);
 
 /**
- * The service's own code of a rejection, such as "60026" (interface 7), else NULL.
+ * The service's own code for a rejection, such as "60026" (interface 7), otherwise NULL.
  */
 const char *seconder_error_service_code(const struct seconder_error *error);
 
 /**
- * The service's own words, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and SECONDER_UNAUTHORIZED; else
- * NULL. Their spelling changes over the years: decide on the status and on
- * seconder_error_service_code().
+ * The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and
+ * SECONDER_UNAUTHORIZED; otherwise NULL. Its wording changes over the years, so decide on the
+ * status and on seconder_error_service_code() instead.
  */
 const char *seconder_error_service_message(const struct seconder_error *error);
 
 /**
- * How far a call came before it got no answer, when the status is SECONDER_UNAVAILABLE: one of
- * SECONDER_STAGE_...; else SECONDER_STAGE_NONE.
+ * The stage at which the call failed, if the status is SECONDER_UNAVAILABLE: one of
+ * SECONDER_STAGE_...; otherwise SECONDER_STAGE_NONE.
  */
 int32_t seconder_error_stage(const struct seconder_error *error);
 
 /**
- * The argument that cannot be right, by its name in the interface, when the status is
- * SECONDER_INVALID_ARGUMENT; else NULL.
+ * The name of the invalid argument, as in the interface, if the status is
+ * SECONDER_INVALID_ARGUMENT; otherwise NULL.
  */
 const char *seconder_error_parameter(const struct seconder_error *error);
 
 /**
- * How many fields the service, or the check of the arguments, found fault with.
+ * The number of invalid fields, as found by the service or by the check of the arguments.
  */
 size_t seconder_error_field_count(const struct seconder_error *error);
 
 /**
- * The name of the field at `index`, by its name in the interface; NULL beyond the last.
+ * The name of the field at `index`, as in the interface; NULL if `index` is out of range.
  */
 const char *seconder_error_field_name(const struct seconder_error *error, size_t index);
 
 /**
- * What is wrong with the field at `index`; NULL beyond the last.
+ * What is wrong with the field at `index`; NULL if `index` is out of range.
  */
 const char *seconder_error_field_text(const struct seconder_error *error, size_t index);
 
 /**
- * Whether the same call can be made again without the risk that it happens twice.
+ * Whether the same call can be retried without the risk that it takes effect twice.
  */
 bool seconder_error_retry_safe(const struct seconder_error *error);
 
 /**
- * Whether there was no answer because the time for the call was over.
+ * Whether the call failed because its time limit was reached.
  */
 bool seconder_error_timed_out(const struct seconder_error *error);
 
 /**
- * How long to wait before the call is made again, in whole seconds, rounded up; 0 where that is
- * not known.
+ * How long to wait before a retry, in whole seconds, rounded up; 0 if that is not known.
  */
 uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
 
@@ -1141,7 +1162,7 @@ uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
 void seconder_error_free(struct seconder_error *error);
 
 /**
- * What the text says. It belongs to the text. NULL for NULL alone.
+ * The characters of the text, owned by the text. NULL only for a NULL argument.
  */
 const char *seconder_text_value(const struct seconder_text *text);
 
@@ -1151,58 +1172,58 @@ const char *seconder_text_value(const struct seconder_text *text);
 void seconder_text_free(struct seconder_text *text);
 
 /**
- * The number, in E.164: +15550100123. NULL for NULL alone.
+ * The phone number, in E.164 format: +15550100123. NULL only for a NULL argument.
  */
 const char *seconder_message_to(const struct seconder_message *message);
 
 /**
- * How the message travels: "sms" or "call". NULL for NULL alone.
+ * The channel: "sms" or "call". NULL only for a NULL argument.
  */
 const char *seconder_message_via(const struct seconder_message *message);
 
 /**
- * What the person reads or hears. NULL for NULL alone.
+ * The text to be read or heard. NULL only for a NULL argument.
  */
 const char *seconder_message_text(const struct seconder_message *message);
 
 /**
- * The code alone. NULL for NULL alone.
+ * The code on its own. NULL only for a NULL argument.
  */
 const char *seconder_message_code(const struct seconder_message *message);
 
 /**
- * When the code dies, in Unix seconds.
+ * When the code expires, in Unix seconds.
  */
 uint64_t seconder_message_expires_at(const struct seconder_message *message);
 
 /**
- * Where the callback goes. NULL for NULL alone.
+ * The URL to post the callback to. NULL only for a NULL argument.
  */
 const char *seconder_signed_callback_url(const struct seconder_signed_callback *callback);
 
 /**
- * The JSON body, which does not end with a NUL. It belongs to the callback. NULL for NULL alone.
+ * The JSON body, owned by the callback. It is not NUL-terminated. NULL only for a NULL argument.
  */
 const void *seconder_signed_callback_body(const struct seconder_signed_callback *callback);
 
 /**
- * How many bytes the body has.
+ * The size of the body in bytes.
  */
 size_t seconder_signed_callback_body_size(const struct seconder_signed_callback *callback);
 
 /**
- * How many headers carry the signature and its nonce (interface 5.5).
+ * The number of headers, which carry the signature and its nonce (interface 5.5).
  */
 size_t seconder_signed_callback_header_count(const struct seconder_signed_callback *callback);
 
 /**
- * The name of the header at `index`; NULL beyond the last.
+ * The name of the header at `index`; NULL if `index` is out of range.
  */
 const char *seconder_signed_callback_header_name(const struct seconder_signed_callback *callback,
                                                  size_t index);
 
 /**
- * The value of the header at `index`; NULL beyond the last.
+ * The value of the header at `index`; NULL if `index` is out of range.
  */
 const char *seconder_signed_callback_header_value(const struct seconder_signed_callback *callback,
                                                   size_t index);
@@ -1210,18 +1231,18 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
 /**
  * Opens a service.
  *
- * `url` says who answers: `https://...` for a remote service, `sqlite:/path/file.db` for an
- * engine in this process, `sandbox:` for an engine that forgets and accepts every token, for the
- * tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
+ * `url` selects the service: `https://...` for a remote service, `sqlite:/path/file.db` for an
+ * engine in this process, `sandbox:` for an engine that keeps nothing and accepts every token, for
+ * the tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
  * `sandbox:?accept=right` checks codes as `sqlite:` does).
  *
- * `api_key` is the application's API key. A remote service needs it; for an engine it may be
- * NULL, which makes one for the first application of a new database.
+ * `api_key` is the application's API key. A remote service requires it; for an engine it may be
+ * NULL, which generates one for the first application of a new database.
  *
- * `out` is freed with seconder_service_free(). SECONDER_INVALID_ARGUMENT for a URL or an option that cannot
- * be right, or a URL that this build of the library cannot open; SECONDER_STORAGE for a database
- * that cannot be opened; SECONDER_UNAUTHORIZED when the database has no application of that API
- * key. Nothing is sent before the first call.
+ * Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
+ * or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
+ * be opened; SECONDER_UNAUTHORIZED if the database has no application with that API key. Nothing
+ * is sent before the first call.
  */
 SECONDER_MUST_USE
 seconder_status seconder_open(const char *url,
@@ -1232,15 +1253,15 @@ seconder_status seconder_open(const char *url,
                               struct seconder_error **error);
 
 /**
- * Makes a second handle of a service, on the same connections or the same engine, whose calls have
- * another time limit or are repeated otherwise.
+ * Creates a second handle of a service, sharing its connections or its engine, with another time
+ * limit or another choice of retries.
  *
- * `timeout_ms` is the limit of each call in milliseconds, at most 3600000; 0 keeps the service's
- * own. `repeats` is one of SECONDER_REPEATS_...; 0 keeps the service's own. An engine in this
- * process waits for nobody and repeats nothing, so that neither changes it.
+ * `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps that of
+ * `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps that of `service`. Neither affects
+ * an engine in this process, which waits for no response and retries nothing.
  *
- * `out` is freed with seconder_service_free(), before or after `service`: each works without the
- * other. SECONDER_INVALID_ARGUMENT when one of the two is not as said.
+ * Free `out` with seconder_service_free(), before or after `service`: the handles are independent
+ * of each other. SECONDER_INVALID_ARGUMENT if `timeout_ms` or `repeats` is out of range.
  */
 SECONDER_MUST_USE
 seconder_status seconder_service_with(const struct seconder_service *service,
@@ -1250,33 +1271,33 @@ seconder_status seconder_service_with(const struct seconder_service *service,
                                       struct seconder_error **error);
 
 /**
- * Frees a service, after the last call with this handle has returned. NULL is fine.
+ * Frees a service. The last call with this handle must have returned. NULL is fine.
  */
 void seconder_service_free(struct seconder_service *service);
 
 /**
- * The application's API key, for an engine in this process: callbacks are signed with it. The text
- * belongs to the service. NULL, and an error of SECONDER_INVALID_ARGUMENT, when a remote service answers.
+ * The application's API key, with which an engine in this process signs callbacks. The text is
+ * owned by the service. NULL, and an error with SECONDER_INVALID_ARGUMENT, if the service is a
+ * remote one.
  */
-const char *seconder_api_key(const struct seconder_service *service,
-                             struct seconder_error **error);
+const char *seconder_api_key(const struct seconder_service *service, struct seconder_error **error);
 
 /**
- * The version of the library, such as "0.1.0". It stays as long as the library is loaded. Never
- * NULL.
+ * The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.
  */
 const char *seconder_version(void);
 
 /**
- * Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
+ * Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
+ * 4.1).
  *
  * `email` is name@example.com, at most 254 bytes; `cellphone`, 4 to 15 digits in groups that
  * dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
  * "999".
  *
- * `out` is freed with seconder_user_created_free(). SECONDER_REJECTED when the service finds fault
- * with a value, which seconder_error_field_name() names; else as the header's beginning says of
- * calls.
+ * Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
+ * which seconder_error_field_name() names. Other statuses are as described at the top of the
+ * header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_user(const struct seconder_service *service,
@@ -1289,10 +1310,10 @@ seconder_status seconder_create_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Removes a user from the application, with all that is known of them (interface 4.5).
+ * Deletes a user from the application, with all data about them (interface 4.5).
  *
- * `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REJECTED when there is no
- * such user; else as the header's beginning says of calls.
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
+ * such user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_delete_user(const struct seconder_service *service,
@@ -1303,11 +1324,11 @@ seconder_status seconder_delete_user(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Tells the service what a user did, so that fraud can be found (interface 4.6).
+ * Reports a user's activity to the service, so that fraud can be detected (interface 4.6).
  *
- * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
- * freed with seconder_done_free(). SECONDER_REJECTED when there is no such user; else as the
- * header's beginning says of calls.
+ * `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL; otherwise
+ * free it with seconder_done_free(). SECONDER_REJECTED if there is no such user. Other statuses
+ * are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_activity(const struct seconder_service *service,
@@ -1319,10 +1340,10 @@ seconder_status seconder_register_activity(const struct seconder_service *servic
                                            struct seconder_error **error);
 
 /**
- * Asks what the service knows of a user (interface 4.8).
+ * Returns what the service knows about a user (interface 4.8).
  *
- * `out` is freed with seconder_user_status_reply_free(). SECONDER_REJECTED when there is no such
- * user; else as the header's beginning says of calls.
+ * Free `out` with seconder_user_status_reply_free(). SECONDER_REJECTED if there is no such user.
+ * Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_user_status(const struct seconder_service *service,
@@ -1333,12 +1354,12 @@ seconder_status seconder_user_status(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * The id to keep and to give to the other calls, as `user_id`.
+ * The user's id: store it, and pass it to the other calls as `user_id`.
  */
 uint64_t seconder_user_created_id(const struct seconder_user_created *user);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_user_created_message(const struct seconder_user_created *user);
 
@@ -1348,12 +1369,12 @@ const char *seconder_user_created_message(const struct seconder_user_created *us
 void seconder_user_created_free(struct seconder_user_created *user);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_done_message(const struct seconder_done *done);
 
 /**
- * Frees the reply of a call that only does something. NULL is fine.
+ * Frees the reply of a call that returns only a message. NULL is fine.
  */
 void seconder_done_free(struct seconder_done *done);
 
@@ -1373,23 +1394,23 @@ bool seconder_user_status_reply_confirmed(const struct seconder_user_status_repl
 bool seconder_user_status_reply_registered(const struct seconder_user_status_reply *user);
 
 /**
- * The calling code of the user's number. 0 where the service does not tell.
+ * The calling code of the user's phone number. 0 if the service does not provide it.
  */
 uint64_t seconder_user_status_reply_country_code(const struct seconder_user_status_reply *user);
 
 /**
- * The user's number, masked: XXX-XXX-0123. NULL where the service does not tell.
+ * The user's phone number, masked: XXX-XXX-0123. NULL if the service does not provide it.
  */
 const char *seconder_user_status_reply_phone_number(const struct seconder_user_status_reply *user);
 
 /**
- * How many kinds of device the user has.
+ * The number of device types that the user has.
  */
 size_t seconder_user_status_reply_device_count(const struct seconder_user_status_reply *user);
 
 /**
- * What codes come from or go to: "android", "android_tablet", "ios", "svc_chrome" or "sms"; NULL
- * beyond the last.
+ * The device type at `index`, which generates or receives codes: "android", "android_tablet",
+ * "ios", "svc_chrome" or "sms"; NULL if `index` is out of range.
  */
 const char *seconder_user_status_reply_device(const struct seconder_user_status_reply *user,
                                               size_t index);
@@ -1400,12 +1421,12 @@ const char *seconder_user_status_reply_device(const struct seconder_user_status_
 bool seconder_user_status_reply_has_hard_token(const struct seconder_user_status_reply *user);
 
 /**
- * Whether the user's account is switched off.
+ * Whether the user's account is disabled.
  */
 bool seconder_user_status_reply_account_disabled(const struct seconder_user_status_reply *user);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user);
 
@@ -1417,9 +1438,9 @@ void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
 /**
  * Sends a code by SMS (interface 4.2).
  *
- * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
- * user was sent one just now; SECONDER_REJECTED when there is no such user; else as the header's
- * beginning says of calls.
+ * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+ * if a code was sent to the user a moment ago; SECONDER_REJECTED if there is no such user. Other
+ * statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
@@ -1432,9 +1453,9 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
 /**
  * Speaks a code in a voice call (interface 4.3).
  *
- * `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
- * user was called just now; SECONDER_REJECTED when there is no such user; else as the header's
- * beginning says of calls.
+ * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+ * if the user was called a moment ago; SECONDER_REJECTED if there is no such user. Other statuses
+ * are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_call(const struct seconder_service *service,
@@ -1447,13 +1468,13 @@ seconder_status seconder_request_call(const struct seconder_service *service,
 /**
  * Checks the code that a user typed (interface 4.4).
  *
- * SECONDER_OK says that the code was checked and is right, and nothing else does. `token` must be
- * 6 to 12 digits and nothing else. `out` may be NULL, and is freed with
- * seconder_verification_free().
+ * Only SECONDER_OK means that the code was checked and is correct. `token` must be 6 to 12 digits
+ * and nothing else. `out` may be NULL; otherwise free it with seconder_verification_free().
  *
- * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
- * nobody in; SECONDER_RATE_LIMITED comes after wrong codes, until the user may try again;
- * SECONDER_INVALID_ARGUMENT says that `token` is no token; else as the header's beginning says of calls.
+ * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
+ * not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
+ * SECONDER_INVALID_ARGUMENT means that `token` is not a token. Other statuses are as described at
+ * the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -1465,11 +1486,12 @@ seconder_status seconder_verify(const struct seconder_service *service,
                                 struct seconder_error **error);
 
 /**
- * Gives a user's authenticator app a new secret. A secret that the user had before stays valid
- * until a code of the new one was right.
+ * Creates a new secret for a user's authenticator app. The user's previous secret stays valid
+ * until a code of the new one has been accepted.
  *
- * `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
- * SECONDER_REJECTED when there is no such user; else as the header's beginning says of calls.
+ * Free `out` with seconder_authenticator_enrolled_free(), which wipes the secret.
+ * SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
+ * header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_enrol_authenticator(const struct seconder_service *service,
@@ -1480,23 +1502,23 @@ seconder_status seconder_enrol_authenticator(const struct seconder_service *serv
                                              struct seconder_error **error);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_code_requested_message(const struct seconder_code_requested *code);
 
 /**
- * The number used, masked: +1-XXX-XXX-XX23. NULL where the service does not tell.
+ * The phone number used, masked: +1-XXX-XXX-XX23. NULL if the service does not provide it.
  */
 const char *seconder_code_requested_cellphone(const struct seconder_code_requested *code);
 
 /**
- * Whether nothing was sent because the user has an app and `force` was not given.
+ * Whether nothing was sent because the user has an app and `force` was not set.
  */
 bool seconder_code_requested_ignored(const struct seconder_code_requested *code);
 
 /**
- * The user's latest device, when the request was ignored. NULL where it was not, or the service
- * does not tell.
+ * The user's latest device, if the request was ignored. NULL if it was not, or if the service does
+ * not provide it.
  */
 const char *seconder_code_requested_device(const struct seconder_code_requested *code);
 
@@ -1506,13 +1528,13 @@ const char *seconder_code_requested_device(const struct seconder_code_requested 
 void seconder_code_requested_free(struct seconder_code_requested *code);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_verification_message(const struct seconder_verification *verification);
 
 /**
- * What the code was made or received with (interface 2.5); NULL where the service does not tell.
- * It belongs to the verification.
+ * The device that generated or received the code (interface 2.5), owned by the verification; NULL
+ * if the service does not provide it.
  */
 const struct seconder_device_info *seconder_verification_device(const struct seconder_verification *verification);
 
@@ -1522,22 +1544,22 @@ const struct seconder_device_info *seconder_verification_device(const struct sec
 void seconder_verification_free(struct seconder_verification *verification);
 
 /**
- * What the app shows beside the code. NULL where the service does not tell.
+ * The label that the app shows beside the code. NULL if the service does not provide it.
  */
 const char *seconder_authenticator_enrolled_label(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * Who the code is for. NULL where the service does not tell.
+ * The issuer that the app shows. NULL if the service does not provide it.
  */
 const char *seconder_authenticator_enrolled_issuer(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * The otpauth: URI that holds the secret. NULL for NULL alone.
+ * The otpauth: URI that contains the secret. NULL only for a NULL argument.
  */
 const char *seconder_authenticator_enrolled_uri(const struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * The same as a picture: a data: or https: URL for an `<img>`. NULL for NULL alone.
+ * The URI as a QR code: a data: or https: URL for an `<img>`. NULL only for a NULL argument.
  */
 const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authenticator_enrolled *enrolled);
 
@@ -1547,12 +1569,12 @@ const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authen
 void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled *enrolled);
 
 /**
- * Asks a user to approve something on their device (interface 4.12). `message` is what the user is
- * asked, 1 to 1024 bytes.
+ * Asks a user to approve something on their device (interface 4.12). `message` is the question to
+ * show, 1 to 1024 bytes.
  *
- * `out` is freed with seconder_approval_created_free(). SECONDER_RATE_LIMITED when the user has too
- * many open requests, or said that the last was not theirs; SECONDER_REJECTED when there is no such
- * user; else as the header's beginning says of calls.
+ * Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the user has too many
+ * open requests, or reported the last one as not theirs; SECONDER_REJECTED if there is no such
+ * user. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_approval(const struct seconder_service *service,
@@ -1564,12 +1586,12 @@ seconder_status seconder_create_approval(const struct seconder_service *service,
                                          struct seconder_error **error);
 
 /**
- * Asks how a user answered (interface 4.13).
+ * Returns the state of an approval request (interface 4.13).
  *
- * SECONDER_OK says that the request was found, and nothing of the answer: ask
- * seconder_approval_approved_by() of the approval at `out`, and free it with
- * seconder_approval_free(). SECONDER_REJECTED when there is no such request; else as the header's
- * beginning says of calls.
+ * SECONDER_OK means that the request was found, not that the user approved: check that with
+ * seconder_approval_approved_by() on the approval at `out`, and free it with
+ * seconder_approval_free(). SECONDER_REJECTED if there is no such request. Other statuses are as
+ * described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_approval(const struct seconder_service *service,
@@ -1578,7 +1600,8 @@ seconder_status seconder_check_approval(const struct seconder_service *service,
                                         struct seconder_error **error);
 
 /**
- * The request's name, to ask for its answer with. NULL for NULL alone.
+ * The request's uuid, for seconder_check_approval() and seconder_wait_for_approval(). NULL only
+ * for a NULL argument.
  */
 const char *seconder_approval_created_uuid(const struct seconder_approval_created *created);
 
@@ -1588,51 +1611,53 @@ const char *seconder_approval_created_uuid(const struct seconder_approval_create
 void seconder_approval_created_free(struct seconder_approval_created *created);
 
 /**
- * How the user answered: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+ * The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
  * anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
  */
 int32_t seconder_approval_status(const struct seconder_approval *approval);
 
 /**
- * Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
- * answer, for another user, and when the service does not tell who was asked.
+ * Whether this user approved the request. This is the only check that may let anyone in. False for
+ * NULL, for any other answer, for another user, and if the service does not say which user was
+ * asked.
  */
 bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t user_id);
 
 /**
- * The request's name. NULL where the service does not tell.
+ * The request's uuid. NULL if the service does not provide it.
  */
 const char *seconder_approval_uuid(const struct seconder_approval *approval);
 
 /**
- * The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
- * or ask seconder_approval_approved_by().
+ * The id of the user who was asked; 0 if the service does not provide it. Compare it with the user
+ * who is logging in, or call seconder_approval_approved_by().
  */
 uint64_t seconder_approval_user_id(const struct seconder_approval *approval);
 
 /**
- * When the request was made, in RFC 3339. NULL where the service does not tell.
+ * When the request was created, in RFC 3339 format. NULL if the service does not provide it.
  */
 const char *seconder_approval_created_at(const struct seconder_approval *approval);
 
 /**
- * When the request last changed, in RFC 3339. NULL where the service does not tell.
+ * When the request last changed, in RFC 3339 format. NULL if the service does not provide it.
  */
 const char *seconder_approval_updated_at(const struct seconder_approval *approval);
 
 /**
- * When the user answered, in RFC 3339; NULL while the request is pending.
+ * When the user answered, in RFC 3339 format; NULL while the request is pending.
  */
 const char *seconder_approval_processed_at(const struct seconder_approval *approval);
 
 /**
- * How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
- * not tell.
+ * How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 if the service does not
+ * provide it.
  */
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
 /**
- * Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
+ * Whether a device was notified of the request: SECONDER_YES, SECONDER_NO or
+ * SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_approval_notified(const struct seconder_approval *approval);
 
@@ -1643,20 +1668,20 @@ int32_t seconder_approval_notified(const struct seconder_approval *approval);
 void seconder_approval_free(struct seconder_approval *approval);
 
 /**
- * Waits until a user has answered an approval request, until it has expired, or for so long as
- * `deadline_ms` says, in milliseconds (0 asks once); then the status is still
- * SECONDER_APPROVAL_PENDING. A login uses a request that expires with it (`seconds_to_expire`): one
- * that is pending at the end can still be approved later.
+ * Waits until a user has answered an approval request, until it has expired, or until
+ * `deadline_ms` milliseconds have passed (0 checks once), in which case the status is still
+ * SECONDER_APPROVAL_PENDING. A login should use a request that expires with it
+ * (`seconds_to_expire`): one that is still pending at the end can be approved later.
  *
- * It sleeps in the caller's thread, and asks at first after half a second and then ever more
- * seldom, down to every 5 seconds. A service that is busy or out of reach is asked again too.
+ * It sleeps in the caller's thread, and polls first after half a second and then less and less
+ * often, down to every 5 seconds. It continues to poll if the service is busy or unreachable.
  *
- * SECONDER_OK says that the request is this user's, and nothing of the answer: ask
- * seconder_approval_approved_by() of the approval at `out`, and free it with
- * seconder_approval_free(). SECONDER_INVALID_ARGUMENT when it is the request of another user: one's own
- * approval must not open somebody else's door; SECONDER_INVALID_RESPONSE when the service does not tell
- * whose it is; SECONDER_STOPPED when the stop function ended the wait; else what kept the last
- * question from an answer.
+ * SECONDER_OK means that the request is this user's, not that the user approved: check that with
+ * seconder_approval_approved_by() on the approval at `out`, and free it with
+ * seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
+ * whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
+ * whose request it is; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
+ * with which the last poll failed.
  */
 SECONDER_MUST_USE
 seconder_status seconder_wait_for_approval(const struct seconder_service *service,
@@ -1669,11 +1694,12 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
                                            struct seconder_error **error);
 
 /**
- * Sends a code to a number that belongs to no user yet (interface 4.10).
+ * Sends a code to a number that does not belong to a user yet (interface 4.10).
  *
- * `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
- * NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED when a code
- * was sent there just now; else as the header's beginning says of calls.
+ * `via` is "sms" or "call"; `phone_number` is the number without its `country_code`. `out` may be
+ * NULL; otherwise free it with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED
+ * if a code was sent to the number a moment ago. Other statuses are as described at the top of the
+ * header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_start_phone_verification(const struct seconder_service *service,
@@ -1688,11 +1714,11 @@ seconder_status seconder_start_phone_verification(const struct seconder_service 
 /**
  * Checks the code that was sent to a number by seconder_start_phone_verification().
  *
- * SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
- * 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
+ * Only SECONDER_OK means that the code is correct. `verification_code` must be 4 to 10 digits and
+ * nothing else. `out` may be NULL; otherwise free it with seconder_done_free().
  *
- * A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" says that no code is
- * waiting; else as the header's beginning says of calls.
+ * A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" means that no
+ * verification is pending. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,
@@ -1703,10 +1729,10 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
                                                   struct seconder_error **error);
 
 /**
- * Asks what kind of number a number is (interface 4.11).
+ * Returns the type of a phone number, and what else the service knows about it (interface 4.11).
  *
- * `out` is freed with seconder_phone_information_free(). SECONDER_REJECTED when it is no number;
- * else as the header's beginning says of calls.
+ * Free `out` with seconder_phone_information_free(). SECONDER_REJECTED if it is not a phone
+ * number. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_phone_info(const struct seconder_service *service,
@@ -1718,12 +1744,12 @@ seconder_status seconder_phone_info(const struct seconder_service *service,
                                     struct seconder_error **error);
 
 /**
- * Who carries the number. NULL where the service does not tell.
+ * The carrier of the number. NULL if the service does not provide it.
  */
 const char *seconder_phone_verification_started_carrier(const struct seconder_phone_verification_started *started);
 
 /**
- * Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
+ * Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
  * SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_phone_verification_started_is_ported(const struct seconder_phone_verification_started *started);
@@ -1734,17 +1760,18 @@ int32_t seconder_phone_verification_started_is_ported(const struct seconder_phon
 int32_t seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_phone_verification_started_message(const struct seconder_phone_verification_started *started);
 
 /**
- * How long the code lives, in seconds, or SECONDER_FOREVER. 0 where the service does not tell.
+ * How long the code is valid, in seconds, or SECONDER_FOREVER. 0 if the service does not provide
+ * it.
  */
 int64_t seconder_phone_verification_started_seconds_to_expire(const struct seconder_phone_verification_started *started);
 
 /**
- * The verification's own name. NULL where the service does not tell.
+ * The uuid of the verification. NULL if the service does not provide it.
  */
 const char *seconder_phone_verification_started_uuid(const struct seconder_phone_verification_started *started);
 
@@ -1754,23 +1781,24 @@ const char *seconder_phone_verification_started_uuid(const struct seconder_phone
 void seconder_phone_verification_started_free(struct seconder_phone_verification_started *started);
 
 /**
- * The kind of number: "voip", "landline", "cellphone" or "unknown". NULL for NULL alone.
+ * The type of the number: "voip", "landline", "cellphone" or "unknown". NULL only for a NULL
+ * argument.
  */
 const char *seconder_phone_information_type(const struct seconder_phone_information *phone);
 
 /**
- * Who carries the number. NULL where the service does not tell.
+ * The carrier of the number. NULL if the service does not provide it.
  */
 const char *seconder_phone_information_provider(const struct seconder_phone_information *phone);
 
 /**
- * Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
+ * Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
  * SECONDER_NOT_PROVIDED.
  */
 int32_t seconder_phone_information_ported(const struct seconder_phone_information *phone);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_phone_information_message(const struct seconder_phone_information *phone);
 
@@ -1780,10 +1808,10 @@ const char *seconder_phone_information_message(const struct seconder_phone_infor
 void seconder_phone_information_free(struct seconder_phone_information *phone);
 
 /**
- * Asks what the service knows of the application (interface 4.7).
+ * Returns what the service knows about the application (interface 4.7).
  *
- * `out` is freed with seconder_application_free(). SECONDER_UNAUTHORIZED when the API key is not
- * accepted; else as the header's beginning says of calls.
+ * Free `out` with seconder_application_free(). SECONDER_UNAUTHORIZED if the API key is not
+ * accepted. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_details(const struct seconder_service *service,
@@ -1793,10 +1821,10 @@ seconder_status seconder_app_details(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Asks how much the application used, month by month (interface 4.9).
+ * Returns the usage of the application, month by month (interface 4.9).
  *
- * `out` is freed with seconder_statistics_free(). SECONDER_UNAUTHORIZED when the API key is not
- * accepted; else as the header's beginning says of calls.
+ * Free `out` with seconder_statistics_free(). SECONDER_UNAUTHORIZED if the API key is not
+ * accepted. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_app_stats(const struct seconder_service *service,
@@ -1806,17 +1834,17 @@ seconder_status seconder_app_stats(const struct seconder_service *service,
                                    struct seconder_error **error);
 
 /**
- * The application's number. 0 where the service does not tell.
+ * The application's id. 0 if the service does not provide it.
  */
 uint64_t seconder_application_app_id(const struct seconder_application *application);
 
 /**
- * The name that users see in messages. NULL for NULL alone.
+ * The name that users see in messages. NULL only for a NULL argument.
  */
 const char *seconder_application_name(const struct seconder_application *application);
 
 /**
- * What was booked with the service. NULL where the service does not tell.
+ * The plan booked with the service. NULL if the service does not provide it.
  */
 const char *seconder_application_plan(const struct seconder_application *application);
 
@@ -1826,12 +1854,12 @@ const char *seconder_application_plan(const struct seconder_application *applica
 bool seconder_application_sms_enabled(const struct seconder_application *application);
 
 /**
- * Whether the application's own app is used.
+ * Whether the application uses its own app.
  */
 bool seconder_application_white_label(const struct seconder_application *application);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_application_message(const struct seconder_application *application);
 
@@ -1841,33 +1869,34 @@ const char *seconder_application_message(const struct seconder_application *appl
 void seconder_application_free(struct seconder_application *application);
 
 /**
- * The application's number. 0 where the service does not tell.
+ * The application's id. 0 if the service does not provide it.
  */
 uint64_t seconder_statistics_app_id(const struct seconder_statistics *statistics);
 
 /**
- * How many months the service says there are. Count with seconder_statistics_stat_count().
+ * The number of months as reported by the service. Iterate with seconder_statistics_stat_count()
+ * instead.
  */
 uint64_t seconder_statistics_count(const struct seconder_statistics *statistics);
 
 /**
- * How many months there are to look at.
+ * The number of months that seconder_statistics_stat() can return.
  */
 size_t seconder_statistics_stat_count(const struct seconder_statistics *statistics);
 
 /**
- * The month at `index`, the oldest first; NULL beyond the last. It belongs to the statistics.
+ * The month at `index`, oldest first, owned by the statistics; NULL if `index` is out of range.
  */
 const struct seconder_monthly_statistic *seconder_statistics_stat(const struct seconder_statistics *statistics,
                                                                   size_t index);
 
 /**
- * How many users the application has now. 0 where the service does not tell.
+ * The number of users that the application has now. 0 if the service does not provide it.
  */
 uint64_t seconder_statistics_total_users(const struct seconder_statistics *statistics);
 
 /**
- * What happened, in the service's words. NULL where the service does not tell.
+ * The service's message. NULL if it does not provide one.
  */
 const char *seconder_statistics_message(const struct seconder_statistics *statistics);
 
@@ -1879,9 +1908,9 @@ void seconder_statistics_free(struct seconder_statistics *statistics);
 /**
  * Registers a device for a user, with an engine in this process (interface 2.2).
  *
- * `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
- * seconder_device_free(). SECONDER_REJECTED when there is no such user; SECONDER_INVALID_ARGUMENT when a
- * remote service answers, or an argument cannot be right.
+ * `device_type` is "android", "android_tablet", "ios" or "svc_chrome". Free `out` with
+ * seconder_device_free(). SECONDER_REJECTED if there is no such user; SECONDER_INVALID_ARGUMENT if
+ * the service is a remote one, or an argument is invalid.
  */
 SECONDER_MUST_USE
 seconder_status seconder_register_device(const struct seconder_service *service,
@@ -1891,12 +1920,12 @@ seconder_status seconder_register_device(const struct seconder_service *service,
                                          struct seconder_error **error);
 
 /**
- * Lists the approval requests that a device's user can still answer, the oldest first, with an
- * engine in this process.
+ * Lists the approval requests that a device's user can still answer, oldest first, with an engine
+ * in this process.
  *
- * `device_secret` is that of seconder_device_secret(). `out` is freed with
- * seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT when the device does not prove itself or a
- * remote service answers.
+ * `device_secret` is that of seconder_device_secret(). Free `out` with
+ * seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT if the device's id or secret is
+ * wrong, or the service is a remote one.
  */
 SECONDER_MUST_USE
 seconder_status seconder_open_approvals(const struct seconder_service *service,
@@ -1906,13 +1935,14 @@ seconder_status seconder_open_approvals(const struct seconder_service *service,
                                         struct seconder_error **error);
 
 /**
- * Answers an approval request from a device, with an engine in this process, and posts the callback
- * before it returns (interface 6).
+ * Answers an approval request from a device, with an engine in this process, and posts the
+ * callback before returning (interface 6).
  *
- * `response` is "approve", "deny", or "report", which denies and snoozes requests for the user for 5 minutes.
- * `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
- * SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
- * when the device does not prove itself or a remote service answers.
+ * `response` is "approve", "deny", or "report", which denies the request and snoozes further ones
+ * for the user for 5 minutes. `out` receives the request with its new status; it may be NULL,
+ * otherwise free it with seconder_approval_free(). SECONDER_REJECTED if the device cannot answer
+ * this request, or can no longer do so; SECONDER_INVALID_ARGUMENT if the device's id or secret is
+ * wrong, or the service is a remote one.
  */
 SECONDER_MUST_USE
 seconder_status seconder_respond_to_approval(const struct seconder_service *service,
@@ -1929,8 +1959,8 @@ seconder_status seconder_respond_to_approval(const struct seconder_service *serv
 uint64_t seconder_device_id(const struct seconder_device *device);
 
 /**
- * What the device proves itself with. It is told this once: keep it in the device. It belongs to
- * `device`. NULL for NULL alone.
+ * The secret that authenticates the device, owned by `device`. It is provided only once: store it
+ * on the device. NULL only for a NULL argument.
  */
 const char *seconder_device_secret(const struct seconder_device *device);
 
@@ -1940,12 +1970,12 @@ const char *seconder_device_secret(const struct seconder_device *device);
 void seconder_device_free(struct seconder_device *device);
 
 /**
- * How many requests there are.
+ * The number of requests.
  */
 size_t seconder_approval_requests_count(const struct seconder_approval_requests *requests);
 
 /**
- * The request at `index`, the oldest first; NULL beyond the last. It belongs to `requests`.
+ * The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
  */
 const struct seconder_approval_request *seconder_approval_requests_get(const struct seconder_approval_requests *requests,
                                                                        size_t index);
@@ -1956,14 +1986,14 @@ const struct seconder_approval_request *seconder_approval_requests_get(const str
 void seconder_approval_requests_free(struct seconder_approval_requests *requests);
 
 /**
- * Checks a callback's signature and reads it (interface 5.5). `api_key` is the application's, which
- * the service signs with; `received` needs a `url`. For freshness, a memory of what was received
- * before and several URLs, see seconder_verifier_new().
+ * Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's
+ * API key, with which the service signs; `received` must have a `url`. For freshness, replay
+ * protection and several URLs, see seconder_verifier_new().
  *
- * SECONDER_OK says that the service sent it, and nothing of the answer: ask
- * seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
- * SECONDER_INVALID_CALLBACK says that nothing of it is to be believed: answer it with status 401.
- * SECONDER_INVALID_ARGUMENT says that the key or a field of `received` cannot be right.
+ * SECONDER_OK means that the service sent the callback, not that the user approved: check that
+ * with seconder_event_approved_by() on the event at `out`, and free it with seconder_event_free().
+ * SECONDER_INVALID_CALLBACK means that nothing in it may be trusted: respond with status 401.
+ * SECONDER_INVALID_ARGUMENT means that the key or a field of `received` is invalid.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_verify(const char *api_key,
@@ -1973,11 +2003,12 @@ seconder_status seconder_callback_verify(const char *api_key,
                                          struct seconder_error **error);
 
 /**
- * Checks a callback's signature, whatever its parameters mean, and gives those that it covers: the
- * text of a JSON object. `api_key` is the application's.
+ * Verifies a callback's signature without interpreting its parameters, and returns the parameters
+ * that the signature covers, as the text of a JSON object. `api_key` is the application's API key.
  *
- * `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
- * believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
+ * Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK means that nothing in the
+ * callback may be trusted; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` is
+ * invalid.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_verify_parameters(const char *api_key,
@@ -1988,11 +2019,11 @@ seconder_status seconder_callback_verify_parameters(const char *api_key,
 
 /**
  * Signs a JSON body that is posted to `url`, as a service does (interface 5.5). `nonce` is a text
- * without `|`, and usually begins with the Unix second.
+ * without `|`, which usually starts with the time in Unix seconds.
  *
- * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
- * SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a field twice, or has more than any callback
- * has; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold.
+ * `out` receives the value of the header X-Svc-Signature; free it with seconder_text_free().
+ * SECONDER_INVALID_CALLBACK if the body is not a JSON object, has a duplicate field, or is larger
+ * than any callback; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that cannot be signed.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_sign(const char *api_key,
@@ -2004,12 +2035,12 @@ seconder_status seconder_callback_sign(const char *api_key,
                                        struct seconder_error **error);
 
 /**
- * Signs a query that is asked for at `url` with GET, as a service does (interface 5.5).
- * seconder_callback_query() makes the query of a JSON body.
+ * Signs the query of a GET request to `url`, as a service does (interface 5.5).
+ * seconder_callback_query() converts a JSON body to such a query.
  *
- * `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
- * SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold, and for a query that is
- * not percent-encoded UTF-8.
+ * `out` receives the value of the header X-Svc-Signature; free it with seconder_text_free().
+ * SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that cannot be signed, and for a query
+ * that is not percent-encoded UTF-8.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_sign_query(const char *api_key,
@@ -2020,11 +2051,11 @@ seconder_status seconder_callback_sign_query(const char *api_key,
                                              struct seconder_error **error);
 
 /**
- * Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
+ * Converts the parameters of a JSON body to a query, sorted and encoded as they are signed
  * (interface 5.5).
  *
- * `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a
- * field twice, or has more than any callback has.
+ * Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK if the body is not a JSON
+ * object, has a duplicate field, or is larger than any callback.
  */
 SECONDER_MUST_USE
 seconder_status seconder_callback_query(const void *body,
@@ -2033,37 +2064,39 @@ seconder_status seconder_callback_query(const void *body,
                                         struct seconder_error **error);
 
 /**
- * Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
- * answer, for another user, and when the service does not tell who answered.
+ * Whether this user approved the request. This is the only check that may let anyone in. False for
+ * NULL, for any other answer, for another user, and if the service does not say which user
+ * answered.
  */
 bool seconder_event_approved_by(const struct seconder_event *event, uint64_t user_id);
 
 /**
- * The approval request's name. NULL for NULL alone.
+ * The approval request's uuid. NULL only for a NULL argument.
  */
 const char *seconder_event_uuid(const struct seconder_event *event);
 
 /**
- * How the user answered: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+ * The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
  * anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
  */
 int32_t seconder_event_status(const struct seconder_event *event);
 
 /**
- * The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
- * ask seconder_event_approved_by().
+ * The id of the user who answered; 0 if the service does not provide it. Compare it with the user
+ * who is logging in, or call seconder_event_approved_by().
  */
 uint64_t seconder_event_user_id(const struct seconder_event *event);
 
 /**
- * The device that answered; NULL where the service does not tell. It belongs to the event.
+ * The device that answered, owned by the event; NULL if the service does not provide it.
  */
 const struct seconder_device_info *seconder_event_device(const struct seconder_event *event);
 
 /**
- * Everything that was received and signed: the text of a JSON object. Empty objects and lists are
- * left out, because no signature covers them. Nor does one cover whether a value is a number or its
- * text, or null or an empty text: decide on none of these. NULL for NULL alone.
+ * All parameters that were received and signed, as the text of a JSON object. Empty objects and
+ * lists are omitted, because the signature does not cover them. It does not distinguish a number
+ * from its text, or null from an empty text either: do not rely on these differences. NULL only
+ * for a NULL argument.
  */
 const char *seconder_event_parameters(const struct seconder_event *event);
 
@@ -2073,10 +2106,10 @@ const char *seconder_event_parameters(const struct seconder_event *event);
 void seconder_event_free(struct seconder_event *event);
 
 /**
- * Makes a verifier of the callbacks that are signed with the application's API key (interface 5.5).
+ * Creates a verifier of callbacks signed with the application's API key (interface 5.5).
  *
- * `out` may be used by many threads at once and is freed with seconder_verifier_free().
- * SECONDER_INVALID_ARGUMENT for an option that cannot be right.
+ * `out` may be used by many threads at once; free it with seconder_verifier_free().
+ * SECONDER_INVALID_ARGUMENT for an invalid API key or option.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verifier_new(const char *api_key,
@@ -2086,15 +2119,16 @@ seconder_status seconder_verifier_new(const char *api_key,
                                       struct seconder_error **error);
 
 /**
- * Checks a callback and reads it (interface 5.5). `now` is the time in Unix seconds, which matters
- * only where freshness or a memory was asked for.
+ * Verifies and parses a callback (interface 5.5). `now` is the time in Unix seconds, which matters
+ * only if the verifier checks freshness or has a memory.
  *
- * SECONDER_OK says that the service sent it, and nothing of the answer: ask
- * seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
- * SECONDER_INVALID_CALLBACK says that nothing of it is to be believed, because its signature does not hold, it
- * is stale, or it was received before: answer it with status 401. SECONDER_INVALID_ARGUMENT says that the key
- * or a field of `received` cannot be right; SECONDER_RATE_LIMITED and SECONDER_STORAGE, that the memory
- * of received callbacks is full or cannot tell.
+ * SECONDER_OK means that the service sent the callback, not that the user approved: check that
+ * with seconder_event_approved_by() on the event at `out`, and free it with seconder_event_free().
+ * SECONDER_INVALID_CALLBACK means that nothing in it may be trusted, because its signature is
+ * invalid, it is stale, or it was received before: respond with status 401.
+ * SECONDER_INVALID_ARGUMENT means that the key or a field of `received` is invalid;
+ * SECONDER_RATE_LIMITED, that the memory of received callbacks is full; SECONDER_STORAGE, that it
+ * could not be consulted.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verifier_verify(const struct seconder_verifier *verifier,
@@ -2105,11 +2139,12 @@ seconder_status seconder_verifier_verify(const struct seconder_verifier *verifie
                                          struct seconder_error **error);
 
 /**
- * Checks the signature alone, whatever the parameters mean and however old they are, and gives those
- * that it covers: the text of a JSON object.
+ * Verifies the signature alone, without interpreting the parameters or checking their age, and
+ * returns the parameters that the signature covers, as the text of a JSON object.
  *
- * `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
- * believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
+ * Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK means that nothing in the
+ * callback may be trusted; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` is
+ * invalid.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verifier_parameters(const struct seconder_verifier *verifier,
@@ -2119,14 +2154,16 @@ seconder_status seconder_verifier_parameters(const struct seconder_verifier *ver
                                              struct seconder_error **error);
 
 /**
- * Frees a verifier, after the last call with it has returned. NULL is fine.
+ * Frees a verifier. The last call with it must have returned. NULL is fine.
  */
 void seconder_verifier_free(struct seconder_verifier *verifier);
 
 /**
- * Takes the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are copied.
+ * Creates a totp from the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are
+ * copied.
  *
- * `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT names what is out of its range.
+ * Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if an argument or option is out
+ * of range.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_new(const void *secret,
@@ -2137,10 +2174,10 @@ seconder_status seconder_totp_new(const void *secret,
                                   struct seconder_error **error);
 
 /**
- * Reads an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
+ * Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
  *
- * `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT when it is none, has no secret in
- * Base32, or has a value out of its range.
+ * Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if it is not such a URI, has no
+ * secret in Base32, or has a value that is out of range.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_from_uri(const char *uri,
@@ -2148,11 +2185,11 @@ seconder_status seconder_totp_from_uri(const char *uri,
                                        struct seconder_error **error);
 
 /**
- * Writes the URI that carries the secret into an app, which shows `issuer` and `label`. Whoever sees
- * it can make the user's codes.
+ * Returns the otpauth: URI that transfers the secret to an app, which then shows `issuer` and
+ * `label`. Anyone who sees the URI can generate the user's codes.
  *
- * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument that is
- * NULL or not UTF-8.
+ * Free `out` with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument
+ * that is NULL or not UTF-8.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_uri(const struct seconder_totp *totp,
@@ -2162,9 +2199,10 @@ seconder_status seconder_totp_uri(const struct seconder_totp *totp,
                                   struct seconder_error **error);
 
 /**
- * Makes the code that an app shows at a time, in Unix seconds (RFC 6238).
+ * Returns the code that an app shows at a given time, in Unix seconds (RFC 6238).
  *
- * `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT when `totp` is NULL.
+ * Free `out` with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT if `totp` is
+ * NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_code(const struct seconder_totp *totp,
@@ -2173,18 +2211,18 @@ seconder_status seconder_totp_code(const struct seconder_totp *totp,
                                    struct seconder_error **error);
 
 /**
- * Checks a code at a time, in Unix seconds. The steps right before and after are accepted too, for
- * clocks that go wrong.
+ * Checks a code at a given time, in Unix seconds. Codes of the steps immediately before and after
+ * are accepted too, to allow for inaccurate clocks.
  *
- * `last_step` is the memory of used codes: the step of the user's last accepted code, 0 before the
- * first. A code of that step or of one before it is never accepted. SECONDER_OK says that the code is
- * right, and nothing else does; `*last_step` is then the code's step. Store it, in a way that of two
- * logins with one code only one succeeds, before anybody is let in. For any other status it stays as
- * it was.
+ * `last_step` prevents replay: it is the step of the user's last accepted code, 0 before the
+ * first. A code of that step or of an earlier one is never accepted. Only SECONDER_OK means that
+ * the code is correct; `*last_step` is then set to the code's step. Before letting anyone in,
+ * store it such that of two logins with the same code only one succeeds. For any other status it
+ * is unchanged.
  *
- * SECONDER_TOKEN_WRONG when the code is none of the present ones, SECONDER_TOKEN_REUSED when its step
- * was used; SECONDER_INVALID_ARGUMENT when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
- * counts no wrong tries: that is the caller's.
+ * SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its
+ * step has been used; SECONDER_INVALID_ARGUMENT if `token` is not 6 to 12 digits, or `totp` or
+ * `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_check(const struct seconder_totp *totp,
@@ -2194,22 +2232,22 @@ seconder_status seconder_totp_check(const struct seconder_totp *totp,
                                     struct seconder_error **error);
 
 /**
- * The bytes of the secret, for storage. They belong to `totp`. NULL for NULL alone.
+ * The bytes of the secret, for storage, owned by `totp`. NULL only for a NULL argument.
  */
 const void *seconder_totp_secret(const struct seconder_totp *totp);
 
 /**
- * How many bytes the secret has.
+ * The size of the secret in bytes.
  */
 size_t seconder_totp_secret_size(const struct seconder_totp *totp);
 
 /**
- * The hash that codes are made with: one of SECONDER_ALGORITHM_...; 0 for NULL.
+ * The hash with which codes are generated: one of SECONDER_ALGORITHM_...; 0 for NULL.
  */
 int32_t seconder_totp_algorithm(const struct seconder_totp *totp);
 
 /**
- * How many digits a code has.
+ * The number of digits of a code.
  */
 uint32_t seconder_totp_digits(const struct seconder_totp *totp);
 
@@ -2224,35 +2262,36 @@ uint64_t seconder_totp_period(const struct seconder_totp *totp);
 void seconder_totp_free(struct seconder_totp *totp);
 
 /**
- * Whether a text has the form of a token: 6 to 12 ASCII digits, nothing trimmed. It says nothing
- * of whether the token is right. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it
- * has not; for NULL too.
+ * Checks whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It does
+ * not check whether the token is correct. Returns SECONDER_INVALID_ARGUMENT, and an error that
+ * gives the reason, if the text does not have this form or is NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_token(const char *text,
                                      struct seconder_error **error);
 
 /**
- * Whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits without
- * sign or leading zero. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it has not;
- * for NULL too.
+ * Checks whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits
+ * without sign or leading zero. Returns SECONDER_INVALID_ARGUMENT, and an error that gives the
+ * reason, if the text does not have this form or is NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_user_id(const char *text,
                                        struct seconder_error **error);
 
 /**
- * Whether a text has the form of an approval request's uuid: 1 to 64 letters, digits and dashes of
- * ASCII. SECONDER_INVALID_ARGUMENT, and an error that says what is wrong, when it has not; for NULL too.
+ * Checks whether a text has the form of an approval request's uuid: 1 to 64 ASCII letters, digits
+ * and dashes. Returns SECONDER_INVALID_ARGUMENT, and an error that gives the reason, if the text
+ * does not have this form or is NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_uuid(const char *text,
                                     struct seconder_error **error);
 
 /**
- * Whether a text has the form of a phone number without its calling code: 4 to 15 digits, in
- * groups that dashes, periods or spaces may separate. SECONDER_INVALID_ARGUMENT, and an error that says
- * what is wrong, when it has not; for NULL too.
+ * Checks whether a text has the form of a phone number without its calling code: 4 to 15 digits,
+ * in groups that dashes, periods or spaces may separate. Returns SECONDER_INVALID_ARGUMENT, and an
+ * error that gives the reason, if the text does not have this form or is NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_number(const char *text,

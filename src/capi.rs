@@ -1,13 +1,16 @@
 //! The C interface. `include/seconder.h` is written from these files, their documentation included.
 //!
-//! A function here takes C's arguments apart, makes the call of [`crate::calls`] out of them and
-//! leaves the rest to the library. [`ffi`] has what all of them share: one wrapper that catches
-//! panics and reports errors, and the one way in for each kind of argument.
+//! A function here reads C's arguments, builds the call of [`crate::calls`] from them and leaves
+//! the rest to the library. [`ffi`] holds what they all share: one wrapper that catches panics and
+//! reports errors, and one conversion for each kind of argument.
 
-#![allow(unsafe_code, reason = "C promises by its header what Rust's types cannot say")]
-#![allow(non_camel_case_types, reason = "types have the names that C programs know them by")]
-#![allow(clippy::missing_safety_doc, reason = "the header says once what it asks of every caller")]
-#![allow(clippy::too_many_arguments, reason = "the interface's parameters, options and ways out")]
+#![allow(unsafe_code, reason = "the header states what Rust's types cannot express")]
+#![allow(non_camel_case_types, reason = "types are named as C programs see them")]
+#![allow(clippy::missing_safety_doc, reason = "the header states the requirements on callers once")]
+#![allow(
+    clippy::too_many_arguments,
+    reason = "the interface's parameters, options and out arguments"
+)]
 
 pub mod application;
 pub mod approvals;
@@ -36,7 +39,8 @@ pub mod users;
 pub mod verifier;
 pub mod waiting;
 
-/// What the header lets many threads use, or read, at once.
+/// The types that the header lets many threads use, or read, at once. A type that stops being `Send
+/// + Sync` would break that promise silently, so this makes it a compile error.
 const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<application::seconder_application>();

@@ -1,5 +1,5 @@
-//! The man pages of section 3 say what the header says: they are written from it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The man pages of section 3 match the header, from which they are generated.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 #[path = "header/mod.rs"]
 mod header;
@@ -14,10 +14,10 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 #[test]
-fn the_pages_are_what_the_header_says() {
+fn the_pages_match_the_header() {
     for (path, text) in page::pages(&Header::read()) {
-        let there = fs::read_to_string(root().join(&path)).unwrap_or_default();
-        assert!(there == text, "{path}:1: is not what include/seconder.h says: run `make man`");
+        let committed = fs::read_to_string(root().join(&path)).unwrap_or_default();
+        assert!(committed == text, "{path}:1: does not match include/seconder.h: run `make man`");
     }
 }
 
@@ -44,7 +44,7 @@ fn pages(section: &str) -> Vec<String> {
     pages
 }
 
-/// What the pages themselves say, read without what wrote them.
+/// Reads the pages themselves, independently of the code that generates them.
 #[test]
 fn every_function_is_on_one_page_with_its_prototype() {
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
@@ -77,7 +77,7 @@ fn every_function_is_on_one_page_with_its_prototype() {
 fn prototypes(page: &str) -> Vec<(String, String)> {
     let bare = |text: &str| text.trim().trim_matches('"').to_owned();
     let (mut returns, mut name, mut parameters) = (String::new(), String::new(), Vec::new());
-    let mut found = Vec::new();
+    let mut prototypes = Vec::new();
     let synopsis = page.split(".Sh SYNOPSIS").nth(1).unwrap().split(".Sh ").next().unwrap();
     for line in synopsis.lines() {
         match line.split_once(' ').unwrap_or((line, "")) {
@@ -86,42 +86,42 @@ fn prototypes(page: &str) -> Vec<(String, String)> {
             (".Fa", text) => parameters.push(bare(text)),
             (".Fc", _) => {
                 let all = std::mem::take(&mut parameters).join(", ");
-                found.push((name.clone(), one_line(&format!("{returns} {name}({all})"))));
+                prototypes.push((name.clone(), one_line(&format!("{returns} {name}({all})"))));
             }
             _ => {}
         }
     }
-    found
+    prototypes
 }
 
 #[test]
 fn every_struct_is_described_once() {
     let text: String = pages("3").iter().map(|path| read(path)).collect();
-    for found in Header::read().structs {
-        let heading = format!(".Ss struct {}\n", found.name);
+    for one in Header::read().structs {
+        let heading = format!(".Ss struct {}\n", one.name);
         assert_eq!(text.matches(&heading).count(), 1, "{heading}");
     }
 }
 
 #[test]
-fn the_pages_are_good_mdoc() {
+fn the_pages_pass_the_mandoc_linter() {
     for path in [pages("3"), pages("8")].concat() {
         let lint = Command::new("mandoc")
             .args(["-T", "lint", "-W", "style", &path])
             .current_dir(root())
             .output();
         let Ok(lint) = lint else {
-            return eprintln!("skipped: there is no mandoc, which `make tools` installs");
+            return eprintln!("skipped: mandoc is not installed; `make tools` installs it");
         };
-        let said = String::from_utf8_lossy(&lint.stdout);
-        // The pages are beside each other only when they are installed.
-        let real: Vec<&str> =
-            said.lines().filter(|line| !line.contains("referenced manual not found")).collect();
-        assert!(real.is_empty(), "{}", real.join("\n"));
+        let output = String::from_utf8_lossy(&lint.stdout);
+        // Only installed pages are where mandoc looks for the manuals that they reference.
+        let complaints: Vec<&str> =
+            output.lines().filter(|line| !line.contains("referenced manual not found")).collect();
+        assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     }
 }
 
-/// What stands in EXAMPLES is what people copy: it compiles.
+/// People copy the code in EXAMPLES, so it must compile.
 #[test]
 fn the_examples_compile() {
     let mut seen = 0;
@@ -135,7 +135,7 @@ fn the_examples_compile() {
             .filter_map(literal)
             .map(|code| code.replace("\\e", "\\").replace("\\&", ""))
             .collect();
-        assert!(!codes.is_empty(), "{path}: EXAMPLES shows none");
+        assert!(!codes.is_empty(), "{path}: EXAMPLES contains no code");
         seen += codes.len();
         let source = format!(
             "#include <stdio.h>\n#include <string.h>\n#include <seconder.h>\n{}",

@@ -1,4 +1,4 @@
-//! The man page of the program says what `--help` says: it is written from the same declarations.
+//! The man page of the program matches `--help`: both are generated from the same declarations.
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fs;
@@ -13,10 +13,10 @@ fn read(name: &str) -> String {
 }
 
 #[test]
-fn the_page_is_what_the_program_says() {
+fn the_page_matches_the_help() {
     assert!(
         page() == read("seconder.8"),
-        "man/seconder.8:1: is not what --help says: run `make man`"
+        "man/seconder.8:1: does not match --help: run `make man`"
     );
 }
 
@@ -40,13 +40,13 @@ fn page() -> String {
     text
 }
 
-/// The day that the other pages carry.
+/// The date of the other pages.
 fn date() -> String {
     let other = read("seconder.3");
     other.lines().find_map(|line| line.strip_prefix(".Dd ")).unwrap_or_default().into()
 }
 
-/// What can be called, each with the words that lead to it.
+/// All commands, each with the words that invoke it.
 fn commands() -> Vec<(Vec<String>, Command)> {
     let mut program = super::Program::command();
     program.build();
@@ -68,9 +68,9 @@ fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Co
 }
 
 fn options(command: &Command) -> Vec<&Arg> {
-    let told =
+    let shown =
         |arg: &&Arg| !arg.is_hide_set() && arg.get_id() != "help" && arg.get_id() != "version";
-    command.get_arguments().filter(told).collect()
+    command.get_arguments().filter(shown).collect()
 }
 
 fn synopsis() -> String {
@@ -85,7 +85,7 @@ fn synopsis() -> String {
     text + ".Nm\n.Fl -help | -version\n"
 }
 
-/// `Fl -listen Ar ADDRESS`, or the name of what is given without an option.
+/// `Fl -listen Ar ADDRESS`, or the name of a positional argument.
 fn usage(arg: &Arg) -> String {
     let values = arg.get_value_names().unwrap_or_default();
     let values: Vec<&str> = values.iter().map(|value| value.as_str()).collect();
@@ -124,7 +124,7 @@ fn about(command: &Command) -> String {
     about.map(ToString::to_string).unwrap_or_default()
 }
 
-/// A sentence a line, as mdoc wants it, and lines that are not too long.
+/// Wraps a text, with each sentence on a new line, as mdoc requires.
 fn prose(text: &str) -> String {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split_whitespace() {
@@ -138,7 +138,7 @@ fn prose(text: &str) -> String {
         }
     }
     lines.extend(Some(line).filter(|line| !line.is_empty()));
-    // A full stop that clap took away from the end of a help is put back.
+    // clap removes the full stop at the end of a help text; restore it.
     if let Some(last) = lines.last_mut().filter(|last| !last.ends_with(['.', ':'])) {
         last.push('.');
     }

@@ -1,4 +1,4 @@
-//! The application itself, and what it used.
+//! The application itself, and its usage statistics.
 
 use super::error::seconder_error;
 use super::ffi::{self, Plain, Text, free, pointer, read_handle, with_out};
@@ -12,7 +12,7 @@ use std::ptr;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_app_details_options {
-    /// The address that asks, IPv4 or IPv6.
+    /// The IP address that the request was made from, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -20,7 +20,7 @@ pub struct seconder_app_details_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_app_stats_options {
-    /// The address that asks, IPv4 or IPv6.
+    /// The IP address that the request was made from, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -37,37 +37,37 @@ pub struct seconder_application {
     message: Option<Text>,
 }
 
-/// What the application used in one month, in UTC (interface 2.4).
+/// The usage of the application in one month, in UTC (interface 2.4).
 #[repr(C)]
 pub struct seconder_monthly_statistic {
     /// The English name of the month.
     pub month: *const c_char,
     /// The year.
     pub year: u64,
-    /// How many calls the application made.
+    /// The number of calls that the application made.
     pub api_calls_count: u64,
-    /// How many codes and approvals let somebody in.
+    /// The number of codes and approvals that let someone in.
     pub auths_count: u64,
-    /// How many voice calls were made.
+    /// The number of voice calls made.
     pub calls_count: u64,
-    /// How many SMS were sent.
+    /// The number of SMS sent.
     pub sms_count: u64,
-    /// How many users were enrolled.
+    /// The number of users enrolled.
     pub users_count: u64,
 }
 
-/// What the application used.
+/// The usage of the application, month by month.
 pub struct seconder_statistics {
     app_id: u64,
     count: u64,
     total_users: u64,
     message: Option<Text>,
     stats: Vec<seconder_monthly_statistic>,
-    /// What the `month` pointers of `stats` point into.
+    /// Owns the texts that the `month` pointers of `stats` point into.
     _months: Vec<Text>,
 }
 
-// SAFETY: the pointers are into the texts beside them, which nobody changes.
+// SAFETY: the pointers point into the texts beside them, which never change.
 unsafe impl Send for seconder_statistics {}
 // SAFETY: as above.
 unsafe impl Sync for seconder_statistics {}
@@ -110,10 +110,10 @@ fn monthly(stat: &MonthlyStatistic, month: &Text) -> seconder_monthly_statistic 
     }
 }
 
-/// Asks what the service knows of the application (interface 4.7).
+/// Returns what the service knows about the application (interface 4.7).
 ///
-/// `out` is freed with seconder_application_free(). SECONDER_UNAUTHORIZED when the API key is not
-/// accepted; else as the header's beginning says of calls.
+/// Free `out` with seconder_application_free(). SECONDER_UNAUTHORIZED if the API key is not
+/// accepted. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_app_details(
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn seconder_app_details(
     out: *mut *mut seconder_application,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -134,10 +134,10 @@ pub unsafe extern "C" fn seconder_app_details(
     }
 }
 
-/// Asks how much the application used, month by month (interface 4.9).
+/// Returns the usage of the application, month by month (interface 4.9).
 ///
-/// `out` is freed with seconder_statistics_free(). SECONDER_UNAUTHORIZED when the API key is not
-/// accepted; else as the header's beginning says of calls.
+/// Free `out` with seconder_statistics_free(). SECONDER_UNAUTHORIZED if the API key is not
+/// accepted. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_app_stats(
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn seconder_app_stats(
     out: *mut *mut seconder_statistics,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -158,13 +158,13 @@ pub unsafe extern "C" fn seconder_app_stats(
     }
 }
 
-/// The application's number. 0 where the service does not tell.
+/// The application's id. 0 if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_app_id(application: Option<&seconder_application>) -> u64 {
     read_handle(application, |application| application.reply.app_id.unwrap_or_default())
 }
 
-/// The name that users see in messages. NULL for NULL alone.
+/// The name that users see in messages. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_name(
     application: Option<&seconder_application>,
@@ -172,7 +172,7 @@ pub extern "C" fn seconder_application_name(
     read_handle(application, |application| application.name.as_ptr())
 }
 
-/// What was booked with the service. NULL where the service does not tell.
+/// The plan booked with the service. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_plan(
     application: Option<&seconder_application>,
@@ -188,7 +188,7 @@ pub extern "C" fn seconder_application_sms_enabled(
     read_handle(application, |application| application.reply.sms_enabled)
 }
 
-/// Whether the application's own app is used.
+/// Whether the application uses its own app.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_white_label(
     application: Option<&seconder_application>,
@@ -196,7 +196,7 @@ pub extern "C" fn seconder_application_white_label(
     read_handle(application, |application| application.reply.white_label)
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_message(
     application: Option<&seconder_application>,
@@ -210,19 +210,20 @@ pub extern "C" fn seconder_application_free(application: Option<Box<seconder_app
     free(application);
 }
 
-/// The application's number. 0 where the service does not tell.
+/// The application's id. 0 if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_app_id(statistics: Option<&seconder_statistics>) -> u64 {
     read_handle(statistics, |statistics| statistics.app_id)
 }
 
-/// How many months the service says there are. Count with seconder_statistics_stat_count().
+/// The number of months as reported by the service. Iterate with seconder_statistics_stat_count()
+/// instead.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_count(statistics: Option<&seconder_statistics>) -> u64 {
     read_handle(statistics, |statistics| statistics.count)
 }
 
-/// How many months there are to look at.
+/// The number of months that seconder_statistics_stat() can return.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_stat_count(
     statistics: Option<&seconder_statistics>,
@@ -230,7 +231,7 @@ pub extern "C" fn seconder_statistics_stat_count(
     read_handle(statistics, |statistics| statistics.stats.len())
 }
 
-/// The month at `index`, the oldest first; NULL beyond the last. It belongs to the statistics.
+/// The month at `index`, oldest first, owned by the statistics; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_stat(
     statistics: Option<&seconder_statistics>,
@@ -241,13 +242,13 @@ pub extern "C" fn seconder_statistics_stat(
     })
 }
 
-/// How many users the application has now. 0 where the service does not tell.
+/// The number of users that the application has now. 0 if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_total_users(statistics: Option<&seconder_statistics>) -> u64 {
     read_handle(statistics, |statistics| statistics.total_users)
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_statistics_message(
     statistics: Option<&seconder_statistics>,

@@ -1,4 +1,4 @@
-//! Approval requests: asking a user, and how the user answered.
+//! Approval requests: creating them, and reading the user's answer.
 
 use super::error::seconder_error;
 use super::ffi::{self, Outcome, Plain, Text, free, named, pointer, read_handle, with_out};
@@ -15,7 +15,7 @@ use std::ffi::c_char;
 pub struct seconder_logo {
     /// "default", "low", "med" or "high".
     pub res: *const c_char,
-    /// Where the picture is.
+    /// The URL of the picture.
     pub url: *const c_char,
 }
 
@@ -23,32 +23,32 @@ pub struct seconder_logo {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_create_approval_options {
-    /// What else the user is shown: the text of a JSON object, at most 16 KiB.
+    /// Further details to show the user: a JSON object as text, at most 16 KiB.
     pub details: *const c_char,
-    /// What the user is not shown, and the application gets back: the text of a JSON object, at most
-    /// 16 KiB.
+    /// Details that are not shown to the user but returned to the application: a JSON object as
+    /// text, at most 16 KiB.
     pub hidden_details: *const c_char,
-    /// Pictures to show, at most 16 KiB in JSON; when there are any, one has `res` = "default".
+    /// Pictures to show, at most 16 KiB in JSON; if there are any, one must have `res` = "default".
     pub logos: *const seconder_logo,
-    /// How many pictures there are at `logos`.
+    /// The number of pictures at `logos`.
     pub logos_count: usize,
     /// How long the request can be answered, in seconds, 1 to 315360000. Default: 86400.
-    /// SECONDER_FOREVER is for ever.
+    /// SECONDER_FOREVER means no expiry.
     pub seconds_to_expire: i64,
 }
 
 // SAFETY: numbers and pointers alone.
 unsafe impl Plain for seconder_create_approval_options {}
 
-/// A user who is being asked.
+/// An approval request that was created.
 pub struct seconder_approval_created {
     uuid: Text,
 }
 
 /// An approval request as the service knows it (interface 2.6).
 ///
-/// Before an approval lets anyone in, compare its user_id with the user who logs in: an approved
-/// request of somebody else proves nothing.
+/// Before an approval lets anyone in, compare its user_id with the user who is logging in: an
+/// approved request of another user proves nothing.
 pub struct seconder_approval {
     reply: Approval,
     uuid: Option<Text>,
@@ -75,12 +75,12 @@ impl From<Approval> for seconder_approval {
     }
 }
 
-/// Asks a user to approve something on their device (interface 4.12). `message` is what the user is
-/// asked, 1 to 1024 bytes.
+/// Asks a user to approve something on their device (interface 4.12). `message` is the question to
+/// show, 1 to 1024 bytes.
 ///
-/// `out` is freed with seconder_approval_created_free(). SECONDER_RATE_LIMITED when the user has too
-/// many open requests, or said that the last was not theirs; SECONDER_REJECTED when there is no such
-/// user; else as the header's beginning says of calls.
+/// Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the user has too many
+/// open requests, or reported the last one as not theirs; SECONDER_REJECTED if there is no such
+/// user. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_approval(
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn seconder_create_approval(
     out: *mut *mut seconder_approval_created,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn seconder_create_approval(
 }
 
 /// # Safety
-/// `logos` is NULL, or there are so many as `logos_count` says.
+/// `logos` is NULL or points to `logos_count` pictures.
 unsafe fn logos(options: &seconder_create_approval_options) -> Outcome<Vec<Logo>> {
     if options.logos.is_null() && options.logos_count > 0 {
         return Err(ffi::null("logos"));
@@ -127,7 +127,7 @@ unsafe fn logos(options: &seconder_create_approval_options) -> Outcome<Vec<Logo>
     (0..options.logos_count).map(one).collect()
 }
 
-/// C's 0 seconds are the default, and the wire's 0 seconds are for ever.
+/// In C 0 seconds means the default; on the wire 0 seconds means no expiry.
 fn seconds(seconds: i64) -> Result<Option<u64>> {
     match seconds {
         0 => Ok(None),
@@ -138,12 +138,12 @@ fn seconds(seconds: i64) -> Result<Option<u64>> {
     }
 }
 
-/// Asks how a user answered (interface 4.13).
+/// Returns the state of an approval request (interface 4.13).
 ///
-/// SECONDER_OK says that the request was found, and nothing of the answer: ask
-/// seconder_approval_approved_by() of the approval at `out`, and free it with
-/// seconder_approval_free(). SECONDER_REJECTED when there is no such request; else as the header's
-/// beginning says of calls.
+/// SECONDER_OK means that the request was found, not that the user approved: check that with
+/// seconder_approval_approved_by() on the approval at `out`, and free it with
+/// seconder_approval_free(). SECONDER_REJECTED if there is no such request. Other statuses are as
+/// described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_approval(
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn seconder_check_approval(
     out: *mut *mut seconder_approval,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -162,7 +162,8 @@ pub unsafe extern "C" fn seconder_check_approval(
     }
 }
 
-/// The request's name, to ask for its answer with. NULL for NULL alone.
+/// The request's uuid, for seconder_check_approval() and seconder_wait_for_approval(). NULL only
+/// for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_created_uuid(
     created: Option<&seconder_approval_created>,
@@ -176,38 +177,39 @@ pub extern "C" fn seconder_approval_created_free(created: Option<Box<seconder_ap
     free(created);
 }
 
-/// How the user answered: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+/// The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
 /// anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>) -> i32 {
     read_handle(approval, |approval| of_approval(approval.reply.status))
 }
 
-/// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
-/// answer, for another user, and when the service does not tell who was asked.
+/// Whether this user approved the request. This is the only check that may let anyone in. False for
+/// NULL, for any other answer, for another user, and if the service does not say which user was
+/// asked.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_approved_by(
     approval: Option<&seconder_approval>,
     user_id: u64,
 ) -> bool {
-    let who = UserId::try_from(user_id).ok();
-    read_handle(approval, |approval| who.is_some_and(|who| approval.reply.approved_by(who)))
+    let user = UserId::try_from(user_id).ok();
+    read_handle(approval, |approval| user.is_some_and(|user| approval.reply.approved_by(user)))
 }
 
-/// The request's name. NULL where the service does not tell.
+/// The request's uuid. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -> *const c_char {
     read_handle(approval, |approval| pointer(&approval.uuid))
 }
 
-/// The user who was asked; 0 where the service does not tell. Compare it with the user who logs in,
-/// or ask seconder_approval_approved_by().
+/// The id of the user who was asked; 0 if the service does not provide it. Compare it with the user
+/// who is logging in, or call seconder_approval_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_user_id(approval: Option<&seconder_approval>) -> u64 {
     read_handle(approval, |approval| approval.reply.user_id.map_or(0, UserId::get))
 }
 
-/// When the request was made, in RFC 3339. NULL where the service does not tell.
+/// When the request was created, in RFC 3339 format. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_created_at(
     approval: Option<&seconder_approval>,
@@ -215,7 +217,7 @@ pub extern "C" fn seconder_approval_created_at(
     read_handle(approval, |approval| pointer(&approval.created_at))
 }
 
-/// When the request last changed, in RFC 3339. NULL where the service does not tell.
+/// When the request last changed, in RFC 3339 format. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_updated_at(
     approval: Option<&seconder_approval>,
@@ -223,7 +225,7 @@ pub extern "C" fn seconder_approval_updated_at(
     read_handle(approval, |approval| pointer(&approval.updated_at))
 }
 
-/// When the user answered, in RFC 3339; NULL while the request is pending.
+/// When the user answered, in RFC 3339 format; NULL while the request is pending.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_processed_at(
     approval: Option<&seconder_approval>,
@@ -231,14 +233,15 @@ pub extern "C" fn seconder_approval_processed_at(
     read_handle(approval, |approval| pointer(&approval.processed_at))
 }
 
-/// How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 where the service does
-/// not tell.
+/// How long the request can be answered, in seconds, or SECONDER_FOREVER. 0 if the service does not
+/// provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder_approval>) -> i64 {
     read_handle(approval, |approval| of_seconds(approval.reply.seconds_to_expire))
 }
 
-/// Whether a device was told of the request: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
+/// Whether a device was notified of the request: SECONDER_YES, SECONDER_NO or
+/// SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval>) -> i32 {
     read_handle(approval, |approval| of_flag(approval.reply.notified))

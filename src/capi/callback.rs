@@ -1,4 +1,5 @@
-//! Callbacks: what a service posts when a user answered, believed after its signature held.
+//! Callbacks: what a service posts when a user has answered, trusted only once its signature is
+//! verified.
 
 use super::devices::{DeviceInfo, seconder_device_info};
 use super::error::seconder_error;
@@ -13,20 +14,21 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// A callback as it was received (interface 5.5). A missing text may be NULL.
+/// A callback as it was received (interface 5.5). A text that is missing may be NULL.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_callback {
-    /// The callback URL as it is configured with the service: scheme included, no parameters. Never
-    /// take it from the request's Host. NULL where a verifier was told the URL.
+    /// The callback URL as configured with the service, including the scheme and without
+    /// parameters. Never take it from the request's Host header. May be NULL if a verifier has the
+    /// URL.
     pub url: *const c_char,
     /// The request's method: "POST" or "GET".
     pub method: *const c_char,
-    /// The raw query of a GET, without the `?`.
+    /// The raw query of a GET request, without the `?`.
     pub query: *const c_char,
-    /// The raw body of a POST. It need not end with a NUL.
+    /// The raw body of a POST request, which need not be NUL-terminated.
     pub body: *const c_void,
-    /// How many bytes `body` has.
+    /// The size of `body` in bytes.
     pub body_size: usize,
     /// The header X-Svc-Signature.
     pub signature: *const c_char,
@@ -37,13 +39,13 @@ pub struct seconder_callback {
 // SAFETY: numbers and pointers alone.
 unsafe impl Plain for seconder_callback {}
 
-/// An answer to an approval request, told by the service itself.
+/// An answer to an approval request, sent by the service itself.
 pub struct seconder_event {
     uuid: Text,
     status: ApprovalStatus,
     user_id: u64,
     event: Event,
-    // Few ask for these, so they are made when they are asked for.
+    // Few programs read these, so they are built on first use. Many threads may read one event.
     device: OnceLock<Option<DeviceInfo>>,
     parameters: OnceLock<Text>,
 }
@@ -61,18 +63,18 @@ impl From<Event> for seconder_event {
     }
 }
 
-fn written(event: &Event) -> Text {
+fn as_json(event: &Event) -> Text {
     Text::new(&Value::Object(event.parameters()).to_string())
 }
 
-/// Checks a callback's signature and reads it (interface 5.5). `api_key` is the application's, which
-/// the service signs with; `received` needs a `url`. For freshness, a memory of what was received
-/// before and several URLs, see seconder_verifier_new().
+/// Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's
+/// API key, with which the service signs; `received` must have a `url`. For freshness, replay
+/// protection and several URLs, see seconder_verifier_new().
 ///
-/// SECONDER_OK says that the service sent it, and nothing of the answer: ask
-/// seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
-/// SECONDER_INVALID_CALLBACK says that nothing of it is to be believed: answer it with status 401.
-/// SECONDER_INVALID_ARGUMENT says that the key or a field of `received` cannot be right.
+/// SECONDER_OK means that the service sent the callback, not that the user approved: check that
+/// with seconder_event_approved_by() on the event at `out`, and free it with seconder_event_free().
+/// SECONDER_INVALID_CALLBACK means that nothing in it may be trusted: respond with status 401.
+/// SECONDER_INVALID_ARGUMENT means that the key or a field of `received` is invalid.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_verify(
@@ -82,7 +84,7 @@ pub unsafe extern "C" fn seconder_callback_verify(
     out: *mut *mut seconder_event,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let key: Secret = ffi::value("api_key", api_key)?;
@@ -91,11 +93,12 @@ pub unsafe extern "C" fn seconder_callback_verify(
     }
 }
 
-/// Checks a callback's signature, whatever its parameters mean, and gives those that it covers: the
-/// text of a JSON object. `api_key` is the application's.
+/// Verifies a callback's signature without interpreting its parameters, and returns the parameters
+/// that the signature covers, as the text of a JSON object. `api_key` is the application's API key.
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
-/// believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
+/// Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK means that nothing in the
+/// callback may be trusted; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` is
+/// invalid.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_verify_parameters(
@@ -105,7 +108,7 @@ pub unsafe extern "C" fn seconder_callback_verify_parameters(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let key: Secret = ffi::value("api_key", api_key)?;
@@ -115,11 +118,11 @@ pub unsafe extern "C" fn seconder_callback_verify_parameters(
     }
 }
 
-/// What was received; the URL can be missing where a verifier knows it.
+/// The callback as received. The URL may be missing if a verifier has it.
 ///
 /// # Safety
-/// `received` is NULL, or `size` bytes can be read there; every pointer in them is NULL or a text,
-/// and so many bytes are at `body` as `body_size` says.
+/// `received` is NULL or points to `size` readable bytes; every pointer in them is NULL or a text,
+/// and `body_size` bytes can be read at `body`.
 pub(super) unsafe fn read<'a>(
     received: *const seconder_callback,
     size: usize,
@@ -147,11 +150,11 @@ pub(super) unsafe fn read<'a>(
 }
 
 /// Signs a JSON body that is posted to `url`, as a service does (interface 5.5). `nonce` is a text
-/// without `|`, and usually begins with the Unix second.
+/// without `|`, which usually starts with the time in Unix seconds.
 ///
-/// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
-/// SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a field twice, or has more than any callback
-/// has; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold.
+/// `out` receives the value of the header X-Svc-Signature; free it with seconder_text_free().
+/// SECONDER_INVALID_CALLBACK if the body is not a JSON object, has a duplicate field, or is larger
+/// than any callback; SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that cannot be signed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_sign(
@@ -163,7 +166,7 @@ pub unsafe extern "C" fn seconder_callback_sign(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let key: Secret = ffi::value("api_key", api_key)?;
@@ -174,12 +177,12 @@ pub unsafe extern "C" fn seconder_callback_sign(
     }
 }
 
-/// Signs a query that is asked for at `url` with GET, as a service does (interface 5.5).
-/// seconder_callback_query() makes the query of a JSON body.
+/// Signs the query of a GET request to `url`, as a service does (interface 5.5).
+/// seconder_callback_query() converts a JSON body to such a query.
 ///
-/// `out`, the value of the header X-Svc-Signature, is freed with seconder_text_free().
-/// SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that no signature can hold, and for a query that is
-/// not percent-encoded UTF-8.
+/// `out` receives the value of the header X-Svc-Signature; free it with seconder_text_free().
+/// SECONDER_INVALID_ARGUMENT for a key, a nonce or a URL that cannot be signed, and for a query
+/// that is not percent-encoded UTF-8.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_sign_query(
@@ -190,7 +193,7 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let key: Secret = ffi::value("api_key", api_key)?;
@@ -200,11 +203,11 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
     }
 }
 
-/// Writes the parameters of a JSON body as a query, sorted and encoded as they are signed
+/// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed
 /// (interface 5.5).
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK when the body is not a JSON object, names a
-/// field twice, or has more than any callback has.
+/// Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK if the body is not a JSON
+/// object, has a duplicate field, or is larger than any callback.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_callback_query(
@@ -213,7 +216,7 @@ pub unsafe extern "C" fn seconder_callback_query(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let body = ffi::bytes(["body", "body_size"], body, body_size)?;
@@ -222,35 +225,36 @@ pub unsafe extern "C" fn seconder_callback_query(
     }
 }
 
-/// Whether this user said yes: the one question that lets anybody in. False for NULL, for any other
-/// answer, for another user, and when the service does not tell who answered.
+/// Whether this user approved the request. This is the only check that may let anyone in. False for
+/// NULL, for any other answer, for another user, and if the service does not say which user
+/// answered.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_approved_by(event: Option<&seconder_event>, user_id: u64) -> bool {
     let yes = |event: &seconder_event| event.status == ApprovalStatus::Approved;
     read_handle(event, |event| user_id != 0 && event.user_id == user_id && yes(event))
 }
 
-/// The approval request's name. NULL for NULL alone.
+/// The approval request's uuid. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_uuid(event: Option<&seconder_event>) -> *const c_char {
     read_handle(event, |event| event.uuid.as_ptr())
 }
 
-/// How the user answered: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
+/// The user's answer: one of SECONDER_APPROVAL_..., of which only SECONDER_APPROVAL_APPROVED lets
 /// anyone in. SECONDER_APPROVAL_UNKNOWN for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_status(event: Option<&seconder_event>) -> i32 {
     read_handle(event, |event| of_approval(event.status))
 }
 
-/// The user who answered; 0 where the service does not tell. Compare it with the user who logs in, or
-/// ask seconder_event_approved_by().
+/// The id of the user who answered; 0 if the service does not provide it. Compare it with the user
+/// who is logging in, or call seconder_event_approved_by().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_user_id(event: Option<&seconder_event>) -> u64 {
     read_handle(event, |event| event.user_id)
 }
 
-/// The device that answered; NULL where the service does not tell. It belongs to the event.
+/// The device that answered, owned by the event; NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_device(
     event: Option<&seconder_event>,
@@ -262,12 +266,13 @@ pub extern "C" fn seconder_event_device(
     })
 }
 
-/// Everything that was received and signed: the text of a JSON object. Empty objects and lists are
-/// left out, because no signature covers them. Nor does one cover whether a value is a number or its
-/// text, or null or an empty text: decide on none of these. NULL for NULL alone.
+/// All parameters that were received and signed, as the text of a JSON object. Empty objects and
+/// lists are omitted, because the signature does not cover them. It does not distinguish a number
+/// from its text, or null from an empty text either: do not rely on these differences. NULL only
+/// for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_event_parameters(event: Option<&seconder_event>) -> *const c_char {
-    read_handle(event, |event| event.parameters.get_or_init(|| written(&event.event)).as_ptr())
+    read_handle(event, |event| event.parameters.get_or_init(|| as_json(&event.event)).as_ptr())
 }
 
 /// Frees the event of seconder_callback_verify() or seconder_verifier_verify(). NULL is fine.

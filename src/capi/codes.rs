@@ -1,4 +1,4 @@
-//! Codes: sending them, checking them, and the secret that an app makes them of.
+//! Codes: sending and checking them, and the secret from which an app generates them.
 
 use super::devices::DeviceInfo;
 use super::devices::seconder_device_info;
@@ -22,12 +22,12 @@ use std::ptr;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_request_sms_options {
-    /// Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+    /// Makes the code valid for this action alone; pass the same action to seconder_verify(). 1 to
     /// 128 bytes without control characters.
     pub action: *const c_char,
-    /// What the message says of the action: 1 to 1024 bytes.
+    /// The description of the action in the message: 1 to 1024 bytes.
     pub action_message: *const c_char,
-    /// Sends the code even to a user who has an app.
+    /// Sends the code even if the user has an app.
     pub force: Flag,
 }
 
@@ -35,12 +35,12 @@ pub struct seconder_request_sms_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_request_call_options {
-    /// Makes the code valid for this action alone; the same must be given to seconder_verify(). 1 to
+    /// Makes the code valid for this action alone; pass the same action to seconder_verify(). 1 to
     /// 128 bytes without control characters.
     pub action: *const c_char,
-    /// What the voice says of the action: 1 to 1024 bytes.
+    /// The description of the action in the voice message: 1 to 1024 bytes.
     pub action_message: *const c_char,
-    /// Calls even a user who has an app.
+    /// Calls even if the user has an app.
     pub force: Flag,
 }
 
@@ -48,7 +48,7 @@ pub struct seconder_request_call_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_verify_options {
-    /// Checks the code even of a user who was never confirmed.
+    /// Checks the code even if the user was never confirmed.
     pub force: Flag,
     /// The action that the code was sent for.
     pub action: *const c_char,
@@ -58,7 +58,8 @@ pub struct seconder_verify_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_enrol_authenticator_options {
-    /// What the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail.
+    /// The label that the app shows beside the code, 1 to 1024 bytes. Default: the user's e-mail
+    /// address.
     pub label: *const c_char,
     /// The width and height of the QR code, 100 to 1000 pixels. Default: 300.
     pub qr_size: u64,
@@ -73,7 +74,7 @@ unsafe impl Plain for seconder_verify_options {}
 // SAFETY: numbers and pointers alone.
 unsafe impl Plain for seconder_enrol_authenticator_options {}
 
-/// A code that is on its way, or was not needed.
+/// A code that was sent, or was not needed.
 pub struct seconder_code_requested {
     message: Option<Text>,
     cellphone: Option<Text>,
@@ -81,13 +82,13 @@ pub struct seconder_code_requested {
     device: Option<Text>,
 }
 
-/// A code that was checked and is right. There is none for any other.
+/// The reply for a code that was checked and is correct. Any other outcome returns none.
 pub struct seconder_verification {
     message: Option<Text>,
     device: Option<DeviceInfo>,
 }
 
-/// What a user's authenticator app needs. Whoever sees it can make the user's codes.
+/// What a user's authenticator app needs. Anyone who sees it can generate the user's codes.
 pub struct seconder_authenticator_enrolled {
     label: Option<Text>,
     issuer: Option<Text>,
@@ -118,14 +119,14 @@ impl From<AuthenticatorEnrolled> for seconder_authenticator_enrolled {
 }
 
 /// The one place where a verdict becomes a status.
-fn decide(found: Verification) -> Outcome<seconder_verification> {
+fn decide(reply: Verification) -> Outcome<seconder_verification> {
     let no = |status, message| Err(seconder_error::of_token(status, message));
-    match found.verdict {
+    match reply.verdict {
         Verdict::Right => Ok(seconder_verification {
-            message: Text::of(found.message.as_deref()),
-            device: found.device.as_ref().map(DeviceInfo::new),
+            message: Text::of(reply.message.as_deref()),
+            device: reply.device.as_ref().map(DeviceInfo::new),
         }),
-        Verdict::Wrong if found.reused => no(SECONDER_TOKEN_REUSED, "has been used already"),
+        Verdict::Wrong if reply.reused => no(SECONDER_TOKEN_REUSED, "has been used already"),
         Verdict::Wrong => no(SECONDER_TOKEN_WRONG, "is wrong"),
         Verdict::NotChecked => no(
             SECONDER_TOKEN_NOT_CHECKED,
@@ -136,9 +137,9 @@ fn decide(found: Verification) -> Outcome<seconder_verification> {
 
 /// Sends a code by SMS (interface 4.2).
 ///
-/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
-/// user was sent one just now; SECONDER_REJECTED when there is no such user; else as the header's
-/// beginning says of calls.
+/// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+/// if a code was sent to the user a moment ago; SECONDER_REJECTED if there is no such user. Other
+/// statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_sms(
@@ -149,7 +150,7 @@ pub unsafe extern "C" fn seconder_request_sms(
     out: *mut *mut seconder_code_requested,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -167,9 +168,9 @@ pub unsafe extern "C" fn seconder_request_sms(
 
 /// Speaks a code in a voice call (interface 4.3).
 ///
-/// `out` may be NULL, and is freed with seconder_code_requested_free(). SECONDER_RATE_LIMITED when the
-/// user was called just now; SECONDER_REJECTED when there is no such user; else as the header's
-/// beginning says of calls.
+/// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
+/// if the user was called a moment ago; SECONDER_REJECTED if there is no such user. Other statuses
+/// are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_call(
@@ -180,7 +181,7 @@ pub unsafe extern "C" fn seconder_request_call(
     out: *mut *mut seconder_code_requested,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -198,13 +199,13 @@ pub unsafe extern "C" fn seconder_request_call(
 
 /// Checks the code that a user typed (interface 4.4).
 ///
-/// SECONDER_OK says that the code was checked and is right, and nothing else does. `token` must be
-/// 6 to 12 digits and nothing else. `out` may be NULL, and is freed with
-/// seconder_verification_free().
+/// Only SECONDER_OK means that the code was checked and is correct. `token` must be 6 to 12 digits
+/// and nothing else. `out` may be NULL; otherwise free it with seconder_verification_free().
 ///
-/// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code lets
-/// nobody in; SECONDER_RATE_LIMITED comes after wrong codes, until the user may try again;
-/// SECONDER_INVALID_ARGUMENT says that `token` is no token; else as the header's beginning says of calls.
+/// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
+/// not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
+/// SECONDER_INVALID_ARGUMENT means that `token` is not a token. Other statuses are as described at
+/// the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verify(
@@ -216,7 +217,7 @@ pub unsafe extern "C" fn seconder_verify(
     out: *mut *mut seconder_verification,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -232,11 +233,12 @@ pub unsafe extern "C" fn seconder_verify(
     }
 }
 
-/// Gives a user's authenticator app a new secret. A secret that the user had before stays valid
-/// until a code of the new one was right.
+/// Creates a new secret for a user's authenticator app. The user's previous secret stays valid
+/// until a code of the new one has been accepted.
 ///
-/// `out` is freed with seconder_authenticator_enrolled_free(), which wipes the secret.
-/// SECONDER_REJECTED when there is no such user; else as the header's beginning says of calls.
+/// Free `out` with seconder_authenticator_enrolled_free(), which wipes the secret.
+/// SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
+/// header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_enrol_authenticator(
@@ -247,7 +249,7 @@ pub unsafe extern "C" fn seconder_enrol_authenticator(
     out: *mut *mut seconder_authenticator_enrolled,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -262,7 +264,7 @@ pub unsafe extern "C" fn seconder_enrol_authenticator(
     }
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_message(
     code: Option<&seconder_code_requested>,
@@ -270,7 +272,7 @@ pub extern "C" fn seconder_code_requested_message(
     read_handle(code, |code| pointer(&code.message))
 }
 
-/// The number used, masked: +1-XXX-XXX-XX23. NULL where the service does not tell.
+/// The phone number used, masked: +1-XXX-XXX-XX23. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_cellphone(
     code: Option<&seconder_code_requested>,
@@ -278,14 +280,14 @@ pub extern "C" fn seconder_code_requested_cellphone(
     read_handle(code, |code| pointer(&code.cellphone))
 }
 
-/// Whether nothing was sent because the user has an app and `force` was not given.
+/// Whether nothing was sent because the user has an app and `force` was not set.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_ignored(code: Option<&seconder_code_requested>) -> bool {
     read_handle(code, |code| code.ignored)
 }
 
-/// The user's latest device, when the request was ignored. NULL where it was not, or the service
-/// does not tell.
+/// The user's latest device, if the request was ignored. NULL if it was not, or if the service does
+/// not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_code_requested_device(
     code: Option<&seconder_code_requested>,
@@ -299,7 +301,7 @@ pub extern "C" fn seconder_code_requested_free(code: Option<Box<seconder_code_re
     free(code);
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_verification_message(
     verification: Option<&seconder_verification>,
@@ -307,8 +309,8 @@ pub extern "C" fn seconder_verification_message(
     read_handle(verification, |verification| pointer(&verification.message))
 }
 
-/// What the code was made or received with (interface 2.5); NULL where the service does not tell.
-/// It belongs to the verification.
+/// The device that generated or received the code (interface 2.5), owned by the verification; NULL
+/// if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_verification_device(
     verification: Option<&seconder_verification>,
@@ -324,7 +326,7 @@ pub extern "C" fn seconder_verification_free(verification: Option<Box<seconder_v
     free(verification);
 }
 
-/// What the app shows beside the code. NULL where the service does not tell.
+/// The label that the app shows beside the code. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_label(
     enrolled: Option<&seconder_authenticator_enrolled>,
@@ -332,7 +334,7 @@ pub extern "C" fn seconder_authenticator_enrolled_label(
     read_handle(enrolled, |enrolled| pointer(&enrolled.label))
 }
 
-/// Who the code is for. NULL where the service does not tell.
+/// The issuer that the app shows. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_issuer(
     enrolled: Option<&seconder_authenticator_enrolled>,
@@ -340,7 +342,7 @@ pub extern "C" fn seconder_authenticator_enrolled_issuer(
     read_handle(enrolled, |enrolled| pointer(&enrolled.issuer))
 }
 
-/// The otpauth: URI that holds the secret. NULL for NULL alone.
+/// The otpauth: URI that contains the secret. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_uri(
     enrolled: Option<&seconder_authenticator_enrolled>,
@@ -348,7 +350,7 @@ pub extern "C" fn seconder_authenticator_enrolled_uri(
     read_handle(enrolled, |enrolled| enrolled.uri.as_ptr())
 }
 
-/// The same as a picture: a data: or https: URL for an `<img>`. NULL for NULL alone.
+/// The URI as a QR code: a data: or https: URL for an `<img>`. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_authenticator_enrolled_qr_code(
     enrolled: Option<&seconder_authenticator_enrolled>,

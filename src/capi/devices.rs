@@ -1,16 +1,16 @@
-//! What a code came from, or what answered.
+//! Devices: where a code came from, or what answered an approval request.
 
 use super::ffi::{Text, pointer};
 use crate::calls::Device;
 use std::ffi::c_char;
 
-/// What a code was made or received with, or what answered (interface 2.5). Services leave out what
-/// they do not know: a text is NULL then, and a number 0.
+/// The device that generated or received a code, or that answered an approval request (interface
+/// 2.5). If the service does not provide a value, a text is NULL and a number is 0.
 #[repr(C)]
 pub struct seconder_device_info {
-    /// The device's number.
+    /// The device's id.
     pub id: u64,
-    /// The address it was last seen at.
+    /// The IP address at which it was last seen.
     pub ip: *const c_char,
     /// The city of that address.
     pub city: *const c_char,
@@ -18,11 +18,11 @@ pub struct seconder_device_info {
     pub region: *const c_char,
     /// The country of that address.
     pub country: *const c_char,
-    /// "android", "ios", "sms" and the like.
+    /// "android", "ios", "sms" and similar.
     pub os_type: *const c_char,
-    /// The number it was registered under.
+    /// The id under which it was registered.
     pub registration_device_id: u64,
-    /// The address it was registered from.
+    /// The IP address from which it was registered.
     pub registration_ip: *const c_char,
     /// The city of that address.
     pub registration_city: *const c_char,
@@ -30,7 +30,7 @@ pub struct seconder_device_info {
     pub registration_region: *const c_char,
     /// The country of that address.
     pub registration_country: *const c_char,
-    /// How the user proved the number then.
+    /// How the user proved possession of the phone number at registration.
     pub registration_method: *const c_char,
     /// When it was registered, in Unix seconds.
     pub registration_date: i64,
@@ -38,13 +38,14 @@ pub struct seconder_device_info {
     pub last_account_recovery_at: i64,
 }
 
-/// A device's facts, with the texts that they point to.
+/// A device's fields, with the texts that they point to.
 pub(super) struct DeviceInfo {
-    facts: Box<seconder_device_info>,
+    // Boxed, so that the pointer that C holds stays valid when this moves.
+    fields: Box<seconder_device_info>,
     _texts: Vec<Text>,
 }
 
-// SAFETY: the pointers are into the texts beside them, which nobody changes.
+// SAFETY: the pointers point into the texts beside them, which never change.
 unsafe impl Send for DeviceInfo {}
 // SAFETY: as above.
 unsafe impl Sync for DeviceInfo {}
@@ -52,13 +53,13 @@ unsafe impl Sync for DeviceInfo {}
 impl DeviceInfo {
     pub(super) fn new(device: &Device) -> DeviceInfo {
         let mut texts = Vec::new();
-        let mut text = |told: &Option<String>| {
-            let text = Text::of(told.as_deref());
+        let mut text = |value: &Option<String>| {
+            let text = Text::of(value.as_deref());
             let start = pointer(&text);
             texts.extend(text);
             start
         };
-        let facts = Box::new(seconder_device_info {
+        let fields = Box::new(seconder_device_info {
             id: device.id.unwrap_or_default(),
             ip: text(&device.ip),
             city: text(&device.city),
@@ -74,10 +75,10 @@ impl DeviceInfo {
             registration_date: device.registration_date.unwrap_or_default(),
             last_account_recovery_at: device.last_account_recovery_at.unwrap_or_default(),
         });
-        DeviceInfo { facts, _texts: texts }
+        DeviceInfo { fields, _texts: texts }
     }
 
     pub(super) fn as_ptr(&self) -> *const seconder_device_info {
-        &raw const *self.facts
+        &raw const *self.fields
     }
 }

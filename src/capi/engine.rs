@@ -1,5 +1,5 @@
-//! What an engine in this process does besides the calls: the devices that users register with it,
-//! what these are asked, and what they answer.
+//! What an engine in this process does besides the calls: users register devices with it, which
+//! list approval requests and answer them.
 
 use super::approvals::seconder_approval;
 use super::error::seconder_error;
@@ -9,42 +9,42 @@ use super::status::seconder_status;
 use std::ffi::c_char;
 use std::ptr;
 
-/// A device that was registered for a user: what it needs to answer approval requests.
+/// A device that was registered for a user, with what it needs to answer approval requests.
 pub struct seconder_device {
     id: u64,
     secret: Text,
 }
 
-/// An approval request as a device shows it.
+/// An approval request as shown on a device.
 #[repr(C)]
 pub struct seconder_approval_request {
-    /// The request's name.
+    /// The request's uuid.
     pub uuid: *const c_char,
-    /// What the user is asked.
+    /// The question to show to the user.
     pub message: *const c_char,
-    /// What else the user is shown: the text of a JSON object.
+    /// Further details to show to the user: a JSON object as text.
     pub details: *const c_char,
-    /// When the request can be answered no longer, in Unix seconds, or SECONDER_FOREVER.
+    /// When the request expires, in Unix seconds, or SECONDER_FOREVER.
     pub expires_at: i64,
 }
 
 /// The requests that a device's user can still answer.
 pub struct seconder_approval_requests {
     shown: Vec<seconder_approval_request>,
-    /// What the pointers of `shown` point into.
+    /// Owns the texts that the pointers of `shown` point into.
     _texts: Vec<Text>,
 }
 
-// SAFETY: the pointers are into the texts beside them, which nobody changes.
+// SAFETY: the pointers point into the texts beside them, which never change.
 unsafe impl Send for seconder_approval_requests {}
 // SAFETY: as above.
 unsafe impl Sync for seconder_approval_requests {}
 
 /// Registers a device for a user, with an engine in this process (interface 2.2).
 ///
-/// `device_type` is "android", "android_tablet", "ios" or "svc_chrome". `out` is freed with
-/// seconder_device_free(). SECONDER_REJECTED when there is no such user; SECONDER_INVALID_ARGUMENT when a
-/// remote service answers, or an argument cannot be right.
+/// `device_type` is "android", "android_tablet", "ios" or "svc_chrome". Free `out` with
+/// seconder_device_free(). SECONDER_REJECTED if there is no such user; SECONDER_INVALID_ARGUMENT if
+/// the service is a remote one, or an argument is invalid.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_register_device(
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn seconder_register_device(
     out: *mut *mut seconder_device,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -63,12 +63,12 @@ pub unsafe extern "C" fn seconder_register_device(
     }
 }
 
-/// Lists the approval requests that a device's user can still answer, the oldest first, with an
-/// engine in this process.
+/// Lists the approval requests that a device's user can still answer, oldest first, with an engine
+/// in this process.
 ///
-/// `device_secret` is that of seconder_device_secret(). `out` is freed with
-/// seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT when the device does not prove itself or a
-/// remote service answers.
+/// `device_secret` is that of seconder_device_secret(). Free `out` with
+/// seconder_approval_requests_free(). SECONDER_INVALID_ARGUMENT if the device's id or secret is
+/// wrong, or the service is a remote one.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_open_approvals(
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn seconder_open_approvals(
     out: *mut *mut seconder_approval_requests,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -87,13 +87,14 @@ pub unsafe extern "C" fn seconder_open_approvals(
     }
 }
 
-/// Answers an approval request from a device, with an engine in this process, and posts the callback
-/// before it returns (interface 6).
+/// Answers an approval request from a device, with an engine in this process, and posts the
+/// callback before returning (interface 6).
 ///
-/// `response` is "approve", "deny", or "report", which denies and snoozes requests for the user for 5 minutes.
-/// `out`, the request as it is then, may be NULL, and is freed with seconder_approval_free().
-/// SECONDER_REJECTED when the request is not the device's to answer, or no longer; SECONDER_INVALID_ARGUMENT
-/// when the device does not prove itself or a remote service answers.
+/// `response` is "approve", "deny", or "report", which denies the request and snoozes further ones
+/// for the user for 5 minutes. `out` receives the request with its new status; it may be NULL,
+/// otherwise free it with seconder_approval_free(). SECONDER_REJECTED if the device cannot answer
+/// this request, or can no longer do so; SECONDER_INVALID_ARGUMENT if the device's id or secret is
+/// wrong, or the service is a remote one.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_respond_to_approval(
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     out: *mut *mut seconder_approval,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -196,7 +197,7 @@ mod within {
     }
 }
 
-/// This build has no engine, so that nothing of it can be asked.
+/// This build has no engine, so its functions only return an error.
 #[cfg(not(feature = "engine"))]
 mod within {
     use super::*;
@@ -234,8 +235,8 @@ pub extern "C" fn seconder_device_id(device: Option<&seconder_device>) -> u64 {
     read_handle(device, |device| device.id)
 }
 
-/// What the device proves itself with. It is told this once: keep it in the device. It belongs to
-/// `device`. NULL for NULL alone.
+/// The secret that authenticates the device, owned by `device`. It is provided only once: store it
+/// on the device. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_device_secret(device: Option<&seconder_device>) -> *const c_char {
     read_handle(device, |device| device.secret.as_ptr())
@@ -247,7 +248,7 @@ pub extern "C" fn seconder_device_free(device: Option<Box<seconder_device>>) {
     free(device);
 }
 
-/// How many requests there are.
+/// The number of requests.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_requests_count(
     requests: Option<&seconder_approval_requests>,
@@ -255,7 +256,7 @@ pub extern "C" fn seconder_approval_requests_count(
     read_handle(requests, |requests| requests.shown.len())
 }
 
-/// The request at `index`, the oldest first; NULL beyond the last. It belongs to `requests`.
+/// The request at `index`, oldest first, owned by `requests`; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_requests_get(
     requests: Option<&seconder_approval_requests>,

@@ -9,7 +9,7 @@ use std::ffi::c_char;
 use std::ptr;
 use std::time::Duration;
 
-/// Why a call did not do what was asked. It never holds an API key, a token, a code or a secret.
+/// Why a call failed. It never contains an API key, a token, a code or a secret.
 pub struct seconder_error {
     pub(super) status: seconder_status,
     message: Text,
@@ -25,15 +25,15 @@ pub struct seconder_error {
 }
 
 impl seconder_error {
-    /// A token that does not let anyone in.
+    /// A token that was not accepted.
     pub(super) fn of_token(status: seconder_status, message: &str) -> Box<seconder_error> {
         let fields = vec![(Text::new("token"), Text::new(message))];
         let message = Text::new(&format!("the token {message}"));
         Box::new(seconder_error { fields, ..seconder_error::bare(status, message) })
     }
 
-    /// What did not happen, in this library's words.
-    pub(super) fn saying(status: seconder_status, message: &str) -> Box<seconder_error> {
+    /// An error of the C interface alone, which the rest of the library does not have.
+    pub(super) fn with_message(status: seconder_status, message: &str) -> Box<seconder_error> {
         Box::new(seconder_error::bare(status, Text::new(message)))
     }
 
@@ -54,6 +54,7 @@ impl seconder_error {
     }
 
     fn rejected(mut self, rejection: &Rejection) -> seconder_error {
+        // Replies repeat the message among `errors`. C has seconder_error_service_message() for it.
         let fields = rejection.fields.iter().filter(|(name, _)| *name != "message");
         self.fields = fields.map(|(name, text)| (Text::new(name), Text::new(text))).collect();
         self.http_status = rejection.status;
@@ -71,7 +72,7 @@ impl From<Error> for Box<seconder_error> {
         let timed_out = error.timed_out();
         #[cfg(not(feature = "remote"))]
         let timed_out = false;
-        let told = match &error {
+        let error = match &error {
             Error::InvalidArgument { parameter, reason } => seconder_error {
                 fields: vec![(Text::new(parameter), Text::new(reason))],
                 names_parameter: true,
@@ -89,52 +90,53 @@ impl From<Error> for Box<seconder_error> {
             Error::Unavailable { stage, .. } => seconder_error { stage: of_stage(*stage), ..bare },
             _ => bare,
         };
-        Box::new(seconder_error { retry_safe, timed_out, ..told })
+        Box::new(seconder_error { retry_safe, timed_out, ..error })
     }
 }
 
-/// The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL: no error is no permission.
+/// The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL, so that a missing error
+/// is never taken for success.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_status(error: Option<&seconder_error>) -> seconder_status {
     error.map_or(SECONDER_INVALID_ARGUMENT, |error| error.status)
 }
 
-/// What happened and what to do about it, in English, for a log. Never NULL: for NULL it says that
-/// there is no error.
+/// What happened and what to do about it, in English, for a log. Never NULL: for a NULL argument
+/// the message is "no error".
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_message(error: Option<&seconder_error>) -> *const c_char {
     error.map_or(c"no error".as_ptr(), |error| error.message.as_ptr())
 }
 
-/// The HTTP status of a rejection (interface 7), else 0.
+/// The HTTP status of a rejection (interface 7), otherwise 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> i32 {
     read_handle(error, |error| error.http_status.into())
 }
 
-/// The service's own code of a rejection, such as "60026" (interface 7), else NULL.
+/// The service's own code for a rejection, such as "60026" (interface 7), otherwise NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| pointer(&error.service_code))
 }
 
-/// The service's own words, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and SECONDER_UNAUTHORIZED; else
-/// NULL. Their spelling changes over the years: decide on the status and on
-/// seconder_error_service_code().
+/// The service's own message, for SECONDER_REJECTED, SECONDER_RATE_LIMITED and
+/// SECONDER_UNAUTHORIZED; otherwise NULL. Its wording changes over the years, so decide on the
+/// status and on seconder_error_service_code() instead.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_message(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| pointer(&error.service_message))
 }
 
-/// How far a call came before it got no answer, when the status is SECONDER_UNAVAILABLE: one of
-/// SECONDER_STAGE_...; else SECONDER_STAGE_NONE.
+/// The stage at which the call failed, if the status is SECONDER_UNAVAILABLE: one of
+/// SECONDER_STAGE_...; otherwise SECONDER_STAGE_NONE.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
     read_handle(error, |error| error.stage)
 }
 
-/// The argument that cannot be right, by its name in the interface, when the status is
-/// SECONDER_INVALID_ARGUMENT; else NULL.
+/// The name of the invalid argument, as in the interface, if the status is
+/// SECONDER_INVALID_ARGUMENT; otherwise NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| match error.names_parameter {
@@ -143,13 +145,13 @@ pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *c
     })
 }
 
-/// How many fields the service, or the check of the arguments, found fault with.
+/// The number of invalid fields, as found by the service or by the check of the arguments.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_field_count(error: Option<&seconder_error>) -> usize {
     read_handle(error, |error| error.fields.len())
 }
 
-/// The name of the field at `index`, by its name in the interface; NULL beyond the last.
+/// The name of the field at `index`, as in the interface; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_field_name(
     error: Option<&seconder_error>,
@@ -160,7 +162,7 @@ pub extern "C" fn seconder_error_field_name(
     })
 }
 
-/// What is wrong with the field at `index`; NULL beyond the last.
+/// What is wrong with the field at `index`; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_field_text(
     error: Option<&seconder_error>,
@@ -171,20 +173,19 @@ pub extern "C" fn seconder_error_field_text(
     })
 }
 
-/// Whether the same call can be made again without the risk that it happens twice.
+/// Whether the same call can be retried without the risk that it takes effect twice.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_safe(error: Option<&seconder_error>) -> bool {
     read_handle(error, |error| error.retry_safe)
 }
 
-/// Whether there was no answer because the time for the call was over.
+/// Whether the call failed because its time limit was reached.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bool {
     read_handle(error, |error| error.timed_out)
 }
 
-/// How long to wait before the call is made again, in whole seconds, rounded up; 0 where that is
-/// not known.
+/// How long to wait before a retry, in whole seconds, rounded up; 0 if that is not known.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_after_seconds(error: Option<&seconder_error>) -> u64 {
     read_handle(error, |error| {

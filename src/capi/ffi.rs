@@ -1,5 +1,5 @@
-//! What every function of the C interface shares: one wrapper, and one way in and out for each kind
-//! of argument.
+//! Shared by every function of the C interface: the wrapper that contains panics, and the
+//! conversions for each kind of argument.
 
 use super::error::seconder_error;
 use super::status::{SECONDER_OK, seconder_status};
@@ -14,10 +14,10 @@ use std::slice;
 use std::str::FromStr;
 use zeroize::Zeroizing;
 
-/// The result of what runs inside the wrapper.
+/// The result of the work inside the wrapper.
 pub(super) type Outcome<T> = Result<T, Box<seconder_error>>;
 
-/// Runs a call that gives nothing back. No panic leaves it, and every failure becomes an error.
+/// Runs a call that returns no handle. No panic leaves it, and every failure becomes an error.
 ///
 /// # Safety
 /// `error` is NULL or can be written to.
@@ -27,6 +27,7 @@ pub(super) unsafe fn run(
 ) -> seconder_status {
     // SAFETY: promised by the caller.
     unsafe { clear(error) };
+    // A panic that reached the `extern "C"` function would abort the process.
     let failed = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return SECONDER_OK,
         Ok(Err(failed)) => failed,
@@ -40,7 +41,7 @@ pub(super) unsafe fn run(
     status
 }
 
-/// Runs a call that gives a handle back, which must be asked for.
+/// Runs a call that returns a handle, for which `out` must not be NULL.
 ///
 /// # Safety
 /// `out` and `error` are NULL or can be written to.
@@ -49,15 +50,15 @@ pub(super) unsafe fn with_out<T>(
     error: *mut *mut seconder_error,
     work: impl FnOnce() -> Outcome<T>,
 ) -> seconder_status {
-    let wanted = || match out.is_null() {
+    let checked = || match out.is_null() {
         true => Err(null("out")),
         false => work(),
     };
     // SAFETY: promised by the caller.
-    unsafe { with_optional_out(out, error, wanted) }
+    unsafe { with_optional_out(out, error, checked) }
 }
 
-/// Runs a call whose handle the caller may do without.
+/// Runs a call that returns a handle, for which `out` may be NULL.
 ///
 /// # Safety
 /// `out` and `error` are NULL or can be written to.
@@ -68,6 +69,8 @@ pub(super) unsafe fn with_optional_out<T>(
 ) -> seconder_status {
     // SAFETY: promised by the caller.
     unsafe {
+        // Cleared first: after any failure the caller frees NULL, and never what the memory held
+        // before.
         clear(out);
         run(error, || {
             let value = work()?;
@@ -84,7 +87,7 @@ pub(super) fn free<T>(handle: Option<Box<T>>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
 }
 
-/// Looks at a handle. NULL has nothing, which is 0, `false` and NULL.
+/// Reads a handle. For NULL the result is 0, `false` or NULL.
 pub(super) fn read_handle<T, R: Default>(handle: Option<&T>, see: impl FnOnce(&T) -> R) -> R {
     let Some(handle) = handle else { return R::default() };
     catch_unwind(AssertUnwindSafe(|| see(handle))).unwrap_or_default()
@@ -103,15 +106,15 @@ pub(super) fn null(name: &'static str) -> Box<seconder_error> {
     Error::invalid_argument(name, "must not be NULL").into()
 }
 
-/// A handle that a call cannot do without.
+/// A handle that a call requires.
 pub(super) fn need<'a, T>(name: &'static str, handle: Option<&'a T>) -> Outcome<&'a T> {
     handle.ok_or_else(|| null(name))
 }
 
-/// The text behind a pointer, where there is one.
+/// The text behind a pointer, if it is not NULL.
 ///
 /// # Safety
-/// `text` is NULL or NUL-terminated, and stays as it is for `'a`.
+/// `text` is NULL or NUL-terminated, and does not change during `'a`.
 pub(super) unsafe fn text_if<'a>(
     name: &'static str,
     text: *const c_char,
@@ -139,7 +142,7 @@ pub(super) unsafe fn text<'a>(name: &'static str, text: *const c_char) -> Outcom
 /// The texts of a list.
 ///
 /// # Safety
-/// `list` is NULL, or so many pointers are there as `count` says, each as for [`text_if`].
+/// `list` is NULL or points to `count` pointers, each as for [`text_if`].
 pub(super) unsafe fn texts<'a>(
     name: &'static str,
     list: *const *const c_char,
@@ -152,10 +155,10 @@ pub(super) unsafe fn texts<'a>(
     (0..count).map(|index| unsafe { text(name, *list.add(index)) }).collect()
 }
 
-/// The bytes behind a pointer, which is NULL only where there are none.
+/// The bytes behind a pointer, which may be NULL only if `size` is 0.
 ///
 /// # Safety
-/// So many bytes are there as `size` says, and stay as they are for `'a`.
+/// `size` bytes can be read there, and do not change during `'a`.
 pub(super) unsafe fn bytes<'a>(
     names: [&'static str; 2],
     given: *const c_void,
@@ -164,6 +167,7 @@ pub(super) unsafe fn bytes<'a>(
     match (given.is_null(), size) {
         (true, 0) => Ok(&[]),
         (true, _) => Err(null(names[0])),
+        // A slice must not be larger than `isize::MAX` bytes.
         (false, size) if isize::try_from(size).is_err() => {
             Err(Error::invalid_argument(names[1], "is larger than anything in memory").into())
         }
@@ -172,7 +176,7 @@ pub(super) unsafe fn bytes<'a>(
     }
 }
 
-/// The value that a text stands for; what is wrong with it is told by the argument's name.
+/// The value that a text stands for. An error names the argument.
 ///
 /// # Safety
 /// As for [`text_if`].
@@ -184,7 +188,7 @@ pub(super) unsafe fn value<T: FromStr<Err = Error>>(
     Ok(named(name, unsafe { text(name, given) }?.parse())?)
 }
 
-/// The value that a text stands for, where there is one.
+/// The value that a text stands for, if it is not NULL.
 ///
 /// # Safety
 /// As for [`text_if`].
@@ -197,7 +201,7 @@ pub(super) unsafe fn value_if<T: FromStr<Err = Error>>(
     Ok(text.map(|text| named(name, text.parse())).transpose()?)
 }
 
-/// An IP address, where there is one.
+/// An IP address, if the text is not NULL.
 ///
 /// # Safety
 /// As for [`text_if`].
@@ -208,7 +212,7 @@ pub(super) unsafe fn address(name: &'static str, given: *const c_char) -> Outcom
     Ok(text.map(|text| text.parse().map_err(wrong)).transpose()?)
 }
 
-/// The fields of an object in JSON; none where there is no text.
+/// The fields of a JSON object; none if the text is NULL.
 ///
 /// # Safety
 /// As for [`text_if`].
@@ -222,7 +226,8 @@ pub(super) unsafe fn object(
     Ok(serde_json::from_str(text).map_err(wrong)?)
 }
 
-/// What an id or another checked value says of itself, by the argument's name.
+/// Replaces the name in an invalid-argument error by that of the C argument: types such as ids do
+/// not know which argument they came from.
 pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     value.map_err(|error| match error {
         Error::InvalidArgument { reason, .. } => Error::invalid_argument(name, reason),
@@ -230,19 +235,20 @@ pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
     })
 }
 
-/// A number of which 0 is the default.
+/// A number for which 0 selects the default.
 pub(super) fn number_if(number: u64) -> Option<u64> {
     (number != 0).then_some(number)
 }
 
-/// What a part of the library that was left out says.
+/// The error of a build without the engine.
 #[cfg(not(feature = "engine"))]
 pub(super) fn no_engine() -> Box<seconder_error> {
-    Error::invalid_argument("service", "is no engine: this build of the library has no engine")
+    Error::invalid_argument("service", "is not an engine: this build of the library has no engine")
         .into()
 }
 
-/// A `bool` of C inside a struct, of which any byte may come.
+/// A `bool` of C inside a struct. Memory that was never set may hold any byte there, which would be
+/// undefined behaviour in a Rust `bool`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Flag(u8);
@@ -253,22 +259,22 @@ impl Flag {
     }
 }
 
-/// A struct of options as C gives it.
+/// A struct of options as C passes it.
 ///
 /// # Safety
-/// Any bytes are a value of the type, zeros included.
+/// Any bytes are a valid value of the type, zeros included.
 pub(super) unsafe trait Plain: Copy {}
 
-/// No version of a struct of the header is larger, so that a size gone wrong, such as -1, is told
-/// before anything is read.
+/// No version of a struct of the header is larger, so a wrong size, such as -1, is rejected before
+/// anything is read.
 const LARGEST: usize = 4096;
 
-/// The options behind a pointer, and whether they ask for something that this version does not know.
-/// No version has less than the first one has, so a smaller size is a mistake, and nothing is
-/// believed: it may end inside of a pointer.
+/// The options behind a pointer, and whether they set something that this version does not know. No
+/// version is smaller than the first, so a smaller size is a mistake, and nothing is read: the
+/// struct may end inside a pointer.
 ///
 /// # Safety
-/// `given` is NULL, or `size` bytes can be read there.
+/// `given` is NULL or points to `size` readable bytes.
 pub(super) unsafe fn sized_and_rest<T: Plain>(
     size_name: &'static str,
     given: *const T,
@@ -283,24 +289,24 @@ pub(super) unsafe fn sized_and_rest<T: Plain>(
             true => Ok(()),
             false => wrong("must be the size of the struct"),
         };
-        // SAFETY: zeros are a value of every `Plain` type.
+        // SAFETY: zeros are a valid value of every `Plain` type.
         return (unsafe { known.assume_init() }, rest);
     }
     let bytes = given.cast::<u8>();
-    // SAFETY: no more is copied than can be read and than has room, any bytes are a value, and the
-    // rest is looked at as bytes inside of what can be read.
+    // SAFETY: only as much is copied as can be read and as fits, any bytes are a valid value, and
+    // the rest is read as bytes within the `size` readable ones.
     unsafe {
         ptr::copy_nonoverlapping(bytes, known.as_mut_ptr().cast(), mem::size_of::<T>());
         let unknown = (mem::size_of::<T>()..size).any(|at| *bytes.add(at) != 0);
         let rest = match unknown {
-            true => wrong("is of a newer version, and an option of it is set"),
+            true => wrong("is of a newer version, and an unknown option is set"),
             false => Ok(()),
         };
         (known.assume_init(), rest)
     }
 }
 
-/// The struct behind a pointer, whose size is the argument of that name.
+/// The struct behind a pointer, whose size is the argument named `size_name`.
 ///
 /// # Safety
 /// As for [`sized_and_rest`].
@@ -323,13 +329,15 @@ pub(super) unsafe fn options<T: Plain>(given: *const T, size: usize) -> Outcome<
     unsafe { sized("options_size", given, size) }
 }
 
-/// A text that C reads: it ends with a NUL, has no other, and is wiped when it goes.
+/// A text for C: it ends with its only NUL, and is wiped when it is dropped.
 pub(super) struct Text(Zeroizing<Vec<u8>>);
 
 impl Text {
     pub(super) fn new(text: &str) -> Text {
+        // Enough for the NUL: a reallocation would leave a copy that is not wiped.
         let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() + 1));
         bytes.extend_from_slice(text.as_bytes());
+        // C would take an inner NUL for the end.
         bytes.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
         bytes.push(0);
         Text(bytes)
@@ -344,7 +352,7 @@ impl Text {
     }
 }
 
-/// The pointer to a text, NULL where there is none.
+/// The pointer to a text; NULL if there is none.
 pub(super) fn pointer(text: &Option<Text>) -> *const c_char {
     text.as_ref().map_or(ptr::null(), Text::as_ptr)
 }
@@ -365,12 +373,12 @@ mod tests {
 
     fn read(bytes: &[u32], size: usize) -> Outcome<Sample> {
         assert!(size <= bytes.len() * 4);
-        // SAFETY: so many bytes are there.
+        // SAFETY: `size` bytes can be read there.
         unsafe { options(bytes.as_ptr().cast(), size) }
     }
 
     #[test]
-    fn options_of_a_newer_version_are_taken_and_other_sizes_refused() {
+    fn options_of_a_newer_version_are_accepted_and_other_sizes_rejected() {
         let new = [7, 0xff, 0, 0];
         assert_eq!(read(&new, 8).ok().map(|o| (o.first, o.flag.is_set())), Some((7, true)));
         for size in [0, 1, 4, 6, 7, 9, 15] {
@@ -378,8 +386,8 @@ mod tests {
         }
         for size in [LARGEST + 4, usize::MAX & !3, usize::MAX] {
             // SAFETY: nothing is read for such a size.
-            let refused = unsafe { sized_and_rest::<Sample>("size", new.as_ptr().cast(), size) };
-            assert!(refused.0.first == 0 && refused.1.is_err(), "{size}");
+            let read = unsafe { sized_and_rest::<Sample>("size", new.as_ptr().cast(), size) };
+            assert!(read.0.first == 0 && read.1.is_err(), "{size}");
         }
         assert!(read(&new, 16).is_ok());
         assert!(read(&[7, 1, 0, 1], 16).is_err());
@@ -395,12 +403,12 @@ mod tests {
         let status = unsafe { with_optional_out(&mut out, &mut error, || panic!("on purpose")) };
         assert_eq!(status, SECONDER_INTERNAL);
         assert!(out.is_null() && !error.is_null());
-        // SAFETY: it was just given.
+        // SAFETY: the call has just returned it.
         drop(unsafe { Box::from_raw(error) });
     }
 
     #[test]
-    fn a_handle_that_must_be_asked_for_is() {
+    fn a_required_out_argument_must_not_be_null() {
         // SAFETY: NULL is allowed.
         let status = unsafe { with_out(ptr::null_mut(), ptr::null_mut(), || Ok(1u8)) };
         assert_eq!(status, SECONDER_INVALID_ARGUMENT);

@@ -1,37 +1,35 @@
-//! The names that services choose differently, as C gives them.
+//! The names that differ between services, as C passes them.
 
 use super::ffi::{self, Outcome, Plain};
 use crate::wire::Names;
 use std::ffi::c_char;
 
-/// The names that a service of this interface uses where the interface document says `svc`. NULL in
-/// a field is the name that comes of `word`, and the document's own where that is NULL too.
+/// The names that a service uses where the interface document says `svc`. A NULL field selects the
+/// name derived from `word`, and the document's own name if `word` is NULL too.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_names {
-    /// What the service is called where the document says `svc`: with "acme", headers are
-    /// X-Acme-..., ids acme_id and the browser acme_chrome. 1 to 32 lower-case letters and digits
-    /// of ASCII that begin with a letter.
+    /// The word that replaces `svc`: with "acme", headers are X-Acme-..., ids acme_id and the
+    /// browser acme_chrome. 1 to 32 lower-case ASCII letters and digits, starting with a letter.
     pub word: *const c_char,
-    /// The first part of the paths of approval requests: a word as above. Default: "push".
+    /// The first segment of the paths of approval requests: a word as above. Default: "push".
     pub push_path: *const c_char,
-    /// What the names of the headers begin with: 1 to 32 letters, digits and dashes of ASCII.
-    /// Default: "X-Svc-".
+    /// The prefix of header names: 1 to 32 ASCII letters, digits and dashes. Default: "X-Svc-".
     pub header_prefix: *const c_char,
-    /// The field that names a user, in bodies and callbacks: 1 to 32 lower-case letters, digits and
-    /// underscores of ASCII that begin with a letter. Default: "svc_id".
+    /// The field that identifies a user in bodies and callbacks: 1 to 32 lower-case ASCII letters,
+    /// digits and underscores, starting with a letter. Default: "svc_id".
     pub id_field: *const c_char,
-    /// The browser among the devices, written as `id_field`. Default: "svc_chrome".
+    /// The device type of the browser, in the same form as `id_field`. Default: "svc_chrome".
     pub chrome_device: *const c_char,
 }
 
 // SAFETY: pointers alone.
 unsafe impl Plain for seconder_names {}
 
-/// The names behind a pointer; the document's for NULL.
+/// The names behind a pointer; the document's own names for NULL.
 ///
 /// # Safety
-/// `given` is NULL, or `size` bytes can be read there, and every pointer in them is NULL or a text.
+/// `given` is NULL or points to `size` readable bytes, and every pointer in them is NULL or a text.
 pub(super) unsafe fn read(given: *const seconder_names, size: usize) -> Outcome<Names> {
     let text = |name, text| -> Outcome<Option<&str>> {
         // SAFETY: promised by the caller.

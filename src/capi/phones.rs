@@ -1,4 +1,4 @@
-//! Phone numbers: proving that somebody has one, and what is known of it.
+//! Phone numbers: verifying who holds one, and information about one.
 
 use super::error::seconder_error;
 use super::ffi::{
@@ -18,9 +18,10 @@ use std::ffi::c_char;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_start_phone_verification_options {
-    /// The language of the message, such as "en". A service that lacks it uses its own.
+    /// The language of the message, such as "en". A service that does not support it uses its
+    /// default.
     pub locale: *const c_char,
-    /// How many digits the code has, 4 to 10. Default: as the service is set up.
+    /// The number of digits of the code, 4 to 10. Default: as configured in the service.
     pub code_length: u64,
 }
 
@@ -28,7 +29,7 @@ pub struct seconder_start_phone_verification_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_phone_info_options {
-    /// The address of the user who asks, IPv4 or IPv6.
+    /// The IP address of the user, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -37,7 +38,7 @@ unsafe impl Plain for seconder_start_phone_verification_options {}
 // SAFETY: pointers alone.
 unsafe impl Plain for seconder_phone_info_options {}
 
-/// A code that is on its way to a number.
+/// A phone verification that was started: a code was sent to the number.
 pub struct seconder_phone_verification_started {
     reply: PhoneVerificationStarted,
     carrier: Option<Text>,
@@ -45,7 +46,7 @@ pub struct seconder_phone_verification_started {
     uuid: Option<Text>,
 }
 
-/// What the service knows of a number.
+/// What the service knows about a number.
 pub struct seconder_phone_information {
     reply: PhoneInformation,
     phone_type: Text,
@@ -75,11 +76,12 @@ impl From<PhoneInformation> for seconder_phone_information {
     }
 }
 
-/// Sends a code to a number that belongs to no user yet (interface 4.10).
+/// Sends a code to a number that does not belong to a user yet (interface 4.10).
 ///
-/// `via` is "sms" or "call"; `phone_number`, the number without its `country_code`. `out` may be
-/// NULL, and is freed with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED when a code
-/// was sent there just now; else as the header's beginning says of calls.
+/// `via` is "sms" or "call"; `phone_number` is the number without its `country_code`. `out` may be
+/// NULL; otherwise free it with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED
+/// if a code was sent to the number a moment ago. Other statuses are as described at the top of the
+/// header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_start_phone_verification(
@@ -92,7 +94,7 @@ pub unsafe extern "C" fn seconder_start_phone_verification(
     out: *mut *mut seconder_phone_verification_started,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -111,17 +113,17 @@ pub unsafe extern "C" fn seconder_start_phone_verification(
 
 fn channel(name: &str) -> Result<Channel> {
     let all = [Channel::Sms, Channel::Call];
-    let found = all.into_iter().find(|channel| channel.name() == name);
-    found.ok_or_else(|| Error::invalid_argument("via", "must be sms or call"))
+    let channel = all.into_iter().find(|channel| channel.name() == name);
+    channel.ok_or_else(|| Error::invalid_argument("via", "must be sms or call"))
 }
 
 /// Checks the code that was sent to a number by seconder_start_phone_verification().
 ///
-/// SECONDER_OK says that the code is right, and nothing else does. `verification_code` must be 4 to
-/// 10 digits and nothing else. `out` may be NULL, and is freed with seconder_done_free().
+/// Only SECONDER_OK means that the code is correct. `verification_code` must be 4 to 10 digits and
+/// nothing else. `out` may be NULL; otherwise free it with seconder_done_free().
 ///
-/// A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" says that no code is
-/// waiting; else as the header's beginning says of calls.
+/// A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" means that no
+/// verification is pending. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_phone_verification(
@@ -132,7 +134,7 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
     out: *mut *mut seconder_done,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -146,10 +148,10 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
     }
 }
 
-/// Asks what kind of number a number is (interface 4.11).
+/// Returns the type of a phone number, and what else the service knows about it (interface 4.11).
 ///
-/// `out` is freed with seconder_phone_information_free(). SECONDER_REJECTED when it is no number;
-/// else as the header's beginning says of calls.
+/// Free `out` with seconder_phone_information_free(). SECONDER_REJECTED if it is not a phone
+/// number. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_phone_info(
@@ -161,7 +163,7 @@ pub unsafe extern "C" fn seconder_phone_info(
     out: *mut *mut seconder_phone_information,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -176,7 +178,7 @@ pub unsafe extern "C" fn seconder_phone_info(
     }
 }
 
-/// Who carries the number. NULL where the service does not tell.
+/// The carrier of the number. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_carrier(
     started: Option<&seconder_phone_verification_started>,
@@ -184,7 +186,7 @@ pub extern "C" fn seconder_phone_verification_started_carrier(
     read_handle(started, |started| pointer(&started.carrier))
 }
 
-/// Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
+/// Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
 /// SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_is_ported(
@@ -201,7 +203,7 @@ pub extern "C" fn seconder_phone_verification_started_is_cellphone(
     read_handle(started, |started| of_flag(started.reply.is_cellphone))
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_message(
     started: Option<&seconder_phone_verification_started>,
@@ -209,7 +211,8 @@ pub extern "C" fn seconder_phone_verification_started_message(
     read_handle(started, |started| pointer(&started.message))
 }
 
-/// How long the code lives, in seconds, or SECONDER_FOREVER. 0 where the service does not tell.
+/// How long the code is valid, in seconds, or SECONDER_FOREVER. 0 if the service does not provide
+/// it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(
     started: Option<&seconder_phone_verification_started>,
@@ -217,7 +220,7 @@ pub extern "C" fn seconder_phone_verification_started_seconds_to_expire(
     read_handle(started, |started| of_seconds(started.reply.seconds_to_expire))
 }
 
-/// The verification's own name. NULL where the service does not tell.
+/// The uuid of the verification. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_uuid(
     started: Option<&seconder_phone_verification_started>,
@@ -233,7 +236,8 @@ pub extern "C" fn seconder_phone_verification_started_free(
     free(started);
 }
 
-/// The kind of number: "voip", "landline", "cellphone" or "unknown". NULL for NULL alone.
+/// The type of the number: "voip", "landline", "cellphone" or "unknown". NULL only for a NULL
+/// argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_type(
     phone: Option<&seconder_phone_information>,
@@ -241,7 +245,7 @@ pub extern "C" fn seconder_phone_information_type(
     read_handle(phone, |phone| phone.phone_type.as_ptr())
 }
 
-/// Who carries the number. NULL where the service does not tell.
+/// The carrier of the number. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_provider(
     phone: Option<&seconder_phone_information>,
@@ -249,7 +253,7 @@ pub extern "C" fn seconder_phone_information_provider(
     read_handle(phone, |phone| pointer(&phone.provider))
 }
 
-/// Whether the number moved from one carrier to another: SECONDER_YES, SECONDER_NO or
+/// Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
 /// SECONDER_NOT_PROVIDED.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_ported(
@@ -258,7 +262,7 @@ pub extern "C" fn seconder_phone_information_ported(
     read_handle(phone, |phone| of_flag(phone.reply.ported))
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_message(
     phone: Option<&seconder_phone_information>,

@@ -1,24 +1,24 @@
-//! Callbacks of an engine, handed to a function of the C program that posts them.
+//! Callbacks of an engine, passed to a function of the C program that posts them.
 
 use super::ffi::{Text, read_handle};
 use super::userdata::Userdata;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
-/// A callback on its way to the application (interface 6). It lives until the function that it was
-/// given to returns.
+/// A callback on its way to the application (interface 6). It is valid until the post function
+/// returns.
 pub struct seconder_signed_callback {
     url: Text,
     body: Vec<u8>,
     headers: [(Text, Text); 2],
 }
 
-/// Posts a callback to the application. 0 says that the application took it; any other number, that
-/// it did not.
+/// Posts a callback to the application. It returns 0 if the application accepted the callback, and
+/// any other number if it did not.
 ///
-/// It runs inside the call that answers an approval request, on the thread of that call, and for
-/// many threads at once when many call. It must return: no longjmp() and no C++ exception may leave
-/// it.
+/// It runs inside the call that answers an approval request, on the same thread, and on several
+/// threads at once if several make such calls. It must return normally: it must not be left by
+/// longjmp() or a C++ exception.
 pub type seconder_post = Option<
     unsafe extern "C" fn(
         callback: *const seconder_signed_callback,
@@ -26,10 +26,10 @@ pub type seconder_post = Option<
     ) -> i32,
 >;
 
-/// A post function with what belongs to it.
+/// A post function with its userdata.
 pub(super) struct ByFunction {
     post: seconder_post,
-    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it only has to go"))]
+    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it only has to be dropped"))]
     userdata: Userdata,
 }
 
@@ -38,7 +38,7 @@ impl ByFunction {
         ByFunction { post, userdata }
     }
 
-    /// The same, unless there is no function.
+    /// This, unless the function is NULL.
     pub(super) fn given(self) -> Option<ByFunction> {
         self.post.is_some().then_some(self)
     }
@@ -47,14 +47,15 @@ impl ByFunction {
 #[cfg(feature = "engine")]
 impl crate::engine::Post for ByFunction {
     fn post(&self, callback: &crate::engine::SignedCallback) -> Result<(), String> {
-        let Some(post) = self.post else { return Err("there is no function".into()) };
+        let Some(post) = self.post else { return Err("there is no post function".into()) };
         let header = |(name, value): &(String, String)| (Text::new(name), Text::new(value));
         let callback = seconder_signed_callback {
             url: Text::new(callback.url.as_str()),
             body: callback.body.clone(),
             headers: callback.headers.each_ref().map(header),
         };
-        // SAFETY: the callback lives until the function returns, and the data until this goes.
+        // SAFETY: the callback lives until the function returns, and the userdata as long as
+        // `self`.
         match unsafe { post(&callback, self.userdata.as_ptr()) } {
             0 => Ok(()),
             other => Err(format!("the post function returned {other}")),
@@ -62,7 +63,7 @@ impl crate::engine::Post for ByFunction {
     }
 }
 
-/// Where the callback goes. NULL for NULL alone.
+/// The URL to post the callback to. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_url(
     callback: Option<&seconder_signed_callback>,
@@ -70,7 +71,7 @@ pub extern "C" fn seconder_signed_callback_url(
     read_handle(callback, |callback| callback.url.as_ptr())
 }
 
-/// The JSON body, which does not end with a NUL. It belongs to the callback. NULL for NULL alone.
+/// The JSON body, owned by the callback. It is not NUL-terminated. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_body(
     callback: Option<&seconder_signed_callback>,
@@ -78,7 +79,7 @@ pub extern "C" fn seconder_signed_callback_body(
     read_handle(callback, |callback| callback.body.as_ptr().cast())
 }
 
-/// How many bytes the body has.
+/// The size of the body in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_body_size(
     callback: Option<&seconder_signed_callback>,
@@ -86,7 +87,7 @@ pub extern "C" fn seconder_signed_callback_body_size(
     read_handle(callback, |callback| callback.body.len())
 }
 
-/// How many headers carry the signature and its nonce (interface 5.5).
+/// The number of headers, which carry the signature and its nonce (interface 5.5).
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_header_count(
     callback: Option<&seconder_signed_callback>,
@@ -94,7 +95,7 @@ pub extern "C" fn seconder_signed_callback_header_count(
     read_handle(callback, |callback| callback.headers.len())
 }
 
-/// The name of the header at `index`; NULL beyond the last.
+/// The name of the header at `index`; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_header_name(
     callback: Option<&seconder_signed_callback>,
@@ -105,7 +106,7 @@ pub extern "C" fn seconder_signed_callback_header_name(
     })
 }
 
-/// The value of the header at `index`; NULL beyond the last.
+/// The value of the header at `index`; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_signed_callback_header_value(
     callback: Option<&seconder_signed_callback>,

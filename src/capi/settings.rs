@@ -15,11 +15,11 @@ use std::ffi::c_char;
 #[cfg(feature = "remote")]
 use std::time::Duration;
 
-/// The longest time limit of a call, as [`Settings::timeout`] has it.
+/// The longest time limit of a call, the same as in [`Settings::timeout`].
 const LONGEST_MS: u32 = 3_600_000;
 
-/// The numbers of C that are a choice. Where the client was left out they are checked all the same,
-/// so that a mistake is told by every build.
+/// The choices of `repeats`. They are checked without the client too, so that every build rejects
+/// an invalid number.
 #[cfg(feature = "remote")]
 const REPEATS: [(i32, Repeats); 3] = [
     (SECONDER_REPEATS_NONE, Repeats::None),
@@ -31,7 +31,7 @@ const REPEATS: [(i32, ()); 3] =
     [(SECONDER_REPEATS_NONE, ()), (SECONDER_REPEATS_QUESTIONS, ()), (SECONDER_REPEATS_ALL, ())];
 
 /// # Safety
-/// Every pointer is NULL or what the header says.
+/// Every pointer is NULL or as the header requires.
 pub(super) unsafe fn open(
     url: *const c_char,
     api_key: *const c_char,
@@ -53,7 +53,7 @@ pub(super) unsafe fn open(
     }
 }
 
-/// What is wrong with a setting, by the name of its option.
+/// Replaces the name of a setting in an error by that of the C option.
 fn by_option(error: Error) -> Error {
     let Error::InvalidArgument { parameter, reason } = error else { return error };
     let option = match &*parameter {
@@ -67,7 +67,7 @@ fn by_option(error: Error) -> Error {
     Error::InvalidArgument { parameter: option, reason }
 }
 
-/// The service with another time limit or other repeats; 0 changes nothing.
+/// The service with another time limit or another choice of retries; 0 keeps the present one.
 pub(super) fn with(service: &Service, timeout_ms: u32, repeats: i32) -> Outcome<Service> {
     let repeats = chosen("repeats", repeats, &REPEATS)?;
     if timeout_ms > LONGEST_MS {
@@ -99,10 +99,10 @@ fn repeating(service: &Service, _: Option<()>) -> Service {
     service.clone()
 }
 
-/// How a remote service is spoken to.
+/// The settings of the connection and the protocol.
 ///
 /// # Safety
-/// Every pointer is NULL or what the header says.
+/// Every pointer is NULL or as the header requires.
 #[cfg(feature = "remote")]
 unsafe fn remote_settings(
     mut settings: Settings,
@@ -137,10 +137,10 @@ unsafe fn remote_settings(
     Ok(settings)
 }
 
-/// Which service is believed, and which client it believes.
+/// The settings of trust, in the service and in this client.
 ///
 /// # Safety
-/// Every pointer is NULL or what the header says.
+/// Every pointer is NULL or as the header requires.
 #[cfg(feature = "remote")]
 unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     // SAFETY: promised by the caller.
@@ -167,7 +167,7 @@ fn alone(name: &'static str, reason: &'static str) -> Box<super::error::seconder
     Error::invalid_argument(name, reason).into()
 }
 
-/// Without the client of a remote service, its options have nobody to read them.
+/// A build without the client of a remote service ignores its options.
 #[cfg(not(feature = "remote"))]
 unsafe fn remote_settings(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
     Ok(settings)
@@ -179,10 +179,10 @@ unsafe fn trust(settings: Settings, _: &seconder_open_options) -> Outcome<Settin
     Ok(settings)
 }
 
-/// What an engine in this process is given.
+/// The settings of an engine in this process.
 ///
 /// # Safety
-/// Every pointer is NULL or what the header says.
+/// Every pointer is NULL or as the header requires.
 #[cfg(feature = "engine")]
 unsafe fn of_engine(
     mut settings: Settings,
@@ -216,13 +216,14 @@ unsafe fn of_engine(
     Ok(settings)
 }
 
-/// A number of digits; one that is too large stays so.
+/// A number of digits. One that is too large saturates, so that it is rejected later instead of
+/// wrapping into the valid range.
 #[cfg(feature = "engine")]
 fn small(number: u32) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-/// Without an engine, its options have nobody to read them; functions go at once.
+/// A build without an engine ignores its options. The userdata of its functions is freed at once.
 #[cfg(not(feature = "engine"))]
 unsafe fn of_engine(
     settings: Settings,

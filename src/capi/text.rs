@@ -1,9 +1,9 @@
-//! A text that belongs to whoever asked for it.
+//! A text that the caller owns.
 
 use super::ffi::{Text, free, read_handle};
 use std::ffi::c_char;
 
-/// A text that was made for the caller: a code, a signature, a URI. It is wiped when it is freed.
+/// A text that belongs to the caller: a code, a signature, a URI. It is wiped when it is freed.
 pub struct seconder_text {
     text: Text,
 }
@@ -14,7 +14,7 @@ impl seconder_text {
     }
 }
 
-/// What the text says. It belongs to the text. NULL for NULL alone.
+/// The characters of the text, owned by the text. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_text_value(text: Option<&seconder_text>) -> *const c_char {
     read_handle(text, |text| text.text.as_ptr())

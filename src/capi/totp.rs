@@ -11,10 +11,10 @@ use std::ffi::{c_char, c_void};
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_totp_options {
-    /// The hash that codes are made with, one of SECONDER_ALGORITHM_... Default: SHA-1, which every
-    /// app knows.
+    /// The hash with which codes are generated, one of SECONDER_ALGORITHM_... Default: SHA-1, which
+    /// every app supports.
     pub algorithm: i32,
-    /// How many digits a code has, 6 to 8. Default: 6.
+    /// The number of digits of a code, 6 to 8. Default: 6.
     pub digits: u32,
     /// How long a code is shown, in seconds, 1 to 3600. Default: 30.
     pub period: u32,
@@ -23,15 +23,17 @@ pub struct seconder_totp_options {
 // SAFETY: numbers alone.
 unsafe impl Plain for seconder_totp_options {}
 
-/// A secret that an authenticator app and a service share, and how codes are made of it. It may be
-/// used by many threads at once.
+/// A secret that an authenticator app and a service share, with the parameters for generating codes
+/// from it. It may be used by many threads at once.
 pub struct seconder_totp {
     totp: Totp,
 }
 
-/// Takes the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are copied.
+/// Creates a totp from the bytes of a secret, 16 to 128 of them (RFC 4226, section 4), which are
+/// copied.
 ///
-/// `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT names what is out of its range.
+/// Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if an argument or option is out
+/// of range.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_new(
@@ -47,7 +49,7 @@ pub unsafe extern "C" fn seconder_totp_new(
         (SECONDER_ALGORITHM_SHA256, Algorithm::Sha256),
         (SECONDER_ALGORITHM_SHA512, Algorithm::Sha512),
     ];
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let options = ffi::options(options, options_size)?;
@@ -61,7 +63,7 @@ pub unsafe extern "C" fn seconder_totp_new(
     }
 }
 
-/// What an otpauth: URI means that says nothing of them.
+/// The defaults of an otpauth: URI that does not state them.
 const DIGITS: u32 = 6;
 const PERIOD: u32 = 30;
 
@@ -69,10 +71,10 @@ fn or(number: u32, default: u32) -> u32 {
     if number == 0 { default } else { number }
 }
 
-/// Reads an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
+/// Parses an otpauth://totp/ URI, such as that of seconder_authenticator_enrolled_uri().
 ///
-/// `out` is freed with seconder_totp_free(). SECONDER_INVALID_ARGUMENT when it is none, has no secret in
-/// Base32, or has a value out of its range.
+/// Free `out` with seconder_totp_free(). SECONDER_INVALID_ARGUMENT if it is not such a URI, has no
+/// secret in Base32, or has a value that is out of range.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_from_uri(
@@ -80,17 +82,17 @@ pub unsafe extern "C" fn seconder_totp_from_uri(
     out: *mut *mut seconder_totp,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || Ok(seconder_totp { totp: Totp::from_uri(ffi::text("uri", uri)?)? }))
     }
 }
 
-/// Writes the URI that carries the secret into an app, which shows `issuer` and `label`. Whoever sees
-/// it can make the user's codes.
+/// Returns the otpauth: URI that transfers the secret to an app, which then shows `issuer` and
+/// `label`. Anyone who sees the URI can generate the user's codes.
 ///
-/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument that is
-/// NULL or not UTF-8.
+/// Free `out` with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT for an argument
+/// that is NULL or not UTF-8.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_uri(
@@ -100,7 +102,7 @@ pub unsafe extern "C" fn seconder_totp_uri(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let totp = &ffi::need("totp", totp)?.totp;
@@ -110,9 +112,10 @@ pub unsafe extern "C" fn seconder_totp_uri(
     }
 }
 
-/// Makes the code that an app shows at a time, in Unix seconds (RFC 6238).
+/// Returns the code that an app shows at a given time, in Unix seconds (RFC 6238).
 ///
-/// `out` is freed with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT when `totp` is NULL.
+/// Free `out` with seconder_text_free(), which wipes it. SECONDER_INVALID_ARGUMENT if `totp` is
+/// NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_code(
@@ -121,7 +124,7 @@ pub unsafe extern "C" fn seconder_totp_code(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let totp = &ffi::need("totp", totp)?.totp;
@@ -130,18 +133,18 @@ pub unsafe extern "C" fn seconder_totp_code(
     }
 }
 
-/// Checks a code at a time, in Unix seconds. The steps right before and after are accepted too, for
-/// clocks that go wrong.
+/// Checks a code at a given time, in Unix seconds. Codes of the steps immediately before and after
+/// are accepted too, to allow for inaccurate clocks.
 ///
-/// `last_step` is the memory of used codes: the step of the user's last accepted code, 0 before the
-/// first. A code of that step or of one before it is never accepted. SECONDER_OK says that the code is
-/// right, and nothing else does; `*last_step` is then the code's step. Store it, in a way that of two
-/// logins with one code only one succeeds, before anybody is let in. For any other status it stays as
-/// it was.
+/// `last_step` prevents replay: it is the step of the user's last accepted code, 0 before the
+/// first. A code of that step or of an earlier one is never accepted. Only SECONDER_OK means that
+/// the code is correct; `*last_step` is then set to the code's step. Before letting anyone in,
+/// store it such that of two logins with the same code only one succeeds. For any other status it
+/// is unchanged.
 ///
-/// SECONDER_TOKEN_WRONG when the code is none of the present ones, SECONDER_TOKEN_REUSED when its step
-/// was used; SECONDER_INVALID_ARGUMENT when `token` is not 6 to 12 digits, or `totp` or `last_step` is NULL. It
-/// counts no wrong tries: that is the caller's.
+/// SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its
+/// step has been used; SECONDER_INVALID_ARGUMENT if `token` is not 6 to 12 digits, or `totp` or
+/// `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_check(
@@ -151,7 +154,7 @@ pub unsafe extern "C" fn seconder_totp_check(
     last_step: *mut u64,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         run(error, || {
             let totp = &ffi::need("totp", totp)?.totp;
@@ -166,34 +169,34 @@ pub unsafe extern "C" fn seconder_totp_check(
     }
 }
 
-fn accepted(found: Match) -> Outcome<u64> {
+fn accepted(result: Match) -> Outcome<u64> {
     let no = |status, message| Err(seconder_error::of_token(status, message));
-    match found {
+    match result {
         Match::Step(step) => Ok(step),
         Match::Used => no(SECONDER_TOKEN_REUSED, "has been used already"),
         Match::None => no(SECONDER_TOKEN_WRONG, "is wrong"),
     }
 }
 
-/// The bytes of the secret, for storage. They belong to `totp`. NULL for NULL alone.
+/// The bytes of the secret, for storage, owned by `totp`. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_secret(totp: Option<&seconder_totp>) -> *const c_void {
     read_handle(totp, |totp| totp.totp.secret().as_ptr().cast())
 }
 
-/// How many bytes the secret has.
+/// The size of the secret in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_secret_size(totp: Option<&seconder_totp>) -> usize {
     read_handle(totp, |totp| totp.totp.secret().len())
 }
 
-/// The hash that codes are made with: one of SECONDER_ALGORITHM_...; 0 for NULL.
+/// The hash with which codes are generated: one of SECONDER_ALGORITHM_...; 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_algorithm(totp: Option<&seconder_totp>) -> i32 {
     read_handle(totp, |totp| of_algorithm(totp.totp.algorithm()))
 }
 
-/// How many digits a code has.
+/// The number of digits of a code.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_totp_digits(totp: Option<&seconder_totp>) -> u32 {
     read_handle(totp, |totp| totp.totp.digits().into())

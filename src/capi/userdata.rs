@@ -1,19 +1,19 @@
-//! What belongs to a function of the C program, freed exactly once.
+//! The userdata of a function of the C program, freed exactly once.
 
 use std::ffi::c_void;
 
-/// Frees what a function of the program works with. It runs exactly once with the data that were
-/// given beside it, on whichever thread ends their use. No longjmp() and no C++ exception may leave
-/// it.
+/// Frees the userdata of a function of the program. It runs exactly once, with the userdata that it
+/// was passed along with, on whichever thread ends its use. It must not be left by longjmp() or a
+/// C++ exception.
 pub type seconder_userdata_free = Option<unsafe extern "C" fn(userdata: *mut c_void)>;
 
-/// The data of a function, which go when this goes.
+/// The userdata of a function, freed when this is dropped.
 pub(super) struct Userdata {
     data: *mut c_void,
     free: seconder_userdata_free,
 }
 
-// SAFETY: the header asks that functions and their data can be used from every thread.
+// SAFETY: the header requires that functions and their userdata can be used from every thread.
 unsafe impl Send for Userdata {}
 // SAFETY: as above.
 unsafe impl Sync for Userdata {}
@@ -31,7 +31,7 @@ impl Userdata {
 impl Drop for Userdata {
     fn drop(&mut self) {
         if let Some(free) = self.free.take() {
-            // SAFETY: the header asks that the function can be called with its data, once.
+            // SAFETY: the header requires that the function can be called with its userdata, once.
             unsafe { free(self.data) };
         }
     }

@@ -1,4 +1,4 @@
-//! Users: enrolling them, what is known of them, what they did, and removing them.
+//! Users: enrolling and deleting them, their status and their activity.
 
 use super::error::seconder_error;
 use super::ffi::{
@@ -19,8 +19,8 @@ use std::ptr;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_create_user_options {
-    /// Whether the user gets a first text message that tells where the app is: SECONDER_DEFAULT,
-    /// which is yes, SECONDER_YES or SECONDER_NO. A service without such a message sends none.
+    /// Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
+    /// means yes, SECONDER_YES or SECONDER_NO. A service without such a message sends none.
     pub send_install_link_via_sms: i32,
 }
 
@@ -28,7 +28,7 @@ pub struct seconder_create_user_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_delete_user_options {
-    /// The address that asks for it, IPv4 or IPv6.
+    /// The IP address that the request was made from, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -36,9 +36,9 @@ pub struct seconder_delete_user_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_register_activity_options {
-    /// Whatever belongs to the activity: the text of a JSON object, at most 16 KiB.
+    /// Further data about the activity: a JSON object as text, at most 16 KiB.
     pub data: *const c_char,
-    /// The address the user acted from, IPv4 or IPv6.
+    /// The IP address of the user during the activity, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -46,7 +46,7 @@ pub struct seconder_register_activity_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_user_status_options {
-    /// The address that asks, IPv4 or IPv6.
+    /// The IP address that the request was made from, IPv4 or IPv6.
     pub user_ip: *const c_char,
 }
 
@@ -65,7 +65,7 @@ pub struct seconder_user_created {
     message: Option<Text>,
 }
 
-/// The reply of calls that only do something.
+/// The reply of calls that return only a message.
 pub struct seconder_done {
     message: Option<Text>,
 }
@@ -102,15 +102,16 @@ impl From<UserStatusReply> for seconder_user_status_reply {
     }
 }
 
-/// Enrols a user, or adds an e-mail to the user who has this cellphone already (interface 4.1).
+/// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
+/// 4.1).
 ///
 /// `email` is name@example.com, at most 254 bytes; `cellphone`, 4 to 15 digits in groups that
 /// dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
 /// "999".
 ///
-/// `out` is freed with seconder_user_created_free(). SECONDER_REJECTED when the service finds fault
-/// with a value, which seconder_error_field_name() names; else as the header's beginning says of
-/// calls.
+/// Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
+/// which seconder_error_field_name() names. Other statuses are as described at the top of the
+/// header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_user(
@@ -123,7 +124,7 @@ pub unsafe extern "C" fn seconder_create_user(
     out: *mut *mut seconder_user_created,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -151,10 +152,10 @@ fn choice(options: &seconder_create_user_options) -> Result<bool> {
     }
 }
 
-/// Removes a user from the application, with all that is known of them (interface 4.5).
+/// Deletes a user from the application, with all data about them (interface 4.5).
 ///
-/// `out` may be NULL, and is freed with seconder_done_free(). SECONDER_REJECTED when there is no
-/// such user; else as the header's beginning says of calls.
+/// `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
+/// such user. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_delete_user(
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn seconder_delete_user(
     out: *mut *mut seconder_done,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -177,11 +178,11 @@ pub unsafe extern "C" fn seconder_delete_user(
     }
 }
 
-/// Tells the service what a user did, so that fraud can be found (interface 4.6).
+/// Reports a user's activity to the service, so that fraud can be detected (interface 4.6).
 ///
-/// `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL, and is
-/// freed with seconder_done_free(). SECONDER_REJECTED when there is no such user; else as the
-/// header's beginning says of calls.
+/// `type` is "password_reset", "banned", "unbanned" or "cookie_login". `out` may be NULL; otherwise
+/// free it with seconder_done_free(). SECONDER_REJECTED if there is no such user. Other statuses
+/// are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_register_activity(
@@ -193,7 +194,7 @@ pub unsafe extern "C" fn seconder_register_activity(
     out: *mut *mut seconder_done,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_optional_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -217,10 +218,10 @@ fn activity(name: &str) -> Result<ActivityType> {
     })
 }
 
-/// Asks what the service knows of a user (interface 4.8).
+/// Returns what the service knows about a user (interface 4.8).
 ///
-/// `out` is freed with seconder_user_status_reply_free(). SECONDER_REJECTED when there is no such
-/// user; else as the header's beginning says of calls.
+/// Free `out` with seconder_user_status_reply_free(). SECONDER_REJECTED if there is no such user.
+/// Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_user_status(
@@ -231,7 +232,7 @@ pub unsafe extern "C" fn seconder_user_status(
     out: *mut *mut seconder_user_status_reply,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = ffi::need("service", service)?;
@@ -243,13 +244,13 @@ pub unsafe extern "C" fn seconder_user_status(
     }
 }
 
-/// The id to keep and to give to the other calls, as `user_id`.
+/// The user's id: store it, and pass it to the other calls as `user_id`.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>) -> u64 {
     read_handle(user, |user| user.id)
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_created_message(
     user: Option<&seconder_user_created>,
@@ -263,13 +264,13 @@ pub extern "C" fn seconder_user_created_free(user: Option<Box<seconder_user_crea
     free(user);
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_done_message(done: Option<&seconder_done>) -> *const c_char {
     read_handle(done, |done| pointer(&done.message))
 }
 
-/// Frees the reply of a call that only does something. NULL is fine.
+/// Frees the reply of a call that returns only a message. NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_done_free(done: Option<Box<seconder_done>>) {
     free(done);
@@ -299,7 +300,7 @@ pub extern "C" fn seconder_user_status_reply_registered(
     read_handle(user, |user| user.reply.registered)
 }
 
-/// The calling code of the user's number. 0 where the service does not tell.
+/// The calling code of the user's phone number. 0 if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_country_code(
     user: Option<&seconder_user_status_reply>,
@@ -307,7 +308,7 @@ pub extern "C" fn seconder_user_status_reply_country_code(
     read_handle(user, |user| user.reply.country_code.unwrap_or_default())
 }
 
-/// The user's number, masked: XXX-XXX-0123. NULL where the service does not tell.
+/// The user's phone number, masked: XXX-XXX-0123. NULL if the service does not provide it.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_phone_number(
     user: Option<&seconder_user_status_reply>,
@@ -315,7 +316,7 @@ pub extern "C" fn seconder_user_status_reply_phone_number(
     read_handle(user, |user| pointer(&user.phone_number))
 }
 
-/// How many kinds of device the user has.
+/// The number of device types that the user has.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_device_count(
     user: Option<&seconder_user_status_reply>,
@@ -323,8 +324,8 @@ pub extern "C" fn seconder_user_status_reply_device_count(
     read_handle(user, |user| user.devices.len())
 }
 
-/// What codes come from or go to: "android", "android_tablet", "ios", "svc_chrome" or "sms"; NULL
-/// beyond the last.
+/// The device type at `index`, which generates or receives codes: "android", "android_tablet",
+/// "ios", "svc_chrome" or "sms"; NULL if `index` is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_device(
     user: Option<&seconder_user_status_reply>,
@@ -341,7 +342,7 @@ pub extern "C" fn seconder_user_status_reply_has_hard_token(
     read_handle(user, |user| user.reply.has_hard_token)
 }
 
-/// Whether the user's account is switched off.
+/// Whether the user's account is disabled.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_account_disabled(
     user: Option<&seconder_user_status_reply>,
@@ -349,7 +350,7 @@ pub extern "C" fn seconder_user_status_reply_account_disabled(
     read_handle(user, |user| user.reply.account_disabled)
 }
 
-/// What happened, in the service's words. NULL where the service does not tell.
+/// The service's message. NULL if it does not provide one.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_status_reply_message(
     user: Option<&seconder_user_status_reply>,

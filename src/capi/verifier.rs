@@ -1,4 +1,4 @@
-//! Callbacks that are believed once, while they are fresh, at the URLs they were meant for.
+//! Callbacks that are accepted once, while they are fresh, at the URLs they are intended for.
 
 use super::callback::{self, seconder_callback, seconder_event};
 use super::error::seconder_error;
@@ -15,27 +15,29 @@ use serde_json::Value;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
-/// A callback whose signature held, as a replay function is asked about it. It lives until the
+/// A callback whose signature was verified, as passed to a replay function. It is valid until the
 /// function returns.
 #[repr(C)]
 pub struct seconder_replay_entry {
-    /// Its signature, which covers all of it, the nonce included: 44 characters of Base64.
+    /// Its signature, which covers the whole callback including the nonce: 44 characters of Base64.
     pub key: *const c_char,
-    /// The time that seconder_verifier_verify() was given, in Unix seconds.
+    /// The `now` that was passed to seconder_verifier_verify(), in Unix seconds.
     pub now: u64,
-    /// The last second at which the callback is fresh, after which it can be forgotten; 0 when
-    /// freshness was not asked for, so that it must be remembered for ever.
+    /// The last second at which the callback is fresh, after which it can be forgotten; 0 if
+    /// freshness is not checked, so that it must be remembered forever.
     pub until: u64,
 }
 
-/// Remembers callbacks, for an application of several processes: such as a table with a unique key.
-/// SECONDER_YES says that the callback is here for the first time, and is remembered from now on;
-/// SECONDER_NO, that it was received before; any other number, that the memory cannot tell, so that
-/// the callback is not believed and seconder_verifier_verify() gives SECONDER_STORAGE.
+/// Remembers callbacks, for an application of several processes, in a table with a unique key for
+/// example. It returns SECONDER_YES if the callback was received for the first time, and is
+/// remembered from now on; SECONDER_NO if it was received before; any other number if this cannot
+/// be determined, in which case the callback is rejected and seconder_verifier_verify() returns
+/// SECONDER_STORAGE.
 ///
-/// Looking and remembering are one step: of two threads with one callback, one is told SECONDER_YES.
-/// It runs inside seconder_verifier_verify(), on its thread, and for many threads at once when many
-/// verify. It must return: no longjmp() and no C++ exception may leave it.
+/// The check and the insertion must be atomic: of two threads with the same callback, only one may
+/// receive SECONDER_YES. It runs inside seconder_verifier_verify(), on the same thread, and on
+/// several threads at once if several verify callbacks. It must return normally: it must not be
+/// left by longjmp() or a C++ exception.
 pub type seconder_replay = Option<
     unsafe extern "C" fn(
         callback: *const seconder_replay_entry,
@@ -47,46 +49,47 @@ pub type seconder_replay = Option<
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_verifier_options {
-    /// The callback URLs as they are configured with the service; more than one during a move, for
-    /// example. The `url` of a callback must then be NULL or one of them; without any, every callback
-    /// has to come with its own.
+    /// The callback URLs as configured with the service; more than one during a move, for example.
+    /// The `url` of a callback must then be NULL or one of them; without any, every callback must
+    /// have its own `url`.
     pub urls: *const *const c_char,
-    /// How many URLs there are at `urls`.
+    /// The number of URLs at `urls`.
     pub urls_count: usize,
-    /// Refuses callbacks whose nonce is not a Unix second within so many seconds of now, before or
-    /// after; a few minutes allow for clocks that differ. Default: no freshness is asked for.
+    /// Rejects callbacks whose nonce is not a time in Unix seconds within this many seconds of now,
+    /// before or after; a few minutes allow for clocks that differ. Default: freshness is not
+    /// checked.
     pub fresh_seconds: u32,
     /// The names that the service uses where the interface document says `svc`. Default: the
     /// document's.
     pub names: *const seconder_names,
     /// The size of the struct at `names`: `sizeof *names`.
     pub names_size: usize,
-    /// A memory of received callbacks in this process: how many there can be within one window of
-    /// freshness, each of which takes about 200 bytes. A memory that is full refuses new callbacks
-    /// with SECONDER_RATE_LIMITED. It needs `fresh_seconds`. Default: none, so that a callback that
-    /// somebody recorded is believed again.
+    /// The capacity of a memory of received callbacks in this process: how many there can be within
+    /// one window of freshness, at about 200 bytes each. When it is full, new callbacks are
+    /// rejected with SECONDER_RATE_LIMITED. Requires `fresh_seconds`. Default: no memory, so that a
+    /// recorded callback can be replayed.
     pub replay_capacity: usize,
-    /// In place of `replay_capacity`: a memory of the program's own.
+    /// The program's own memory of received callbacks, instead of `replay_capacity`.
     pub replay: seconder_replay,
-    /// What the replay function is given. It must bear use by many threads at once.
+    /// Passed to the replay function. It must be safe to use from many threads at once.
     pub replay_userdata: *mut c_void,
-    /// Runs exactly once with `replay_userdata`, when nothing can use it any more: when the verifier
-    /// is freed, and before seconder_verifier_new() returns when it fails.
+    /// Called exactly once with `replay_userdata`, when nothing can use it any more: when the
+    /// verifier is freed, and before seconder_verifier_new() returns if it fails.
     pub replay_userdata_free: seconder_userdata_free,
 }
 
 // SAFETY: numbers, pointers, and functions that may be NULL.
 unsafe impl Plain for seconder_verifier_options {}
 
-/// Checks callbacks. Make one, keep it, and share it between threads.
+/// Verifies callbacks. Create one, keep it, and share it between threads.
 pub struct seconder_verifier {
     verifier: Verifier,
 }
 
-/// Makes a verifier of the callbacks that are signed with the application's API key (interface 5.5).
+/// Creates a verifier of callbacks signed with the application's API key (interface 5.5).
 ///
-/// `out` may be used by many threads at once and is freed with seconder_verifier_free().
-/// SECONDER_INVALID_ARGUMENT for an option that cannot be right.
+/// `out` may be used by many threads at once; free it with seconder_verifier_free().
+/// SECONDER_INVALID_ARGUMENT for an invalid API key or option.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verifier_new(
@@ -96,7 +99,8 @@ pub unsafe extern "C" fn seconder_verifier_new(
     out: *mut *mut seconder_verifier,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks. What the caller's data belong to is made before anything can fail.
+    // SAFETY: as the header requires. The owner of the userdata is created before anything can
+    // fail, so that it is freed exactly once in any case.
     unsafe {
         let (options, rest) = ffi::sized_and_rest("options_size", options, options_size);
         let userdata = Userdata::new(options.replay_userdata, options.replay_userdata_free);
@@ -111,7 +115,7 @@ pub unsafe extern "C" fn seconder_verifier_new(
 }
 
 /// # Safety
-/// Every pointer is NULL or what the header says.
+/// Every pointer is NULL or as the header requires.
 unsafe fn verifier(key: Secret, options: &seconder_verifier_options) -> Outcome<Verifier> {
     // SAFETY: promised by the caller.
     let (urls, names) = unsafe {
@@ -138,17 +142,18 @@ fn remembering(
         (true, 0) => Ok(verifier.replay(replay)),
         (false, _) if options.fresh_seconds == 0 => Err(Error::invalid_argument(
             "replay_capacity",
-            "needs fresh_seconds: it cannot grow for ever",
+            "requires fresh_seconds, or entries would never expire",
         )
         .into()),
         (false, capacity) => Ok(verifier.replay(Memory::new(capacity))),
         (true, _) => {
-            Err(Error::invalid_argument("replay_capacity", "cannot go with replay").into())
+            Err(Error::invalid_argument("replay_capacity", "must not be combined with replay")
+                .into())
         }
     }
 }
 
-/// A replay function with what belongs to it.
+/// A replay function with its userdata.
 struct ByFunction {
     replay: seconder_replay,
     userdata: Userdata,
@@ -156,31 +161,32 @@ struct ByFunction {
 
 impl Replay for ByFunction {
     fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
-        let cannot_tell = |message| Err(Error::Storage { message });
+        let unknown = |message| Err(Error::Storage { message });
         let Some(replay) = self.replay else {
-            return cannot_tell("there is no replay function".into());
+            return unknown("there is no replay function".into());
         };
         let key = Text::new(callback.key);
         let until = callback.until.unwrap_or_default();
-        let seen = seconder_replay_entry { key: key.as_ptr(), now: callback.now, until };
-        // SAFETY: what is seen lives until the function returns, and the data until this goes.
-        match unsafe { replay(&seen, self.userdata.as_ptr()) } {
+        let entry = seconder_replay_entry { key: key.as_ptr(), now: callback.now, until };
+        // SAFETY: the entry lives until the function returns, and the userdata as long as `self`.
+        match unsafe { replay(&entry, self.userdata.as_ptr()) } {
             SECONDER_YES => Ok(true),
             SECONDER_NO => Ok(false),
-            other => cannot_tell(format!("the replay function returned {other}")),
+            other => unknown(format!("the replay function returned {other}")),
         }
     }
 }
 
-/// Checks a callback and reads it (interface 5.5). `now` is the time in Unix seconds, which matters
-/// only where freshness or a memory was asked for.
+/// Verifies and parses a callback (interface 5.5). `now` is the time in Unix seconds, which matters
+/// only if the verifier checks freshness or has a memory.
 ///
-/// SECONDER_OK says that the service sent it, and nothing of the answer: ask
-/// seconder_event_approved_by() of the event at `out`, and free it with seconder_event_free().
-/// SECONDER_INVALID_CALLBACK says that nothing of it is to be believed, because its signature does not hold, it
-/// is stale, or it was received before: answer it with status 401. SECONDER_INVALID_ARGUMENT says that the key
-/// or a field of `received` cannot be right; SECONDER_RATE_LIMITED and SECONDER_STORAGE, that the memory
-/// of received callbacks is full or cannot tell.
+/// SECONDER_OK means that the service sent the callback, not that the user approved: check that
+/// with seconder_event_approved_by() on the event at `out`, and free it with seconder_event_free().
+/// SECONDER_INVALID_CALLBACK means that nothing in it may be trusted, because its signature is
+/// invalid, it is stale, or it was received before: respond with status 401.
+/// SECONDER_INVALID_ARGUMENT means that the key or a field of `received` is invalid;
+/// SECONDER_RATE_LIMITED, that the memory of received callbacks is full; SECONDER_STORAGE, that it
+/// could not be consulted.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verifier_verify(
@@ -191,7 +197,7 @@ pub unsafe extern "C" fn seconder_verifier_verify(
     out: *mut *mut seconder_event,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let verifier = &ffi::need("verifier", verifier)?.verifier;
@@ -201,11 +207,12 @@ pub unsafe extern "C" fn seconder_verifier_verify(
     }
 }
 
-/// Checks the signature alone, whatever the parameters mean and however old they are, and gives those
-/// that it covers: the text of a JSON object.
+/// Verifies the signature alone, without interpreting the parameters or checking their age, and
+/// returns the parameters that the signature covers, as the text of a JSON object.
 ///
-/// `out` is freed with seconder_text_free(). SECONDER_INVALID_CALLBACK says that nothing of it is to be
-/// believed; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` cannot be right.
+/// Free `out` with seconder_text_free(). SECONDER_INVALID_CALLBACK means that nothing in the
+/// callback may be trusted; SECONDER_INVALID_ARGUMENT, that the key or a field of `received` is
+/// invalid.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verifier_parameters(
@@ -215,7 +222,7 @@ pub unsafe extern "C" fn seconder_verifier_parameters(
     out: *mut *mut seconder_text,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let verifier = &ffi::need("verifier", verifier)?.verifier;
@@ -226,7 +233,7 @@ pub unsafe extern "C" fn seconder_verifier_parameters(
     }
 }
 
-/// Frees a verifier, after the last call with it has returned. NULL is fine.
+/// Frees a verifier. The last call with it must have returned. NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_verifier_free(verifier: Option<Box<seconder_verifier>>) {
     free(verifier);

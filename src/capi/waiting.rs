@@ -11,43 +11,45 @@ use crate::{Error, Result, Sleeper};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
-/// How often a program is asked whether the wait goes on.
+/// How often the stop function is called: often enough to end a wait without a noticeable delay.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// Says whether a wait goes on. 0 lets it go on; any other number ends it.
+/// Decides whether a wait continues. It returns 0 to continue, and any other number to end the
+/// wait.
 ///
-/// It is asked about every 100 ms, on the thread that waits, but not while a question is on its way
-/// to a remote service. It must return: no longjmp() and no C++ exception may leave it.
+/// It is called about every 100 ms, on the waiting thread, but not while a request to a remote
+/// service is in progress. It must return normally: it must not be left by longjmp() or a C++
+/// exception.
 pub type seconder_stop = Option<unsafe extern "C" fn(stop_userdata: *mut c_void) -> i32>;
 
 /// Options of seconder_wait_for_approval().
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_wait_for_approval_options {
-    /// What can end the wait, such as a look at a flag that a signal handler sets. Default: nothing
-    /// but the deadline.
+    /// A function that can end the wait, for example by reading a flag that a signal handler sets.
+    /// Default: only the deadline ends it.
     pub stop: seconder_stop,
-    /// What the stop function is given. It is used until seconder_wait_for_approval() returns.
+    /// Passed to the stop function. It is used until seconder_wait_for_approval() returns.
     pub stop_userdata: *mut c_void,
 }
 
 // SAFETY: pointers, and a function that may be NULL.
 unsafe impl Plain for seconder_wait_for_approval_options {}
 
-/// Waits until a user has answered an approval request, until it has expired, or for so long as
-/// `deadline_ms` says, in milliseconds (0 asks once); then the status is still
-/// SECONDER_APPROVAL_PENDING. A login uses a request that expires with it (`seconds_to_expire`): one
-/// that is pending at the end can still be approved later.
+/// Waits until a user has answered an approval request, until it has expired, or until
+/// `deadline_ms` milliseconds have passed (0 checks once), in which case the status is still
+/// SECONDER_APPROVAL_PENDING. A login should use a request that expires with it
+/// (`seconds_to_expire`): one that is still pending at the end can be approved later.
 ///
-/// It sleeps in the caller's thread, and asks at first after half a second and then ever more
-/// seldom, down to every 5 seconds. A service that is busy or out of reach is asked again too.
+/// It sleeps in the caller's thread, and polls first after half a second and then less and less
+/// often, down to every 5 seconds. It continues to poll if the service is busy or unreachable.
 ///
-/// SECONDER_OK says that the request is this user's, and nothing of the answer: ask
-/// seconder_approval_approved_by() of the approval at `out`, and free it with
-/// seconder_approval_free(). SECONDER_INVALID_ARGUMENT when it is the request of another user: one's own
-/// approval must not open somebody else's door; SECONDER_INVALID_RESPONSE when the service does not tell
-/// whose it is; SECONDER_STOPPED when the stop function ended the wait; else what kept the last
-/// question from an answer.
+/// SECONDER_OK means that the request is this user's, not that the user approved: check that with
+/// seconder_approval_approved_by() on the approval at `out`, and free it with
+/// seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
+/// whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
+/// whose request it is; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
+/// with which the last poll failed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_wait_for_approval(
@@ -60,7 +62,7 @@ pub unsafe extern "C" fn seconder_wait_for_approval(
     out: *mut *mut seconder_approval,
     error: *mut *mut seconder_error,
 ) -> seconder_status {
-    // SAFETY: as the header asks.
+    // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
             let service = &ffi::need("service", service)?.service;
@@ -69,20 +71,22 @@ pub unsafe extern "C" fn seconder_wait_for_approval(
             let user_id = named("user_id", UserId::try_from(user_id))?;
             let deadline = Duration::from_millis(deadline_ms.into());
             let mut pace = Stoppable { sleep: Sleep::begin(), options, stopped: false };
-            let found = service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace);
-            answered(found, pace.stopped)
+            let result = service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace);
+            outcome(result, pace.stopped)
         })
     }
 }
 
-fn answered(found: Result<crate::calls::Approval>, stopped: bool) -> Outcome<seconder_approval> {
+fn outcome(result: Result<crate::calls::Approval>, stopped: bool) -> Outcome<seconder_approval> {
     match stopped {
-        true => Err(seconder_error::saying(SECONDER_STOPPED, "the program ended the wait")),
-        false => Ok(found?.into()),
+        true => {
+            Err(seconder_error::with_message(SECONDER_STOPPED, "the stop function ended the wait"))
+        }
+        false => Ok(result?.into()),
     }
 }
 
-/// Sleeps, and asks the program between whether it shall.
+/// Sleeps in slices, and calls the stop function before each.
 struct Stoppable {
     sleep: Sleep,
     options: seconder_wait_for_approval_options,
@@ -98,11 +102,11 @@ impl Sleeper for Stoppable {
         let Some(stop) = self.options.stop else { return self.sleep.pause(time) };
         let mut left = time;
         loop {
-            // SAFETY: the header asks that the function can be called with its data until the wait
-            // returns.
+            // SAFETY: the header requires that the function can be called with its userdata until
+            // the wait returns.
             if unsafe { stop(self.options.stop_userdata) } != 0 {
                 self.stopped = true;
-                return Err(Error::Internal { message: "the program ended the wait".into() });
+                return Err(Error::Internal { message: "the stop function ended the wait".into() });
             }
             if left.is_zero() {
                 return Ok(());

@@ -1,23 +1,23 @@
-//! A man page of section 3, put together of its text in `man/*.3.in` and of the header.
+//! A man page of section 3, generated from its text in `man/*.3.in` and from the header.
 
 use super::header::{Function, Header, Struct, name_of, read, root};
 use super::prose::{argument, paragraphs};
 use std::fs;
 
-/// The day that the pages carry. It moves when the meaning of a page does.
+/// The date of the pages. Change it when the meaning of a page changes.
 pub(crate) const DATE: &str = "November 21, 2026";
 
-/// What `man/NAME.3.in` says.
+/// The content of `man/NAME.3.in`.
 pub(crate) struct Draft {
     pub(crate) name: String,
-    /// Which functions it is about; a `*` at the end stands for what may follow.
+    /// The functions that the page documents; a `*` at the end matches any suffix.
     pub(crate) functions: Vec<String>,
     pub(crate) about: String,
     pub(crate) body: String,
 }
 
 impl Draft {
-    /// Every page, by its name.
+    /// All pages, sorted by name.
     pub(crate) fn all() -> Vec<Draft> {
         let files = fs::read_dir(root().join("man")).unwrap();
         let names = files.filter_map(|file| {
@@ -44,12 +44,12 @@ impl Draft {
         }
     }
 
-    /// How closely the page names a function: the longest wins.
+    /// How closely the page names a function. Patterns overlap, and the longest match wins.
     fn claim(&self, function: &str) -> usize {
         self.functions.iter().map(|pattern| claim(pattern, function)).max().unwrap_or(0)
     }
 
-    /// Which of the page's patterns that is.
+    /// The index of that pattern on the page.
     fn place(&self, function: &str) -> Option<usize> {
         let closest = self.claim(function);
         self.functions.iter().position(|pattern| claim(pattern, function) == closest)
@@ -64,19 +64,19 @@ fn claim(pattern: &str, function: &str) -> usize {
     }
 }
 
-/// The page that a function belongs to.
+/// The page that documents a function.
 pub(crate) fn home<'a>(drafts: &'a [Draft], function: &str) -> &'a Draft {
     let best = drafts.iter().map(|draft| draft.claim(function)).max().unwrap_or(0);
     let mut found = drafts.iter().filter(|draft| draft.claim(function) == best);
     let first = found.next().unwrap();
     assert!(
         best > 0 && found.next().is_none(),
-        "man: `{function}` must be named by one page: add it to `@functions` of one man/*.3.in"
+        "man: `{function}` must be claimed by exactly one page: add it to `@functions` of one man/*.3.in"
     );
     first
 }
 
-/// The pages, as they are to be in `man/`.
+/// The pages, by their paths in `man/`.
 pub(crate) fn pages(header: &Header) -> Vec<(String, String)> {
     let drafts = Draft::all();
     let mut described = Vec::new();
@@ -116,8 +116,8 @@ impl Page<'_> {
         text + &self.see_also()
     }
 
-    /// As `@functions` has them, and each kind of them as the header has it: what is called comes before
-    /// what its reply is asked.
+    /// The page's functions in the order of `@functions`, and within a pattern in that of the
+    /// header, which has a call before the functions that read its reply.
     fn functions(&self) -> Vec<&Function> {
         let here = |function: &&Function| home(self.drafts, &function.name).name == self.draft.name;
         let mut found: Vec<&Function> = self.header.functions.iter().filter(here).collect();
@@ -151,7 +151,7 @@ impl Page<'_> {
         text
     }
 
-    /// Each function, then each struct and each type of function that no earlier page has.
+    /// Each function, then each struct and function type that no earlier page describes.
     fn describe(&self, described: &mut Vec<String>) -> String {
         let mut text = String::new();
         for function in self.functions() {
@@ -207,8 +207,8 @@ impl Page<'_> {
 }
 
 const RETURNS: &str = ".Sh RETURN VALUES\nA function that returns a\n.Vt seconder_status\nreturns\n\
-    .Dv SECONDER_OK\nwhen it did what was asked, and nothing else is a success.\nThe other values \
-    are in\n.Xr seconder 3 ,\nand\n.Xr seconder_error 3\nsays how to ask an error what happened.\n";
+    .Dv SECONDER_OK\non success.\nAny other value is a failure.\nThe values are listed in\n\
+    .Xr seconder 3 ,\nand\n.Xr seconder_error 3\ndescribes how to read an error.\n";
 
 fn structure(found: &Struct) -> String {
     let mut text = format!(".Ss struct {}\n{}", found.name, paragraphs(&found.about));
@@ -229,7 +229,7 @@ fn constants(header: &Header) -> String {
     format!(".Bl -tag -width Ds\n{}.El\n", shown.map(item).collect::<String>())
 }
 
-/// The table that the header begins with: a word, a gap, and what it stands for.
+/// The table at the top of the header: a term, a gap, and its description.
 fn conventions(opening: &str) -> String {
     let mut rows: Vec<(String, String)> = Vec::new();
     for line in opening.lines() {
@@ -244,7 +244,7 @@ fn conventions(opening: &str) -> String {
             _ => {}
         }
     }
-    assert!(rows.len() > 5, "the header does not begin with its table");
+    assert!(rows.len() > 5, "the header does not start with its table");
     let item = |(term, text): &(String, String)| format!(".It {term}\n{}", paragraphs(text));
     format!(".Bl -tag -width Ds\n{}.El\n", rows.iter().map(item).collect::<String>())
 }

@@ -3,7 +3,8 @@
 const CLOSING: &[char] = &['.', ',', ';', ':', ')', '?', '!'];
 const WIDTH: usize = 76;
 
-/// Paragraphs of a comment in mdoc. A sentence begins on a line of its own, as mdoc wants it.
+/// Converts the paragraphs of a comment to mdoc. Each sentence starts on a new line, as mdoc
+/// requires.
 pub(crate) fn paragraphs(text: &str) -> String {
     let paragraphs: Vec<String> = text.split("\n\n").map(paragraph).collect();
     paragraphs.join(".Pp\n")
@@ -18,7 +19,7 @@ fn paragraph(text: &str) -> String {
     page.text
 }
 
-/// Words, but what stands in backticks stays together.
+/// Splits a text into words, keeping text in backticks together.
 fn chunks(text: &str) -> Vec<String> {
     let (mut found, mut quoted) = (vec![String::new()], false);
     for c in text.chars() {
@@ -87,7 +88,7 @@ impl Page {
     }
 }
 
-/// The macro for a name of the interface, and the name.
+/// The macro for a name of the interface, and the name without its markup.
 fn marked(word: &str) -> Option<(&'static str, String)> {
     let is = |class: fn(char) -> bool, text: &str| {
         !text.is_empty() && text.chars().all(|l| class(l) || l == '_' || l.is_ascii_digit())
