@@ -1,19 +1,19 @@
 /* Seconder in C++17: the C interface of seconder.h with owners, options and exceptions.
  *
- * seconder.h says what each call does; here is what is different in C++:
+ * seconder.h documents each call. The differences in C++ are:
  *
- * Owners      Every handle is owned by an object that can be moved and not copied, and that is as
- *             large as a pointer. get() lends the handle to C, release() gives it away.
- * Failures    A call such as verify() throws a seconder::Error, unless it did what was asked. Beside
- *             it is try_verify(), which returns a Result instead. With -fno-exceptions there are the
- *             latter alone; a program may have files of both kinds, which hand each other the
- *             handles of C.
- * Text in     is looked at before a call returns, and never kept. A text with a NUL inside is
- *             Status::invalid_argument, and is not cut off there.
- * Text out    is a view into the owner it was asked of, so that it cannot be asked of an owner that
- *             is gone at the end of the line. It is NUL-terminated; its data() is nullptr where the
- *             service does not tell.
- * Functions   that the library calls may throw: that is as good as if they had failed. */
+ * Owners      Every handle is owned by an object that can be moved but not copied, and that is as
+ *             large as a pointer. get() returns the handle for use with the C interface, release()
+ *             gives up ownership of it.
+ * Failures    A call such as verify() throws a seconder::Error if it fails. Its counterpart
+ *             try_verify() returns a Result instead. With -fno-exceptions only the latter exist; a
+ *             program may contain files of both kinds, which can pass each other the handles of C.
+ * Text in     is read before a call returns, and never kept. A text that contains a NUL is
+ *             Status::invalid_argument; it is not truncated there.
+ * Text out    is a view into its owner, so it cannot be read from a temporary owner, which is gone
+ *             at the end of the statement. It is NUL-terminated; its data() is nullptr if the
+ *             service does not provide the text.
+ * Functions   that the library calls may throw: an exception counts as a failure. */
 #ifndef SECONDER_HPP
 #define SECONDER_HPP
 
@@ -47,11 +47,12 @@
 
 namespace seconder {
 
-// Files of both kinds may be in one program: without names of its own for each, a linker would take
-// the functions of one kind for both, and a file with exceptions would end the program.
+// A program may contain files with exceptions and files without. If both used the same names, the
+// linker would merge their inline functions, and a failure in a file with exceptions could abort
+// the program instead of throwing.
 inline namespace SECONDER_MODE {
 
-/// What came of a call. New ones may come; ok is the only success.
+/// The outcome of a call. New values may be added; ok is the only success.
 enum class Status : std::int32_t {
     ok = SECONDER_OK,
     token_wrong = SECONDER_TOKEN_WRONG,
@@ -69,7 +70,7 @@ enum class Status : std::int32_t {
     stopped = SECONDER_STOPPED,
 };
 
-/// How a user answered. Only approved lets anyone in.
+/// The user's answer. Only approved lets anyone in.
 enum class ApprovalStatus : std::int32_t {
     unknown = SECONDER_APPROVAL_UNKNOWN,
     pending = SECONDER_APPROVAL_PENDING,
@@ -78,7 +79,7 @@ enum class ApprovalStatus : std::int32_t {
     expired = SECONDER_APPROVAL_EXPIRED,
 };
 
-/// How far a call came before it got no answer.
+/// The stage at which a call failed.
 enum class Stage : std::int32_t {
     none = SECONDER_STAGE_NONE,
     dns = SECONDER_STAGE_DNS,
@@ -88,21 +89,21 @@ enum class Stage : std::int32_t {
     delivery = SECONDER_STAGE_DELIVERY,
 };
 
-/// The format that a remote service is asked for.
+/// The format of a remote service's responses.
 enum class Format : std::int32_t {
     standard = SECONDER_DEFAULT,
     json = SECONDER_FORMAT_JSON,
     xml = SECONDER_FORMAT_XML,
 };
 
-/// The generation of the interface that a remote service is spoken to in.
+/// The generation of the interface to use with a remote service.
 enum class Generation : std::int32_t {
     standard = SECONDER_DEFAULT,
     current = SECONDER_GENERATION_CURRENT,
     older = SECONDER_GENERATION_OLDER,
 };
 
-/// Which calls are repeated when a remote service says "wait".
+/// Which calls are retried if a remote service asks to wait.
 enum class Repeats : std::int32_t {
     standard = SECONDER_DEFAULT,
     none = SECONDER_REPEATS_NONE,
@@ -110,7 +111,7 @@ enum class Repeats : std::int32_t {
     all = SECONDER_REPEATS_ALL,
 };
 
-/// The hash that an authenticator app's codes are made with.
+/// The hash with which an authenticator app's codes are generated.
 enum class Algorithm : std::int32_t {
     standard = SECONDER_DEFAULT,
     sha1 = SECONDER_ALGORITHM_SHA1,
@@ -118,17 +119,17 @@ enum class Algorithm : std::int32_t {
     sha512 = SECONDER_ALGORITHM_SHA512,
 };
 
-/// In place of seconds: no end.
+/// In place of a number of seconds: no expiry.
 inline constexpr std::int64_t forever = SECONDER_FOREVER;
 
 namespace detail {
 
-/// Not UTF-8, so that every call refuses it, and says of which argument.
-inline constexpr const char *refused_text = "\xFF";
+/// Not UTF-8, so every call rejects it with an error that names the argument.
+inline constexpr const char *invalid_text = "\xFF";
 
 inline const char *whole(const char *text, std::size_t size) noexcept
 {
-    return std::string_view(text).size() == size ? text : refused_text;
+    return std::string_view(text).size() == size ? text : invalid_text;
 }
 
 inline const char *text(const std::optional<std::string> &given) noexcept
@@ -155,11 +156,11 @@ inline std::string_view view(const char *text) noexcept
     return text ? std::string_view(text) : std::string_view();
 }
 
-inline std::optional<bool> told(std::int32_t flag) noexcept
+inline std::optional<bool> flag(std::int32_t value) noexcept
 {
-    if (flag == SECONDER_NOT_PROVIDED)
+    if (value == SECONDER_NOT_PROVIDED)
         return std::nullopt;
-    return flag == SECONDER_YES;
+    return value == SECONDER_YES;
 }
 
 inline std::int32_t choice(std::optional<bool> made) noexcept
@@ -169,31 +170,32 @@ inline std::int32_t choice(std::optional<bool> made) noexcept
     return *made ? SECONDER_YES : SECONDER_NO;
 }
 
-/// What does not fit is the largest there is, which calls refuse.
+/// A time that does not fit becomes the largest number, which calls reject.
 inline std::uint32_t milliseconds(std::chrono::milliseconds time) noexcept
 {
     const bool fits = time.count() >= 0 && time.count() <= UINT32_MAX;
     return fits ? static_cast<std::uint32_t>(time.count()) : UINT32_MAX;
 }
 
-/// A time that is past is no time at all.
+/// A time in the past becomes 0.
 inline std::uint32_t from_now(std::chrono::milliseconds time) noexcept
 {
     return time.count() < 0 ? 0 : milliseconds(time);
 }
 
-/// Owns a handle.
+/// Owns a handle of C.
 template <class Raw, void (*Free)(Raw *)> class Handle {
 public:
     using raw = Raw;
 
-    /// Takes over a handle of C.
+    /// Takes ownership of a handle of C.
     explicit Handle(Raw *handle) noexcept : handle_(handle) {}
 
-    /// Lends the handle to a function of C. It is nullptr after a move.
+    /// Returns the handle for use with the C interface, without giving up ownership. It is nullptr
+    /// after a move.
     Raw *get() const noexcept { return handle_.get(); }
 
-    /// Gives the handle away: who gets it has to free it.
+    /// Releases ownership of the handle: the caller must free it.
     [[nodiscard]] Raw *release() noexcept { return handle_.release(); }
 
 private:
@@ -205,7 +207,8 @@ private:
 
 } // namespace detail
 
-/// Text that goes in: of a literal, a string or a view. Only for parameters: it keeps no text alive.
+/// A text argument: a literal, a string or a view. Only for parameters, because it does not keep
+/// the text alive.
 class Text {
 public:
     Text(std::nullptr_t) noexcept : text_(nullptr) {}
@@ -220,7 +223,8 @@ public:
     Text &operator=(const Text &) = delete;
     ~Text()
     {
-        // It may have been a secret. Through a volatile pointer, so that it is really done.
+        // It may have been a secret. The compiler must not remove the writes, hence the volatile
+        // pointer.
         volatile char *const copy = held_.data();
         for (std::size_t i = 0; i < held_.size(); ++i)
             copy[i] = '\0';
@@ -233,22 +237,22 @@ private:
     const char *text_;
 };
 
-/// One field that the service, or the check of the arguments, found fault with.
+/// A field that the service, or the check of the arguments, found invalid.
 struct FaultyField {
     std::string_view name;
     std::string_view text;
 };
 
-/// Why a call did not do what was asked. what() says it in English, for a log.
+/// Why a call failed. what() describes it in English, for a log.
 class Error : public std::exception {
 public:
-    /// Takes over an error of C.
+    /// Takes ownership of an error of C.
     Error(seconder_status status, seconder_error *error)
         : error_(error, seconder_error_free), status_(static_cast<Status>(status))
     {
     }
 
-    // A move copies: what was moved from would say that there is no error.
+    // A move copies, because an error that was moved from would report that there is no error.
     Error(const Error &) noexcept = default;
     Error &operator=(const Error &) noexcept = default;
 
@@ -256,19 +260,19 @@ public:
 
     Status status() const noexcept { return status_; }
 
-    /// The HTTP status of a rejection, else 0.
+    /// The HTTP status of a rejection, otherwise 0.
     std::int32_t http_status() const noexcept { return seconder_error_http_status(get()); }
 
-    /// How far the call came, when the status is unavailable.
+    /// The stage at which the call failed, if the status is unavailable.
     Stage stage() const noexcept { return static_cast<Stage>(seconder_error_stage(get())); }
 
-    /// Whether the call's time was over, when the status is unavailable.
+    /// Whether the call's time limit was reached, if the status is unavailable.
     bool timed_out() const noexcept { return seconder_error_timed_out(get()); }
 
-    /// Whether the same call can be made again without the risk that it happens twice.
+    /// Whether the same call can be retried without the risk that it takes effect twice.
     bool retry_safe() const noexcept { return seconder_error_retry_safe(get()); }
 
-    /// How long to wait before, where that is known.
+    /// How long to wait before a retry; 0 if that is not known.
     std::chrono::seconds retry_after() const noexcept
     {
         using Count = std::chrono::seconds::rep;
@@ -279,21 +283,21 @@ public:
     std::string_view message() const & noexcept { return what(); }
     std::string_view message() const && = delete;
 
-    /// The service's own code of a rejection, such as "60026".
+    /// The service's own code for a rejection, such as "60026".
     std::string_view service_code() const & noexcept
     {
         return detail::view(seconder_error_service_code(get()));
     }
     std::string_view service_code() const && = delete;
 
-    /// The service's own words. Decide on none of them.
+    /// The service's own message. Do not base decisions on its wording.
     std::string_view service_message() const & noexcept
     {
         return detail::view(seconder_error_service_message(get()));
     }
     std::string_view service_message() const && = delete;
 
-    /// The argument that cannot be right, by its name in the interface.
+    /// The name of the invalid argument, as in the interface.
     std::string_view parameter() const & noexcept
     {
         return detail::view(seconder_error_parameter(get()));
@@ -310,11 +314,12 @@ public:
     }
     std::vector<FaultyField> fields() const && = delete;
 
-    /// Lends the error to a function of C. nullptr when there is nothing but a status.
+    /// Returns the error for use with the C interface, without giving up ownership. nullptr if
+    /// there is only a status.
     const seconder_error *get() const noexcept { return error_.get(); }
 
 private:
-    // Shared, because what is thrown has to be copied.
+    // Shared, because an exception must be copyable.
     std::shared_ptr<const seconder_error> error_;
     Status status_;
 };
@@ -332,8 +337,9 @@ namespace detail {
 
 } // namespace detail
 
-/// What a call gave, or why it did not. It is true only after Status::ok. Looking at a value that is
-/// not there throws the error; with -fno-exceptions it ends the program.
+/// The value that a call returned, or its error. It converts to true only after Status::ok.
+/// Accessing a value that is not there throws the error; with -fno-exceptions it aborts the
+/// program.
 template <class T> class [[nodiscard]] Result {
 public:
     Result(T value) noexcept : state_(std::move(value)) {}
@@ -347,7 +353,7 @@ public:
         return error ? error->status() : Status::ok;
     }
 
-    /// Why there is no value; nullptr when there is one.
+    /// The error; nullptr if there is a value.
     const Error *error() const & noexcept { return std::get_if<Error>(&state_); }
     const Error *error() const && = delete;
 
@@ -386,7 +392,7 @@ private:
     std::variant<Error, T> state_;
 };
 
-/// What came of a call that gives nothing back.
+/// The outcome of a call that returns no value.
 template <> class [[nodiscard]] Result<void> {
 public:
     Result() noexcept = default;
@@ -409,8 +415,8 @@ private:
 
 namespace detail {
 
-/// Makes a call that gives a handle back.
-template <class T, class Call> Result<T> ask(Call call)
+/// Makes a call that returns a handle.
+template <class T, class Call> Result<T> with_out(Call call)
 {
     typename T::raw *out = nullptr;
     seconder_error *error = nullptr;
@@ -420,8 +426,8 @@ template <class T, class Call> Result<T> ask(Call call)
     return T(out);
 }
 
-/// Makes a call that gives nothing back.
-template <class Call> Result<void> tell(Call call)
+/// Makes a call that returns only a status.
+template <class Call> Result<void> run(Call call)
 {
     seconder_error *error = nullptr;
     const seconder_status status = call(&error);
@@ -430,8 +436,8 @@ template <class Call> Result<void> tell(Call call)
     return Result<void>();
 }
 
-/// Runs a function of the program. Nothing that it throws goes further: it is as if it gave
-/// `failed`.
+/// Runs a function of the program. An exception must not reach C: it is caught, and `failed` is
+/// returned instead.
 template <class Value, class Call> Value within(Value failed, Call call) noexcept
 {
 #if SECONDER_EXCEPTIONS
@@ -453,7 +459,7 @@ template <class Function> void free_function(void *function) noexcept
 
 } // namespace detail
 
-/// A text that was made for the caller. It is wiped when it goes.
+/// A text that belongs to the caller. It is wiped when it is destroyed.
 class OwnedText : public detail::Handle<seconder_text, seconder_text_free> {
 public:
     using Handle::Handle;
@@ -461,39 +467,39 @@ public:
     std::string_view value() const & noexcept { return detail::view(seconder_text_value(get())); }
     std::string_view value() const && = delete;
 
-    /// A copy, which nobody wipes.
+    /// A copy, which is not wiped.
     std::string str() const { return std::string(detail::view(seconder_text_value(get()))); }
 };
 
-/// A message to a phone, which a Deliver function is given for as long as it runs.
+/// A message to a phone, valid while the Deliver function runs.
 class Message {
 public:
     explicit Message(const seconder_message *message) noexcept : message_(message) {}
     Message(const Message &) = delete;
     Message &operator=(const Message &) = delete;
 
-    /// The number, in E.164.
+    /// The phone number, in E.164 format.
     std::string_view to() const noexcept { return detail::view(seconder_message_to(message_)); }
     /// "sms" or "call".
     std::string_view via() const noexcept { return detail::view(seconder_message_via(message_)); }
-    /// What the person reads or hears.
+    /// The text to be read or heard.
     std::string_view text() const noexcept
     {
         return detail::view(seconder_message_text(message_));
     }
-    /// The code alone.
+    /// The code on its own.
     std::string_view code() const noexcept
     {
         return detail::view(seconder_message_code(message_));
     }
-    /// When the code dies, in Unix seconds.
+    /// When the code expires, in Unix seconds.
     std::uint64_t expires_at() const noexcept { return seconder_message_expires_at(message_); }
 
 private:
     const seconder_message *message_;
 };
 
-/// A callback on its way to the application, which a Post function is given for as long as it runs.
+/// A callback on its way to the application, valid while the Post function runs.
 class SignedCallback {
 public:
     explicit SignedCallback(const seconder_signed_callback *callback) noexcept
@@ -528,24 +534,25 @@ private:
     const seconder_signed_callback *callback_;
 };
 
-/// A callback whose signature held, as a Replay function is asked about it.
+/// A callback whose signature was verified, as passed to a Replay function.
 struct ReplayEntry {
-    /// Its signature, which covers all of it.
+    /// Its signature, which covers the whole callback.
     std::string_view key;
-    /// The time that verify() was given, in Unix seconds.
+    /// The `now` that was passed to verify(), in Unix seconds.
     std::uint64_t now;
-    /// The last second at which it is fresh; 0 when it must be remembered for ever.
+    /// The last second at which it is fresh; 0 if it must be remembered forever.
     std::uint64_t until;
 };
 
-/// Carries a message to a phone, and says whether it is on its way. Many threads may run it at once.
+/// Delivers a message to a phone, and returns whether it was sent. Many threads may run it at once.
 using Deliver = std::function<bool(const Message &)>;
-/// Posts a callback, and says whether the application took it. Many threads may run it at once.
+/// Posts a callback, and returns whether the application accepted it. Many threads may run it at
+/// once.
 using Post = std::function<bool(const SignedCallback &)>;
-/// Says whether a callback is here for the first time, and remembers it, in one step; nothing when
-/// it cannot tell. Many threads may run it at once.
+/// Atomically remembers a callback and returns whether it was received for the first time;
+/// std::nullopt if that cannot be determined. Many threads may run it at once.
 using Replay = std::function<std::optional<bool>(const ReplayEntry &)>;
-/// Says whether a wait is to end. What it throws ends the wait too.
+/// Returns whether a wait is to end. An exception ends the wait too.
 using Stop = std::function<bool()>;
 
 namespace detail {
@@ -588,7 +595,7 @@ struct Names {
     std::optional<std::string> chrome_device = {};
 };
 
-/// How a service is opened: seconder_open_options tells of each.
+/// Options of open(), documented in seconder_open_options.
 struct OpenOptions {
     std::chrono::milliseconds timeout = {};
     Repeats repeats = Repeats::standard;
@@ -642,7 +649,7 @@ struct RequestCallOptions {
 };
 
 struct VerifyOptions {
-    /// Checks the code even of a user who was never confirmed.
+    /// Checks the code even if the user was never confirmed.
     bool force = false;
     std::optional<std::string> action = {};
 };
@@ -663,7 +670,7 @@ struct CreateApprovalOptions {
     /// The text of a JSON object.
     std::optional<std::string> hidden_details = {};
     std::vector<Logo> logos = {};
-    /// 0 is the default, a day; `forever` is no end.
+    /// 0 is the default, a day; `forever` means no expiry.
     std::int64_t seconds_to_expire = 0;
 };
 
@@ -689,7 +696,7 @@ class UserCreated : public detail::Handle<seconder_user_created, seconder_user_c
 public:
     using Handle::Handle;
 
-    /// What to keep with the account and to give to the other calls.
+    /// The user's id: store it with the account, and pass it to the other calls.
     std::uint64_t id() const noexcept { return seconder_user_created_id(get()); }
 
     std::string_view message() const & noexcept
@@ -699,7 +706,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// The reply of calls that only do something.
+/// The reply of calls that return only a message.
 class Done : public detail::Handle<seconder_done, seconder_done_free> {
 public:
     using Handle::Handle;
@@ -740,7 +747,7 @@ public:
     }
     std::string_view phone_number() const && = delete;
 
-    /// What codes come from or go to.
+    /// The types of the devices that generate or receive codes.
     std::vector<std::string_view> devices() const &
     {
         std::vector<std::string_view> devices;
@@ -757,7 +764,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// A code that is on its way, or was not needed.
+/// A code that was sent, or was not needed.
 class CodeRequested
     : public detail::Handle<seconder_code_requested, seconder_code_requested_free> {
 public:
@@ -773,7 +780,7 @@ public:
     }
     std::string_view cellphone() const && = delete;
 
-    /// The user's latest device, when the request was ignored.
+    /// The user's latest device, if the request was ignored.
     std::string_view device() const & noexcept
     {
         return detail::view(seconder_code_requested_device(get()));
@@ -787,12 +794,12 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// A code that was checked and is right. There is none for any other.
+/// The reply for a code that was checked and is correct. Any other outcome returns none.
 class Verification : public detail::Handle<seconder_verification, seconder_verification_free> {
 public:
     using Handle::Handle;
 
-    /// What the code was made or received with; nullptr where the service does not tell.
+    /// The device that generated or received the code; nullptr if the service does not provide it.
     const seconder_device_info *device() const & noexcept
     {
         return seconder_verification_device(get());
@@ -806,7 +813,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What a user's authenticator app needs. Whoever sees it can make the user's codes.
+/// What a user's authenticator app needs. Anyone who sees it can generate the user's codes.
 class AuthenticatorEnrolled : public detail::Handle<seconder_authenticator_enrolled,
                                                     seconder_authenticator_enrolled_free> {
 public:
@@ -824,14 +831,14 @@ public:
     }
     std::string_view issuer() const && = delete;
 
-    /// The otpauth: URI that holds the secret.
+    /// The otpauth: URI that contains the secret.
     std::string_view uri() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_uri(get()));
     }
     std::string_view uri() const && = delete;
 
-    /// The same as a picture: a URL for an <img>.
+    /// The URI as a QR code: a URL for an <img>.
     std::string_view qr_code() const & noexcept
     {
         return detail::view(seconder_authenticator_enrolled_qr_code(get()));
@@ -839,13 +846,13 @@ public:
     std::string_view qr_code() const && = delete;
 };
 
-/// A user who is being asked.
+/// An approval request that was created.
 class ApprovalCreated
     : public detail::Handle<seconder_approval_created, seconder_approval_created_free> {
 public:
     using Handle::Handle;
 
-    /// The request's name, to ask for its answer with.
+    /// The request's uuid, for check_approval() and wait_for_approval().
     std::string_view uuid() const & noexcept
     {
         return detail::view(seconder_approval_created_uuid(get()));
@@ -858,7 +865,7 @@ class Approval : public detail::Handle<seconder_approval, seconder_approval_free
 public:
     using Handle::Handle;
 
-    /// Whether this user said yes: the one question that lets anybody in.
+    /// Whether this user approved the request. This is the only check that may let anyone in.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_approval_approved_by(get(), user_id);
@@ -868,17 +875,17 @@ public:
     {
         return static_cast<ApprovalStatus>(seconder_approval_status(get()));
     }
-    /// The user who was asked.
+    /// The id of the user who was asked.
     std::uint64_t user_id() const noexcept { return seconder_approval_user_id(get()); }
-    /// How long it can be answered, or `forever`.
+    /// How long the request can be answered, in seconds, or `forever`.
     std::int64_t seconds_to_expire() const noexcept
     {
         return seconder_approval_seconds_to_expire(get());
     }
-    /// Whether a device was told, where the service tells.
+    /// Whether a device was notified; std::nullopt if the service does not provide it.
     std::optional<bool> notified() const noexcept
     {
-        return detail::told(seconder_approval_notified(get()));
+        return detail::flag(seconder_approval_notified(get()));
     }
 
     std::string_view uuid() const & noexcept
@@ -907,7 +914,7 @@ public:
     std::string_view processed_at() const && = delete;
 };
 
-/// A code that is on its way to a number.
+/// A phone verification that was started: a code was sent to the number.
 class PhoneVerificationStarted
     : public detail::Handle<seconder_phone_verification_started,
                             seconder_phone_verification_started_free> {
@@ -916,11 +923,11 @@ public:
 
     std::optional<bool> is_ported() const noexcept
     {
-        return detail::told(seconder_phone_verification_started_is_ported(get()));
+        return detail::flag(seconder_phone_verification_started_is_ported(get()));
     }
     std::optional<bool> is_cellphone() const noexcept
     {
-        return detail::told(seconder_phone_verification_started_is_cellphone(get()));
+        return detail::flag(seconder_phone_verification_started_is_cellphone(get()));
     }
     std::int64_t seconds_to_expire() const noexcept
     {
@@ -946,7 +953,7 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What the service knows of a number.
+/// What the service knows about a number.
 class PhoneInformation
     : public detail::Handle<seconder_phone_information, seconder_phone_information_free> {
 public:
@@ -954,7 +961,7 @@ public:
 
     std::optional<bool> ported() const noexcept
     {
-        return detail::told(seconder_phone_information_ported(get()));
+        return detail::flag(seconder_phone_information_ported(get()));
     }
 
     /// "voip", "landline", "cellphone" or "unknown".
@@ -1005,17 +1012,17 @@ public:
     std::string_view message() const && = delete;
 };
 
-/// What the application used.
+/// The usage of the application, month by month.
 class Statistics : public detail::Handle<seconder_statistics, seconder_statistics_free> {
 public:
     using Handle::Handle;
 
     std::uint64_t app_id() const noexcept { return seconder_statistics_app_id(get()); }
     std::uint64_t total_users() const noexcept { return seconder_statistics_total_users(get()); }
-    /// How many months the service says there are. Count those of stats().
+    /// The number of months as reported by the service. Use the size of stats() instead.
     std::uint64_t count() const noexcept { return seconder_statistics_count(get()); }
 
-    /// Month by month, the oldest first.
+    /// The months, oldest first.
     std::vector<const seconder_monthly_statistic *> stats() const &
     {
         std::vector<const seconder_monthly_statistic *> stats;
@@ -1039,7 +1046,7 @@ public:
 
     std::uint64_t id() const noexcept { return seconder_device_id(get()); }
 
-    /// What the device proves itself with. It is told this once.
+    /// The secret that authenticates the device. It is provided only once.
     std::string_view secret() const & noexcept
     {
         return detail::view(seconder_device_secret(get()));
@@ -1053,7 +1060,7 @@ class ApprovalRequests
 public:
     using Handle::Handle;
 
-    /// The oldest first.
+    /// Oldest first.
     std::vector<const seconder_approval_request *> all() const &
     {
         std::vector<const seconder_approval_request *> all;
@@ -1064,12 +1071,12 @@ public:
     std::vector<const seconder_approval_request *> all() const && = delete;
 };
 
-/// An answer to an approval request, told by the service itself.
+/// An answer to an approval request, sent by the service itself.
 class Event : public detail::Handle<seconder_event, seconder_event_free> {
 public:
     using Handle::Handle;
 
-    /// Whether this user said yes: the one question that lets anybody in.
+    /// Whether this user approved the request. This is the only check that may let anyone in.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_event_approved_by(get(), user_id);
@@ -1079,17 +1086,17 @@ public:
     {
         return static_cast<ApprovalStatus>(seconder_event_status(get()));
     }
-    /// The user who answered.
+    /// The id of the user who answered.
     std::uint64_t user_id() const noexcept { return seconder_event_user_id(get()); }
 
     std::string_view uuid() const & noexcept { return detail::view(seconder_event_uuid(get())); }
     std::string_view uuid() const && = delete;
 
-    /// The device that answered; nullptr where the service does not tell.
+    /// The device that answered; nullptr if the service does not provide it.
     const seconder_device_info *device() const & noexcept { return seconder_event_device(get()); }
     const seconder_device_info *device() const && = delete;
 
-    /// Everything that was received and signed: the text of a JSON object.
+    /// All parameters that were received and signed, as the text of a JSON object.
     std::string_view parameters() const & noexcept
     {
         return detail::view(seconder_event_parameters(get()));
@@ -1097,16 +1104,18 @@ public:
     std::string_view parameters() const && = delete;
 };
 
-/// What answers the calls. Many threads may use one at once.
+/// A service: an engine in this process, or a client of a remote service. Many threads may use one
+/// at once.
 class Service : public detail::Handle<seconder_service, seconder_service_free> {
 public:
     using Handle::Handle;
 
-    /// A second handle on the same connections, with another time limit or other repeats.
+    /// A second handle on the same connections, with another time limit or another choice of
+    /// retries.
     Result<Service> try_with(std::chrono::milliseconds timeout,
                              Repeats repeats = Repeats::standard) const
     {
-        return detail::ask<Service>([&](auto out, auto error) {
+        return detail::with_out<Service>([&](auto out, auto error) {
             return seconder_service_with(get(), detail::milliseconds(timeout),
                                          static_cast<std::int32_t>(repeats), out, error);
         });
@@ -1129,7 +1138,7 @@ public:
     {
         seconder_create_user_options c = {};
         c.send_install_link_via_sms = detail::choice(options.send_install_link_via_sms);
-        return detail::ask<UserCreated>([&](auto out, auto error) {
+        return detail::with_out<UserCreated>([&](auto out, auto error) {
             return seconder_create_user(get(), email.c_str(), cellphone.c_str(),
                                         country_code.c_str(), &c, sizeof c, out, error);
         });
@@ -1140,7 +1149,7 @@ public:
     {
         seconder_delete_user_options c = {};
         c.user_ip = detail::text(options.user_ip);
-        return detail::ask<Done>([&](auto out, auto error) {
+        return detail::with_out<Done>([&](auto out, auto error) {
             return seconder_delete_user(get(), user_id, &c, sizeof c, out, error);
         });
     }
@@ -1151,7 +1160,7 @@ public:
         seconder_register_activity_options c = {};
         c.data = detail::text(options.data);
         c.user_ip = detail::text(options.user_ip);
-        return detail::ask<Done>([&](auto out, auto error) {
+        return detail::with_out<Done>([&](auto out, auto error) {
             return seconder_register_activity(get(), user_id, type.c_str(), &c, sizeof c, out,
                                               error);
         });
@@ -1162,7 +1171,7 @@ public:
     {
         seconder_user_status_options c = {};
         c.user_ip = detail::text(options.user_ip);
-        return detail::ask<UserStatusReply>([&](auto out, auto error) {
+        return detail::with_out<UserStatusReply>([&](auto out, auto error) {
             return seconder_user_status(get(), user_id, &c, sizeof c, out, error);
         });
     }
@@ -1174,7 +1183,7 @@ public:
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.force = options.force;
-        return detail::ask<CodeRequested>([&](auto out, auto error) {
+        return detail::with_out<CodeRequested>([&](auto out, auto error) {
             return seconder_request_sms(get(), user_id, &c, sizeof c, out, error);
         });
     }
@@ -1186,19 +1195,19 @@ public:
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.force = options.force;
-        return detail::ask<CodeRequested>([&](auto out, auto error) {
+        return detail::with_out<CodeRequested>([&](auto out, auto error) {
             return seconder_request_call(get(), user_id, &c, sizeof c, out, error);
         });
     }
 
-    /// Checks the code that a user typed. There is a value only when it was checked and is right.
+    /// Checks the code that a user typed. There is a value only if it was checked and is correct.
     Result<Verification> try_verify(const Text &token, std::uint64_t user_id,
                                     const VerifyOptions &options = {}) const
     {
         seconder_verify_options c = {};
         c.force = options.force;
         c.action = detail::text(options.action);
-        return detail::ask<Verification>([&](auto out, auto error) {
+        return detail::with_out<Verification>([&](auto out, auto error) {
             return seconder_verify(get(), token.c_str(), user_id, &c, sizeof c, out, error);
         });
     }
@@ -1210,7 +1219,7 @@ public:
         seconder_enrol_authenticator_options c = {};
         c.label = detail::text(options.label);
         c.qr_size = options.qr_size;
-        return detail::ask<AuthenticatorEnrolled>([&](auto out, auto error) {
+        return detail::with_out<AuthenticatorEnrolled>([&](auto out, auto error) {
             return seconder_enrol_authenticator(get(), user_id, &c, sizeof c, out, error);
         });
     }
@@ -1231,22 +1240,22 @@ public:
         c.logos = logos.data();
         c.logos_count = logos.size();
         c.seconds_to_expire = options.seconds_to_expire;
-        return detail::ask<ApprovalCreated>([&](auto out, auto error) {
+        return detail::with_out<ApprovalCreated>([&](auto out, auto error) {
             return seconder_create_approval(get(), user_id, message.c_str(), &c, sizeof c, out,
                                             error);
         });
     }
 
-    /// Asks how a user answered. That there is a value says nothing of the answer: ask its
-    /// approved_by().
+    /// Returns the state of an approval request. A value does not mean that the user approved:
+    /// check its approved_by().
     Result<Approval> try_check_approval(const Text &uuid) const
     {
-        return detail::ask<Approval>([&](auto out, auto error) {
+        return detail::with_out<Approval>([&](auto out, auto error) {
             return seconder_check_approval(get(), uuid.c_str(), out, error);
         });
     }
 
-    /// Waits for the answer, in this thread. That there is a value says nothing of the answer: ask
+    /// Waits for the answer, in this thread. A value does not mean that the user approved: check
     /// its approved_by().
     Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t user_id,
                                            std::chrono::milliseconds deadline,
@@ -1257,7 +1266,7 @@ public:
             c.stop = detail::run_stop;
             c.stop_userdata = &stop;
         }
-        return detail::ask<Approval>([&](auto out, auto error) {
+        return detail::with_out<Approval>([&](auto out, auto error) {
             return seconder_wait_for_approval(get(), uuid.c_str(), user_id,
                                               detail::from_now(deadline), &c, sizeof c, out,
                                               error);
@@ -1272,18 +1281,18 @@ public:
         seconder_start_phone_verification_options c = {};
         c.locale = detail::text(options.locale);
         c.code_length = options.code_length;
-        return detail::ask<PhoneVerificationStarted>([&](auto out, auto error) {
+        return detail::with_out<PhoneVerificationStarted>([&](auto out, auto error) {
             return seconder_start_phone_verification(get(), via.c_str(), phone_number.c_str(),
                                                      country_code.c_str(), &c, sizeof c, out,
                                                      error);
         });
     }
 
-    /// Checks the code that was sent to a number. There is a value only when it is right.
+    /// Checks the code that was sent to a number. There is a value only if it is correct.
     Result<Done> try_check_phone_verification(const Text &phone_number, const Text &country_code,
                                               const Text &verification_code) const
     {
-        return detail::ask<Done>([&](auto out, auto error) {
+        return detail::with_out<Done>([&](auto out, auto error) {
             return seconder_check_phone_verification(get(), phone_number.c_str(),
                                                      country_code.c_str(),
                                                      verification_code.c_str(), out, error);
@@ -1295,7 +1304,7 @@ public:
     {
         seconder_phone_info_options c = {};
         c.user_ip = detail::text(options.user_ip);
-        return detail::ask<PhoneInformation>([&](auto out, auto error) {
+        return detail::with_out<PhoneInformation>([&](auto out, auto error) {
             return seconder_phone_info(get(), phone_number.c_str(), country_code.c_str(), &c,
                                        sizeof c, out, error);
         });
@@ -1305,7 +1314,7 @@ public:
     {
         seconder_app_details_options c = {};
         c.user_ip = detail::text(options.user_ip);
-        return detail::ask<Application>([&](auto out, auto error) {
+        return detail::with_out<Application>([&](auto out, auto error) {
             return seconder_app_details(get(), &c, sizeof c, out, error);
         });
     }
@@ -1314,7 +1323,7 @@ public:
     {
         seconder_app_stats_options c = {};
         c.user_ip = detail::text(options.user_ip);
-        return detail::ask<Statistics>([&](auto out, auto error) {
+        return detail::with_out<Statistics>([&](auto out, auto error) {
             return seconder_app_stats(get(), &c, sizeof c, out, error);
         });
     }
@@ -1322,27 +1331,31 @@ public:
     /// Registers a device, with an engine in this process.
     Result<Device> try_register_device(std::uint64_t user_id, const Text &device_type) const
     {
-        return detail::ask<Device>([&](auto out, auto error) {
+        return detail::with_out<Device>([&](auto out, auto error) {
             return seconder_register_device(get(), user_id, device_type.c_str(), out, error);
         });
     }
 
-    /// What a device's user can still answer, with an engine in this process.
+    /// Lists the approval requests that a device's user can still answer, with an engine in this
+    /// process.
     Result<ApprovalRequests> try_open_approvals(std::uint64_t device_id,
                                                 const Text &device_secret) const
     {
-        return detail::ask<ApprovalRequests>([&](auto out, auto error) {
+        return detail::with_out<ApprovalRequests>([&](auto out, auto error) {
             return seconder_open_approvals(get(), device_id, device_secret.c_str(), out, error);
         });
     }
 
-    /// Answers from a device, with an engine in this process: "approve", "deny" or "report".
+    /// Answers an approval request from a device, with an engine in this process: "approve", "deny"
+    /// or "report".
     Result<Approval> try_respond_to_approval(const Text &uuid, std::uint64_t device_id,
-                                         const Text &device_secret, const Text &response) const
+                                             const Text &device_secret,
+                                             const Text &response) const
     {
-        return detail::ask<Approval>([&](auto out, auto error) {
+        return detail::with_out<Approval>([&](auto out, auto error) {
             return seconder_respond_to_approval(get(), uuid.c_str(), device_id,
-                                            device_secret.c_str(), response.c_str(), out, error);
+                                                device_secret.c_str(), response.c_str(), out,
+                                                error);
         });
     }
 
@@ -1380,7 +1393,7 @@ public:
     {
         return try_request_call(user_id, options).value();
     }
-    /// Returns only when the code was checked and is right.
+    /// Returns only if the code was checked and is correct.
     Verification verify(const Text &token, std::uint64_t user_id,
                         const VerifyOptions &options = {}) const
     {
@@ -1396,9 +1409,9 @@ public:
     {
         return try_create_approval(user_id, message, options).value();
     }
-    /// That it returns says nothing of the answer: ask approved_by().
+    /// Returning does not mean that the user approved: check approved_by().
     Approval check_approval(const Text &uuid) const { return try_check_approval(uuid).value(); }
-    /// That it returns says nothing of the answer: ask approved_by().
+    /// Returning does not mean that the user approved: check approved_by().
     Approval wait_for_approval(const Text &uuid, std::uint64_t user_id,
                                std::chrono::milliseconds deadline, Stop stop = {}) const
     {
@@ -1410,7 +1423,7 @@ public:
     {
         return try_start_phone_verification(via, phone_number, country_code, options).value();
     }
-    /// Returns only when the code is right.
+    /// Returns only if the code is correct.
     Done check_phone_verification(const Text &phone_number, const Text &country_code,
                                   const Text &verification_code) const
     {
@@ -1437,8 +1450,8 @@ public:
     {
         return try_open_approvals(device_id, device_secret).value();
     }
-    Approval respond_to_approval(const Text &uuid, std::uint64_t device_id, const Text &device_secret,
-                             const Text &response) const
+    Approval respond_to_approval(const Text &uuid, std::uint64_t device_id,
+                                 const Text &device_secret, const Text &response) const
     {
         return try_respond_to_approval(uuid, device_id, device_secret, response).value();
     }
@@ -1483,7 +1496,7 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.token_length = given.token_length;
     c.authenticator_digits = given.authenticator_digits;
     c.authenticator_period = given.authenticator_period;
-    // Both are copied before C owns either, so that nothing is lost when memory runs out.
+    // Both are copied before C owns either, so that nothing leaks if an allocation throws.
     auto deliver = given.deliver ? std::make_unique<Deliver>(given.deliver) : nullptr;
     auto post = given.post ? std::make_unique<Post>(given.post) : nullptr;
     if (deliver) {
@@ -1500,7 +1513,7 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
 
 } // namespace detail
 
-/// Opens a service: seconder_open() tells of the URLs. An engine in this process needs no API key.
+/// Opens a service. seconder_open() documents the URLs. An engine in this process needs no API key.
 inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
                                 const OpenOptions &options = {})
 {
@@ -1516,20 +1529,21 @@ inline Result<Service> try_open(const Text &url, const Text &api_key = nullptr,
     c.names = &names;
     c.names_size = sizeof names;
     detail::engine_options(c, options);
-    return detail::ask<Service>([&](auto out, auto error) {
+    return detail::with_out<Service>([&](auto out, auto error) {
         return seconder_open(url.c_str(), api_key.c_str(), &c, sizeof c, out, error);
     });
 }
 
-/// A callback as it was received. What is missing is left empty.
+/// A callback as it was received. Leave missing fields empty.
 struct Callback {
-    /// As it is configured with the service. Never take it from the request's Host.
+    /// The callback URL as configured with the service. Never take it from the request's Host
+    /// header.
     std::string url = {};
     /// "POST" or "GET".
     std::string method = {};
-    /// The raw query of a GET, without the `?`.
+    /// The raw query of a GET request, without the `?`.
     std::string query = {};
-    /// The raw body of a POST.
+    /// The raw body of a POST request.
     std::string body = {};
     /// The header X-Svc-Signature.
     std::string signature = {};
@@ -1554,22 +1568,22 @@ inline seconder_callback callback(const Callback &given) noexcept
 
 } // namespace detail
 
-/// Checks a callback's signature and reads it. That there is a value says nothing of the answer:
-/// ask its approved_by().
+/// Verifies a callback's signature and parses it. A value does not mean that the user approved:
+/// check its approved_by().
 inline Result<Event> try_verify_callback(const Text &api_key, const Callback &received)
 {
     const seconder_callback c = detail::callback(received);
-    return detail::ask<Event>([&](auto out, auto error) {
+    return detail::with_out<Event>([&](auto out, auto error) {
         return seconder_callback_verify(api_key.c_str(), &c, sizeof c, out, error);
     });
 }
 
-/// Checks a callback's signature alone, and gives the parameters that it covers, in JSON.
+/// Verifies a callback's signature alone, and returns the parameters that it covers, in JSON.
 inline Result<OwnedText> try_verify_callback_parameters(const Text &api_key,
                                                         const Callback &received)
 {
     const seconder_callback c = detail::callback(received);
-    return detail::ask<OwnedText>([&](auto out, auto error) {
+    return detail::with_out<OwnedText>([&](auto out, auto error) {
         return seconder_callback_verify_parameters(api_key.c_str(), &c, sizeof c, out, error);
     });
 }
@@ -1578,31 +1592,31 @@ inline Result<OwnedText> try_verify_callback_parameters(const Text &api_key,
 inline Result<OwnedText> try_sign_callback(const Text &api_key, const Text &nonce,
                                            const Text &url, std::string_view body)
 {
-    return detail::ask<OwnedText>([&](auto out, auto error) {
+    return detail::with_out<OwnedText>([&](auto out, auto error) {
         return seconder_callback_sign(api_key.c_str(), nonce.c_str(), url.c_str(), body.data(),
                                       body.size(), out, error);
     });
 }
 
-/// Signs a query that is asked for at `url`, as a service does.
+/// Signs the query of a GET request to `url`, as a service does.
 inline Result<OwnedText> try_sign_callback_query(const Text &api_key, const Text &nonce,
                                                  const Text &url, const Text &query)
 {
-    return detail::ask<OwnedText>([&](auto out, auto error) {
+    return detail::with_out<OwnedText>([&](auto out, auto error) {
         return seconder_callback_sign_query(api_key.c_str(), nonce.c_str(), url.c_str(),
                                             query.c_str(), out, error);
     });
 }
 
-/// The parameters of a JSON body as a query, sorted and encoded as they are signed.
+/// Converts the parameters of a JSON body to a query, sorted and encoded as they are signed.
 inline Result<OwnedText> try_callback_query(std::string_view body)
 {
-    return detail::ask<OwnedText>([&](auto out, auto error) {
+    return detail::with_out<OwnedText>([&](auto out, auto error) {
         return seconder_callback_query(body.data(), body.size(), out, error);
     });
 }
 
-/// Options of a Verifier: seconder_verifier_options tells of each.
+/// Options of a Verifier, documented in seconder_verifier_options.
 struct VerifierOptions {
     std::vector<std::string> urls = {};
     std::uint32_t fresh_seconds = 0;
@@ -1611,7 +1625,7 @@ struct VerifierOptions {
     Replay replay = {};
 };
 
-/// Checks callbacks. Make one, keep it, and share it between threads.
+/// Verifies callbacks. Create one, keep it, and share it between threads.
 class Verifier : public detail::Handle<seconder_verifier, seconder_verifier_free> {
 public:
     using Handle::Handle;
@@ -1632,26 +1646,26 @@ public:
             c.replay_userdata = std::make_unique<Replay>(options.replay).release();
             c.replay_userdata_free = detail::free_function<Replay>;
         }
-        return detail::ask<Verifier>([&](auto out, auto error) {
+        return detail::with_out<Verifier>([&](auto out, auto error) {
             return seconder_verifier_new(api_key.c_str(), &c, sizeof c, out, error);
         });
     }
 
-    /// Checks a callback and reads it, at a time in Unix seconds. That there is a value says nothing
-    /// of the answer: ask its approved_by().
+    /// Verifies and parses a callback, at a time in Unix seconds. A value does not mean that the
+    /// user approved: check its approved_by().
     Result<Event> try_verify(const Callback &received, std::uint64_t now) const
     {
         const seconder_callback c = detail::callback(received);
-        return detail::ask<Event>([&](auto out, auto error) {
+        return detail::with_out<Event>([&](auto out, auto error) {
             return seconder_verifier_verify(get(), &c, sizeof c, now, out, error);
         });
     }
 
-    /// Checks the signature alone, and gives the parameters that it covers, in JSON.
+    /// Verifies the signature alone, and returns the parameters that it covers, in JSON.
     Result<OwnedText> try_parameters(const Callback &received) const
     {
         const seconder_callback c = detail::callback(received);
-        return detail::ask<OwnedText>([&](auto out, auto error) {
+        return detail::with_out<OwnedText>([&](auto out, auto error) {
             return seconder_verifier_parameters(get(), &c, sizeof c, out, error);
         });
     }
@@ -1672,60 +1686,61 @@ public:
 #endif
 };
 
-/// Options of a Totp: seconder_totp_options tells of each.
+/// Options of a Totp, documented in seconder_totp_options.
 struct TotpOptions {
     Algorithm algorithm = Algorithm::standard;
     std::uint32_t digits = 0;
     std::uint32_t period = 0;
 };
 
-/// A secret that an authenticator app and a service share, and how codes are made of it.
+/// A secret that an authenticator app and a service share, with the parameters for generating codes
+/// from it.
 class Totp : public detail::Handle<seconder_totp, seconder_totp_free> {
 public:
     using Handle::Handle;
 
-    /// Takes the bytes of a secret, 16 to 128 of them.
+    /// Creates a Totp from the bytes of a secret, 16 to 128 of them.
     static Result<Totp> try_make(std::string_view secret, const TotpOptions &options = {})
     {
         seconder_totp_options c = {};
         c.algorithm = static_cast<std::int32_t>(options.algorithm);
         c.digits = options.digits;
         c.period = options.period;
-        return detail::ask<Totp>([&](auto out, auto error) {
+        return detail::with_out<Totp>([&](auto out, auto error) {
             return seconder_totp_new(secret.data(), secret.size(), &c, sizeof c, out, error);
         });
     }
 
-    /// Reads an otpauth: URI.
+    /// Parses an otpauth: URI.
     static Result<Totp> try_from_uri(const Text &uri)
     {
-        return detail::ask<Totp>([&](auto out, auto error) {
+        return detail::with_out<Totp>([&](auto out, auto error) {
             return seconder_totp_from_uri(uri.c_str(), out, error);
         });
     }
 
-    /// The URI that carries the secret into an app.
+    /// The otpauth: URI that transfers the secret to an app.
     Result<OwnedText> try_uri(const Text &issuer, const Text &label) const
     {
-        return detail::ask<OwnedText>([&](auto out, auto error) {
+        return detail::with_out<OwnedText>([&](auto out, auto error) {
             return seconder_totp_uri(get(), issuer.c_str(), label.c_str(), out, error);
         });
     }
 
-    /// The code that an app shows at a time, in Unix seconds.
+    /// The code that an app shows at a given time, in Unix seconds.
     Result<OwnedText> try_code(std::uint64_t unix_seconds) const
     {
-        return detail::ask<OwnedText>([&](auto out, auto error) {
+        return detail::with_out<OwnedText>([&](auto out, auto error) {
             return seconder_totp_code(get(), unix_seconds, out, error);
         });
     }
 
-    /// Checks a code. The result is true only when it is right, and `last_step` is then to be stored
-    /// before anybody is let in: seconder_totp_check() tells how.
+    /// Checks a code. The result is true only if it is correct; `last_step` must then be stored
+    /// before anyone is let in, as seconder_totp_check() describes.
     Result<void> try_check(const Text &token, std::uint64_t unix_seconds,
                            std::uint64_t &last_step) const
     {
-        return detail::tell([&](auto error) {
+        return detail::run([&](auto error) {
             return seconder_totp_check(get(), token.c_str(), unix_seconds, &last_step, error);
         });
     }
@@ -1756,7 +1771,7 @@ public:
         return try_uri(issuer, label).value();
     }
     OwnedText code(std::uint64_t unix_seconds) const { return try_code(unix_seconds).value(); }
-    /// Returns only when the code is right.
+    /// Returns only if the code is correct.
     void check(const Text &token, std::uint64_t unix_seconds, std::uint64_t &last_step) const
     {
         try_check(token, unix_seconds, last_step).value();
@@ -1764,28 +1779,28 @@ public:
 #endif
 };
 
-/// Whether a text has the form of a token. It says nothing of whether the token is right.
+/// Checks whether a text has the form of a token. It does not check whether the token is correct.
 inline Result<void> try_check_token(const Text &text)
 {
-    return detail::tell([&](auto error) { return seconder_check_token(text.c_str(), error); });
+    return detail::run([&](auto error) { return seconder_check_token(text.c_str(), error); });
 }
 
-/// Whether a text has the form of a user's id.
+/// Checks whether a text has the form of a user's id.
 inline Result<void> try_check_user_id(const Text &text)
 {
-    return detail::tell([&](auto error) { return seconder_check_user_id(text.c_str(), error); });
+    return detail::run([&](auto error) { return seconder_check_user_id(text.c_str(), error); });
 }
 
-/// Whether a text has the form of an approval request's uuid.
+/// Checks whether a text has the form of an approval request's uuid.
 inline Result<void> try_check_uuid(const Text &text)
 {
-    return detail::tell([&](auto error) { return seconder_check_uuid(text.c_str(), error); });
+    return detail::run([&](auto error) { return seconder_check_uuid(text.c_str(), error); });
 }
 
-/// Whether a text has the form of a phone number without its calling code.
+/// Checks whether a text has the form of a phone number without its calling code.
 inline Result<void> try_check_phone_number(const Text &text)
 {
-    return detail::tell(
+    return detail::run(
         [&](auto error) { return seconder_check_phone_number(text.c_str(), error); });
 }
 

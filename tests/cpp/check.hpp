@@ -1,4 +1,4 @@
-/* What the tests of the C++ wrapper share. */
+/* Shared by the tests of the C++ wrapper. */
 #ifndef CHECK_HPP
 #define CHECK_HPP
 
@@ -15,7 +15,7 @@
         } \
     } while (false)
 
-/* The status that a piece of work throws, or Status::ok. */
+/* The status of the error that an expression throws, or Status::ok. */
 #define THROWN(work) \
     [&] { \
         try { \

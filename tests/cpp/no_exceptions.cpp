@@ -1,4 +1,4 @@
-/* The wrapper in a program that is built without exceptions and without type information. */
+/* The wrapper in a program that is built without exceptions and without RTTI. */
 #include "check.hpp"
 
 using namespace seconder;
@@ -11,7 +11,8 @@ int main()
         code = message.code();
         return true;
     };
-    // In memory: a busy disk may take longer than the second that must be waited after a wrong code.
+    // In memory, because a busy disk may take longer than the one second to wait after a wrong
+    // code, and the next call would not be rate limited.
     Result<Service> service = try_open("sandbox:?accept=right", nullptr, options);
     CHECK(service && service.error() == nullptr && service.status() == Status::ok);
     const Result<UserCreated> user =
@@ -27,11 +28,12 @@ int main()
     CHECK(service->try_verify(code, user->id(), force).status() == Status::rate_limited);
 
     Result<void> form = try_check_token("12345");
-    CHECK(!form && form.status() == Status::invalid_argument && form.error()->parameter() == "token");
+    CHECK(!form && form.status() == Status::invalid_argument);
+    CHECK(form.error()->parameter() == "token");
     CHECK(try_check_token("123456"));
     CHECK(try_open("nonsense:").status() == Status::invalid_argument);
 
-    Service taken = *std::move(service);
-    CHECK(taken.get() != nullptr && taken.try_app_details());
+    Service moved = *std::move(service);
+    CHECK(moved.get() != nullptr && moved.try_app_details());
     return 0;
 }

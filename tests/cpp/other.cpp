@@ -1,4 +1,4 @@
-/* A second translation unit: what both have of the wrapper must be one. */
+/* A second translation unit: both must be able to include the wrapper in one program. */
 #include "seconder.hpp"
 
 seconder::Service opened_remotely()

@@ -1,4 +1,4 @@
-/* The C++ wrapper at work on an engine in this process: owners, errors, texts, functions. */
+/* The C++ wrapper with an engine in this process: owners, errors, texts, functions. */
 #include "check.hpp"
 
 #include <stdexcept>
@@ -23,7 +23,7 @@ static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
 static_assert(is_owner<ApprovalRequests>() && is_owner<Verifier>() && is_owner<Totp>());
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
-static_assert(!std::is_constructible_v<bool, Approval>, "an approval is no answer");
+static_assert(!std::is_constructible_v<bool, Approval>, "an approval must not convert to bool");
 
 static void owners_move()
 {
@@ -39,7 +39,7 @@ static void owners_move()
     CHECK(version() == SECONDER_VERSION);
 }
 
-static void errors_say_why()
+static void errors_give_reasons()
 {
     const Service service = opened_remotely();
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
@@ -60,10 +60,10 @@ static void errors_say_why()
     CHECK(copy.stage() == Stage::none && copy.service_code().data() == nullptr);
     CHECK(copy.service_message().data() == nullptr);
 
-    // Like a result that is not there any more, an error says the same after it was moved.
-    const Result<Verification> taken = std::move(malformed);
+    // An error reports the same after it was moved from, so that a result never loses its error.
+    const Result<Verification> moved = std::move(malformed);
     CHECK(malformed.error() != nullptr && malformed.error()->message() == copy.message());
-    CHECK(taken.error() != nullptr && taken.error()->message() == copy.message());
+    CHECK(moved.error() != nullptr && moved.error()->message() == copy.message());
 
     const Result<UserStatusReply> unknown = service.try_user_status(999999);
     CHECK(unknown.status() == Status::rejected && unknown.error()->http_status() == 404);
@@ -71,7 +71,7 @@ static void errors_say_why()
     CHECK(!unknown.error()->service_message().empty());
 }
 
-static void texts_are_whole_or_refused()
+static void texts_are_passed_whole_or_rejected()
 {
     const Service service = opened_remotely();
     const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1");
@@ -166,11 +166,11 @@ static void functions_may_throw(const std::string &folder)
     }
     CHECK(held.use_count() == 1);
 
-    OpenOptions refused;
-    refused.deliver = [held](const Message &) { return true; };
-    refused.post = [held](const SignedCallback &) { return true; };
-    CHECK(try_open("nonsense:", nullptr, refused).status() == Status::invalid_argument);
-    refused = {};
+    OpenOptions rejected;
+    rejected.deliver = [held](const Message &) { return true; };
+    rejected.post = [held](const SignedCallback &) { return true; };
+    CHECK(try_open("nonsense:", nullptr, rejected).status() == Status::invalid_argument);
+    rejected = {};
     CHECK(held.use_count() == 1);
 }
 
@@ -213,10 +213,10 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
     const Device device = service.register_device(id, "android");
 
-    CreateApprovalOptions asked;
-    asked.details = "{\"amount\":\"12\"}";
-    asked.logos.push_back({"default", "https://app.example/logo.png"});
-    const ApprovalCreated created = service.create_approval(id, "Log in?", asked);
+    CreateApprovalOptions request;
+    request.details = "{\"amount\":\"12\"}";
+    request.logos.push_back({"default", "https://app.example/logo.png"});
+    const ApprovalCreated created = service.create_approval(id, "Log in?", request);
     CHECK(service.check_approval(created.uuid()).status() == ApprovalStatus::pending);
     const auto ended = service.try_wait_for_approval(created.uuid(), id, std::chrono::seconds(60),
                                                      []() -> bool { throw 1; });
@@ -246,8 +246,8 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     int calls = 0;
     VerifierOptions rules;
     rules.urls = {received.url};
-    rules.replay = [&calls](const ReplayEntry &seen) -> std::optional<bool> {
-        CHECK(seen.key.size() == 44 && seen.now == 1000 && seen.until == 0);
+    rules.replay = [&calls](const ReplayEntry &entry) -> std::optional<bool> {
+        CHECK(entry.key.size() == 44 && entry.now == 1000 && entry.until == 0);
         if (calls == 2)
             throw std::runtime_error("the table is gone");
         return calls++ == 0;
@@ -294,22 +294,23 @@ static void forms_are_checked_and_queries_signed()
     CHECK(THROWN(check_phone_number("call me")) == Status::invalid_argument);
 
     const OwnedText query = callback_query("{\"uuid\":\"a\",\"svc_id\":1,\"status\":\"denied\"}");
-    Callback asked;
-    asked.url = "https://app.example/callback";
-    asked.method = "GET";
-    asked.query = query.value();
-    asked.nonce = "1000";
-    const OwnedText signature = sign_callback_query("key", asked.nonce, asked.url, query.value());
-    asked.signature = signature.value();
-    const OwnedText parameters = verify_callback_parameters("key", asked);
+    Callback received;
+    received.url = "https://app.example/callback";
+    received.method = "GET";
+    received.query = query.value();
+    received.nonce = "1000";
+    const OwnedText signature =
+        sign_callback_query("key", received.nonce, received.url, query.value());
+    received.signature = signature.value();
+    const OwnedText parameters = verify_callback_parameters("key", received);
     CHECK(parameters.value().find("denied") != std::string_view::npos);
 }
 
 int main(int, char **argv)
 {
     owners_move();
-    errors_say_why();
-    texts_are_whole_or_refused();
+    errors_give_reasons();
+    texts_are_passed_whole_or_rejected();
     every_reply_is_read();
     functions_may_throw(argv[1]);
     messages_arrive(argv[1]);
