@@ -1,13 +1,14 @@
-/* Takes the callbacks that a service posts when a user answers an approval request, and believes
- * those that it signed.
+/* Receives the callbacks that a service posts when a user answers an approval request, and verifies
+ * that the service signed them.
  *
  *     cc callback.c $(pkg-config --cflags --libs seconder) -o callback
  *     ./callback API-KEY 8080 10
  *
- * It listens on this machine alone and ends after so many connections. An application has a web
- * server for all of this but checked(), and gives seconder_verifier_new() the public URL: scheme
- * included, as it is configured with the service, and never as the request names it. Its key is not
- * among its arguments, which everybody on the machine can read. */
+ * It listens on this machine only and exits after 10 connections, the last argument. An application
+ * has a web server for all of this except check(), and passes seconder_verifier_new() the public
+ * URL: with its scheme, as configured with the service, and never as named in the request. Unlike
+ * this example, it does not take the key as an argument, because arguments are visible to everyone
+ * on the machine. */
 #define _POSIX_C_SOURCE 200809L
 #include <seconder.h>
 
@@ -22,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The longest request, how long it may take, and how old a callback may be. */
+/* The size limit and time limit of a request, and the maximum age of a callback. */
 enum { LONGEST = 65536, PATIENCE_SECONDS = 5, FRESH_SECONDS = 300 };
 
-/* A request, with NULs where its parts end. */
+/* A request, with its parts separated by NULs. */
 struct request {
     char text[LONGEST + 1];
     size_t size;
@@ -34,22 +35,23 @@ struct request {
     size_t body_size;
 };
 
-/* The value of a header, or NULL. Of a header that came twice, neither is to be believed. */
+/* Returns the value of a header, or NULL. A header that occurs twice is ambiguous, so neither value
+ * is used. */
 static const char *header(const struct request *request, const char *name)
 {
-    const char *found = NULL;
+    const char *value = NULL;
     size_t length = strlen(name);
     for (const char *line = request->headers; *line != '\0'; line += strlen(line) + 2) {
         if (strncasecmp(line, name, length) != 0 || line[length] != ':')
             continue;
-        if (found != NULL)
+        if (value != NULL)
             return NULL;
-        found = line + length + 1 + strspn(line + length + 1, " \t");
+        value = line + length + 1 + strspn(line + length + 1, " \t");
     }
-    return found;
+    return value;
 }
 
-/* Ends the head's lines with NULs; an empty one ends them all. */
+/* Terminates the lines of the head with NULs; an empty line ends the head. */
 static bool split(struct request *request)
 {
     char *end = strstr(request->text, "\r\n\r\n");
@@ -65,7 +67,7 @@ static bool split(struct request *request)
     return true;
 }
 
-/* Reads a whole request, in bounded time and space. */
+/* Reads a whole request, with a limit on its time and size. */
 static bool receive(int connection, struct request *request)
 {
     const time_t until = time(NULL) + PATIENCE_SECONDS;
@@ -90,8 +92,8 @@ static bool receive(int connection, struct request *request)
     return true;
 }
 
-/* The HTTP status that a request is answered with. This is the part to copy. */
-static int checked(const seconder_verifier *verifier, const struct request *request)
+/* Verifies a request and returns the HTTP status of the response. This is the part to copy. */
+static int check(const seconder_verifier *verifier, const struct request *request)
 {
     seconder_event *event = NULL;
     seconder_error *error = NULL;
@@ -104,18 +106,18 @@ static int checked(const seconder_verifier *verifier, const struct request *requ
     };
     seconder_status status = seconder_verifier_verify(verifier, &received, sizeof received,
                                                       (uint64_t)time(NULL), &event, &error);
-    /* Now it is the service that speaks. Whoever waits for this request compares its user with the one
-     * who logs in: seconder_event_approved_by(event, the_user_who_logs_in). */
+    /* The event is from the service. A login that waits for this request must check that it is
+     * approved by the user who is logging in: seconder_event_approved_by(event, user_id). */
     if (status == SECONDER_OK)
         printf("User %llu %s request %s.\n", (unsigned long long)seconder_event_user_id(event),
                seconder_event_approved_by(event, seconder_event_user_id(event)) ? "approved"
                                                                                 : "did not approve",
                seconder_event_uuid(event));
     else
-        printf("Not believed: %s\n", seconder_error_message(error));
+        printf("Rejected: %s\n", seconder_error_message(error));
     seconder_event_free(event);
     seconder_error_free(error);
-    /* A service may try again after 500, and gives up after 401. */
+    /* A service may retry after 500, but not after 401. */
     if (status == SECONDER_INVALID_CALLBACK || status == SECONDER_INVALID_ARGUMENT)
         return 401;
     return status == SECONDER_OK ? 200 : 500;
@@ -124,20 +126,20 @@ static int checked(const seconder_verifier *verifier, const struct request *requ
 static void serve(int listener, const seconder_verifier *verifier)
 {
     static struct request request;
-    char answer[128];
+    char response[128];
     int connection = accept(listener, NULL, NULL);
     if (connection < 0)
         return;
-    int status = receive(connection, &request) ? checked(verifier, &request) : 400;
-    int size = snprintf(answer, sizeof answer,
+    int status = receive(connection, &request) ? check(verifier, &request) : 400;
+    int size = snprintf(response, sizeof response,
                         "HTTP/1.1 %d \r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
-    if (write(connection, answer, (size_t)size) < 0)
-        puts("The answer could not be sent.");
+    if (write(connection, response, (size_t)size) < 0)
+        puts("The response could not be sent.");
     close(connection);
     fflush(stdout);
 }
 
-/* Listens on 127.0.0.1, on a free port where `port` is 0, and writes the URL. */
+/* Listens on 127.0.0.1, on any free port if `port` is 0, and writes the URL to `url`. */
 static int listen_on(int port, char *url, size_t size)
 {
     struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -172,12 +174,13 @@ int main(int count, char **arguments)
         .fresh_seconds = FRESH_SECONDS,
         .replay_capacity = 10000,
     };
-    if (seconder_verifier_new(arguments[1], &options, sizeof options, &verifier, &error) != SECONDER_OK) {
+    if (seconder_verifier_new(arguments[1], &options, sizeof options, &verifier, &error) !=
+        SECONDER_OK) {
         fprintf(stderr, "%s\n", seconder_error_message(error));
         seconder_error_free(error);
         return 2;
     }
-    /* A peer that has gone is an error of write(), and no signal. */
+    /* Writing to a closed connection must fail with an error, not end the process with a signal. */
     signal(SIGPIPE, SIG_IGN);
     printf("Listening for callbacks on %s\n", url);
     fflush(stdout);

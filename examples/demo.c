@@ -1,9 +1,9 @@
-/* The second factor of a login, from C: enrol a user, send a code, check it, ask for an approval.
+/* The second factor of a login in C: enrol a user, send a code, check it, ask for an approval.
  *
  *     cc examples/demo.c -Iinclude -Ltarget/release -lseconder -lpthread -o demo
  *
- * Everything happens in this process, on a database in a fresh folder. With the URL and the API key
- * of a remote service, the same calls go there. */
+ * Everything runs in this process, on a database in a temporary folder. With the URL and the API
+ * key of a remote service, the same calls go to that service. */
 #define _XOPEN_SOURCE 700
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -23,7 +23,7 @@
 static char folder[] = "/tmp/seconder-demo-XXXXXX";
 static seconder_error *error;
 
-/* Goes on only when a call came to what it should. */
+/* Continues only if a call returned the expected status. */
 static void expect(seconder_status wanted, seconder_status got, const char *what)
 {
     printf("%s: %s\n", what, got == SECONDER_OK ? "done" : seconder_error_message(error));
@@ -42,14 +42,14 @@ static void expect_that(bool holds, const char *what)
         exit(EXIT_FAILURE);
 }
 
-/* Without a deliver function, messages are files beside the database. The last one by name is the
- * newest, and has the code in a line such as "Code: 1234567". */
+/* Without a deliver function, messages are written to files beside the database. The last one by
+ * name is the newest, and contains the code in a line such as "Code: 1234567". */
 static void read_sms(const char *spool, char *code, size_t size)
 {
     struct dirent **files;
     char path[4096], line[512];
     int count = scandir(spool, &files, NULL, alphasort);
-    expect_that(count > 2, "A message lies in the spool folder");
+    expect_that(count > 2, "There is a message in the spool folder");
     snprintf(path, sizeof path, "%s/%s", spool, files[count - 1]->d_name);
     while (count > 0)
         free(files[--count]);
@@ -63,7 +63,7 @@ static void read_sms(const char *spool, char *code, size_t size)
     fclose(file);
 }
 
-/* A web server in miniature, which takes one callback. In an application this is a route. */
+/* A minimal web server that receives one callback. In an application this is a route. */
 struct listener {
     int socket;
     char url[64], request[65536];
@@ -105,7 +105,7 @@ static const char *body_of(const struct listener *listener)
     return end == NULL ? NULL : end + 4;
 }
 
-static void *take_callback(void *argument)
+static void *receive_callback(void *argument)
 {
     static const char reply[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     struct listener *listener = argument;
@@ -127,8 +127,8 @@ static void *take_callback(void *argument)
     return NULL;
 }
 
-/* What an application does with a callback: nothing in it is believed before this says SECONDER_OK,
- * and nobody is let in unless the status is approved and the user is the one who logs in. */
+/* How an application handles a callback: it trusts nothing in it before SECONDER_OK is returned,
+ * and lets nobody in unless the status is approved and the user is the one who is logging in. */
 static void check_callback(const char *api_key, const struct listener *listener, uint64_t user_id)
 {
     char signature[128], nonce[128];
@@ -169,7 +169,8 @@ static void codes(seconder_service *service, uint64_t user_id, const char *spool
            "A code is sent by SMS");
     read_sms(spool, code, sizeof code);
 
-    /* A user who never used a code is not confirmed, and nothing of theirs is checked unasked. */
+    /* A user who never used a code is not confirmed, and their codes are checked only with
+     * `force`. */
     expect(SECONDER_TOKEN_NOT_CHECKED,
            seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
            "The code of a user who is not confirmed");
@@ -178,10 +179,10 @@ static void codes(seconder_service *service, uint64_t user_id, const char *spool
            "The same code, checked regardless");
     expect(SECONDER_TOKEN_REUSED,
            seconder_verify(service, code, user_id, NULL, 0, NULL, &error),
-           "The same code once more");
+           "The same code again");
     expect(SECONDER_INVALID_ARGUMENT,
            seconder_verify(service, "../sms", user_id, NULL, 0, NULL, &error),
-           "A token that is none");
+           "Something that is not a token");
 }
 
 static void authenticator(seconder_service *service, uint64_t user_id)
@@ -224,11 +225,12 @@ static void approval(seconder_service *service, uint64_t user_id, struct listene
            "The user is asked to approve a login");
     const char *uuid = seconder_approval_created_uuid(created);
 
-    /* The callback is posted while the answer is given, so something must be listening. */
-    expect_that(pthread_create(&thread, NULL, take_callback, listener) == 0, "A thread listens");
+    /* The callback is posted during the response to the request, so a thread must already
+     * listen. */
+    expect_that(pthread_create(&thread, NULL, receive_callback, listener) == 0, "A thread listens");
     expect(SECONDER_OK,
            seconder_respond_to_approval(service, uuid, seconder_device_id(device),
-                                    seconder_device_secret(device), "approve", NULL, &error),
+                                        seconder_device_secret(device), "approve", NULL, &error),
            "The user approves on the device");
     pthread_join(thread, NULL);
     check_callback(seconder_api_key(service, NULL), listener, user_id);
@@ -282,7 +284,7 @@ int main(void)
     authenticator(service, user_id);
     approval(service, user_id, &listener);
 
-    /* The last step, because after a wrong code the user must wait before the next one. */
+    /* This is the last step, because after a wrong code the user must wait before the next one. */
     expect(SECONDER_TOKEN_WRONG,
            seconder_verify(service, "0000000", user_id, NULL, 0, NULL, &error), "A wrong code");
     seconder_service_free(service);

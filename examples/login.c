@@ -1,23 +1,23 @@
-/* A login with a password and then a second factor: a code by SMS, the code of an authenticator app,
- * or a question on the user's phone.
+/* A login with a password and then a second factor: a code by SMS, a code of an authenticator app,
+ * or an approval on the user's phone.
  *
  *     cc login.c $(pkg-config --cflags --libs seconder) -o login
  *     ./login sqlite:login.db
  *     ./login https://2fa.example.com API-KEY
  *
- * Everything that is not plainly a yes keeps the user out, and the program ends with 1. An
- * application shows no password on the screen, and has no key among its arguments, which everybody
- * on the machine can read. */
+ * Any outcome but a clear success denies the login, and the program exits with 1. A real
+ * application does not echo passwords, and does not take the key as an argument, because arguments
+ * are visible to everyone on the machine. */
 #include <seconder.h>
 
 #include <stdio.h>
 #include <string.h>
 
-/* How often a code may be typed, and how long a question on the phone can be answered. */
+/* How often a code may be tried, and for how long an approval request can be answered. */
 enum { TRIES = 3, ANSWER_SECONDS = 60 };
 
-/* Reads a line without its end. A line that is too long is read as an empty one: its beginning is not
- * what was typed. */
+/* Reads a line without its line end. A line that is too long is read as an empty one, because a
+ * truncated code or password is not what was typed. */
 static bool ask(const char *question, char *line, int size)
 {
     printf("%s", question);
@@ -34,7 +34,7 @@ static bool ask(const char *question, char *line, int size)
     return true;
 }
 
-/* What went wrong, for whoever looks after this program. The user learns no more than that it did. */
+/* Logs the error for the operator. The user only learns that something failed. */
 static void trouble(const char *while_doing, seconder_error *error)
 {
     fprintf(stderr, "%s: %s\n", while_doing, seconder_error_message(error));
@@ -42,7 +42,7 @@ static void trouble(const char *while_doing, seconder_error *error)
     seconder_error_free(error);
 }
 
-/* How long to wait, for a status of SECONDER_RATE_LIMITED. */
+/* Asks the user to wait, after SECONDER_RATE_LIMITED. */
 static void wait_please(seconder_error *error)
 {
     unsigned long long seconds = seconder_error_retry_after_seconds(error);
@@ -50,8 +50,9 @@ static void wait_please(seconder_error *error)
     seconder_error_free(error);
 }
 
-/* Stands for the application's own accounts, where the hash of a password is, and the user_id of its
- * user: here there is one, who is enrolled again at each start, which gives the same user_id. */
+/* Stands in for the application's own accounts, which store the hash of the password and the
+ * user_id. Here there is one account, whose user is enrolled again at each start, which returns the
+ * same user_id. */
 static bool password_is_right(const char *name, const char *password)
 {
     return strcmp(name, "ada") == 0 && strcmp(password, "analytical engine") == 0;
@@ -62,8 +63,8 @@ static uint64_t enrolled(seconder_service *service)
     seconder_user_created *user = NULL;
     seconder_error *error = NULL;
     uint64_t user_id = 0;
-    if (seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user, &error) ==
-        SECONDER_OK)
+    if (seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
+                             &error) == SECONDER_OK)
         user_id = seconder_user_created_id(user);
     else
         trouble("enrolling", error);
@@ -71,10 +72,10 @@ static uint64_t enrolled(seconder_service *service)
     return user_id;
 }
 
-/* Lets the user type a code, from an SMS or from an app. */
+/* Asks for a code, from an SMS or from an app, and checks it. */
 static bool by_code(seconder_service *service, uint64_t user_id)
 {
-    /* Without `force`, the first code of a user who never used one would not be looked at. */
+    /* Without `force`, the code of a user who has never used one before is not checked. */
     const seconder_verify_options options = {.force = true};
     for (int tries = 0; tries < TRIES; tries++) {
         char typed[32];
@@ -97,8 +98,8 @@ static bool by_code(seconder_service *service, uint64_t user_id)
             wait_please(error);
             return false;
         default:
-            /* No network, no database, a wrong API key: none of it is the user's mistake, so a count
-             * of wrong codes must not have it, and none of it lets anybody in. */
+            /* No network, no database, a wrong API key: none of these is the user's mistake, so
+             * they must not be counted as wrong codes. None of them lets anyone in. */
             trouble("checking a code", error);
             return false;
         }
@@ -109,7 +110,7 @@ static bool by_code(seconder_service *service, uint64_t user_id)
 
 static bool by_sms(seconder_service *service, uint64_t user_id)
 {
-    /* Without `force`, a user who has an app would be sent nothing. */
+    /* Without `force`, nothing is sent to a user who has an app. */
     const seconder_request_sms_options options = {.force = true};
     seconder_code_requested *sent = NULL;
     seconder_error *error = NULL;
@@ -131,33 +132,36 @@ static bool by_sms(seconder_service *service, uint64_t user_id)
     return by_code(service, user_id);
 }
 
-/* Asks on the user's phone. The question expires with the login, so that a late yes opens nothing. */
+/* Asks for approval on the user's phone. The request expires with the login, so that a late
+ * approval has no effect. */
 static bool by_push(seconder_service *service, uint64_t user_id)
 {
     const seconder_create_approval_options options = {.seconds_to_expire = ANSWER_SECONDS};
-    seconder_approval_created *asked = NULL;
+    seconder_approval_created *request = NULL;
     seconder_approval *answer = NULL;
     seconder_error *error = NULL;
-    seconder_status status = seconder_create_approval(service, user_id, "Log in to Example?", &options,
-                                                      sizeof options, &asked, &error);
+    seconder_status status = seconder_create_approval(service, user_id, "Log in to Example?",
+                                                      &options, sizeof options, &request, &error);
     if (status == SECONDER_OK) {
         puts("Please answer on your phone.");
         fflush(stdout);
-        status = seconder_wait_for_approval(service, seconder_approval_created_uuid(asked), user_id,
-                                            ANSWER_SECONDS * 1000, NULL, 0, &answer, &error);
+        status = seconder_wait_for_approval(service, seconder_approval_created_uuid(request),
+                                            user_id, ANSWER_SECONDS * 1000, NULL, 0, &answer,
+                                            &error);
     }
-    /* The one question that counts: an answer, that it is a yes, and that it is this user's. */
+    /* The only check that may let the user in: the request was answered, approved, and by this
+     * user. */
     bool yes = status == SECONDER_OK && seconder_approval_approved_by(answer, user_id);
     if (status == SECONDER_RATE_LIMITED)
         wait_please(error);
     else if (status != SECONDER_OK)
-        trouble("asking on the phone", error);
+        trouble("asking for approval", error);
     else if (!yes && seconder_approval_status(answer) == SECONDER_APPROVAL_DENIED)
-        puts("You said no.");
+        puts("The login was denied on the phone.");
     else if (!yes)
         puts("There was no answer in time.");
     seconder_approval_free(answer);
-    seconder_approval_created_free(asked);
+    seconder_approval_created_free(request);
     return yes;
 }
 
@@ -191,7 +195,8 @@ int main(int count, char **arguments)
         return 2;
     }
     uint64_t user_id = enrolled(service);
-    if (user_id != 0 && ask("Name: ", name, sizeof name) && ask("Password: ", password, sizeof password))
+    if (user_id != 0 && ask("Name: ", name, sizeof name) &&
+        ask("Password: ", password, sizeof password))
         in = password_is_right(name, password) && second_factor(service, user_id);
     seconder_service_free(service);
     puts(in ? "Welcome." : "Nobody comes in.");

@@ -1,11 +1,12 @@
-/* A login with a second factor, in C++: a code by SMS, a code of an app, or a yes on the phone.
+/* A login with a second factor, in C++: a code by SMS, a code of an app, or an approval on the
+ * phone.
  *
  *     c++ -std=c++17 examples/login.cpp $(pkg-config --cflags --libs seconder) -o login
  *     ./login                                  # the service inside this program
  *     ./login https://2fa.example.com KEY ID   # a remote service, and a user's id there
  *
- * Without an SMS gateway, messages are files in the folder seconder.spool. An application shows no
- * password on the screen, and has no key among its arguments. */
+ * Without an SMS gateway, messages are written to files in the folder seconder.spool. A real
+ * application does not echo passwords, and does not take the key as an argument. */
 #include <seconder.hpp>
 
 #include <cstdlib>
@@ -23,13 +24,13 @@ static std::string ask(const char *question)
     return answer;
 }
 
-/* What an application checks first, against what it stores. */
+/* Stands in for the check of the password against the application's own accounts. */
 static bool password_is_right(const std::string &password)
 {
     return password == "correct horse battery staple";
 }
 
-/* Whether the right code is typed. Only a verify() that returns has seen it. */
+/* Whether the user types the correct code. verify() returns only if the code is correct. */
 static bool by_code(const Service &service, std::uint64_t user)
 {
     for (int tries = 0; tries < 3; ++tries) {
@@ -42,13 +43,13 @@ static bool by_code(const Service &service, std::uint64_t user)
             switch (error.status()) {
             case Status::token_wrong:
             case Status::token_reused:
-            case Status::invalid_argument: /* It has not the form of a code. */
+            case Status::invalid_argument: /* The text does not have the form of a code. */
                 std::cout << "That is not the code." << std::endl;
                 break;
-            case Status::rate_limited: /* After wrong codes. It says for how long. */
+            case Status::rate_limited: /* After wrong codes. what() says how long to wait. */
                 std::cout << error.what() << std::endl;
                 break;
-            default: /* The operator's or the network's matter: no wrong code. */
+            default: /* A problem of the operator or the network, not a wrong code. */
                 throw;
             }
         }
@@ -63,14 +64,14 @@ static bool by_sms(const Service &service, std::uint64_t user)
     return by_code(service, user);
 }
 
-/* Whether the user says yes on the phone within a minute. */
+/* Whether the user approves on the phone within a minute. */
 static bool by_phone(const Service &service, std::uint64_t user)
 {
     seconder::CreateApprovalOptions options;
-    options.seconds_to_expire = 60; /* Nothing is left that could be approved later. */
-    const auto asked = service.create_approval(user, "Log in to Example?", options);
+    options.seconds_to_expire = 60; /* Expires with the login: a late approval has no effect. */
+    const auto request = service.create_approval(user, "Log in to Example?", options);
     std::cout << "Please look at your phone." << std::endl;
-    const auto answer = service.wait_for_approval(asked.uuid(), user, std::chrono::seconds(60));
+    const auto answer = service.wait_for_approval(request.uuid(), user, std::chrono::seconds(60));
     if (answer.status() == seconder::ApprovalStatus::denied)
         std::cout << "It was denied on the phone." << std::endl;
     return answer.approved_by(user);
@@ -99,7 +100,7 @@ int main(int count, char **arguments)
         std::cout << (seconded ? "Welcome, Ada." : "Nobody comes in.") << std::endl;
         return seconded ? EXIT_SUCCESS : EXIT_FAILURE;
     } catch (const seconder::Error &error) {
-        /* What is said here is for the log; nobody was let in. */
+        /* The message is for the log; nobody was let in. */
         std::cerr << "second factor: " << error.what() << std::endl;
     } catch (const std::exception &error) {
         std::cerr << error.what() << std::endl;

@@ -162,7 +162,7 @@ fn a_login_by_a_question_on_the_phone() {
         answer_one(&login.service, &phone, answer);
         match in_ {
             true => lets_in(running),
-            false => keeps_out(running, "You said no."),
+            false => keeps_out(running, "denied on the phone"),
         }
     }
 }
