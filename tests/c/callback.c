@@ -1,4 +1,4 @@
-/* Checks the callback whose parts are files of the folder that is named, and tells its status. */
+/* Verifies the callback whose parts are files in the given folder, and prints the status. */
 #include "check.h"
 
 static char *read_part(const char *folder, const char *name, size_t *size)
@@ -21,7 +21,8 @@ static char *read_part(const char *folder, const char *name, size_t *size)
 
 int main(int count, char **arguments)
 {
-    static const char *const names[] = {"api_key", "url", "method", "query", "body", "signature", "nonce"};
+    static const char *const names[] = {"api_key", "url",       "method", "query",
+                                        "body",    "signature", "nonce"};
     char *parts[7];
     size_t sizes[7], index;
     seconder_callback received;

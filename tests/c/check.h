@@ -1,4 +1,4 @@
-/* What the tests of the C interface share. */
+/* Shared by the tests of the C interface. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -16,7 +16,8 @@
         } \
     } while (0)
 
-/* A call, its status, and an error if and only if the status is not SECONDER_OK. */
+/* Makes a call and checks its status, and that it returns an error if and only if the status is not
+ * SECONDER_OK. */
 #define EXPECT(wanted, call) \
     do { \
         seconder_status got; \
@@ -31,7 +32,7 @@
         error = NULL; \
     } while (0)
 
-/* A call that finds fault with an argument. */
+/* Makes a call that must reject an argument and name it. */
 #define EXPECT_INVALID(parameter, call) \
     do { \
         error = NULL; \
@@ -49,7 +50,7 @@
         error = NULL; \
     } while (0)
 
-/* A pointer that was never a handle: it must be cleared before anything else happens. */
+/* A pointer that was never a handle: a call must clear it before anything else happens. */
 #define GARBAGE(type) ((type *)(void *)&garbage)
 
 static char garbage;

@@ -1,4 +1,4 @@
-/* What belongs to a deliver function is freed exactly once, however a service ends. */
+/* The userdata of a deliver function is freed exactly once, whether a service is opened or not. */
 #include "check.h"
 
 static int freed;
@@ -25,12 +25,13 @@ static seconder_open_options options(void)
     return options;
 }
 
-/* What has a size that no version has is not looked at: whoever made it may have no such struct. */
+/* A struct whose size is that of no version is not read: there may be no such struct at all. */
 static void is_not_read(size_t size)
 {
     seconder_open_options given = options();
     seconder_service *service = NULL;
-    CHECK(seconder_open("sandbox:", NULL, &given, size, &service, NULL) == SECONDER_INVALID_ARGUMENT);
+    CHECK(seconder_open("sandbox:", NULL, &given, size, &service, NULL) ==
+          SECONDER_INVALID_ARGUMENT);
     CHECK(service == NULL && freed == 0);
 }
 
@@ -71,14 +72,15 @@ int main(void)
     fails("sandbox:", &newer.known, sizeof newer);
 
     given = options();
-    CHECK(seconder_open("sandbox:", NULL, &given, sizeof given, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
+    CHECK(seconder_open("sandbox:", NULL, &given, sizeof given, NULL, NULL) ==
+          SECONDER_INVALID_ARGUMENT);
     CHECK(freed == 1);
 
     is_not_read(sizeof given - 8);
     is_not_read(sizeof given + 1);
     is_not_read(SIZE_MAX - 7);
 
-    /* A remote service delivers by itself; a function that is not there delivers nothing. */
+    /* A remote service does not use the deliver function, and a NULL function is never used. */
     given = options();
     service = open_or_die("https://2fa.example.com", "key", &given);
     CHECK(freed == 1);

@@ -3,8 +3,9 @@
 
 int main(void)
 {
-    static const char *const tokens[] = {"", "12345", "1234567890123", "../sms", "0000000\n", "1e5678",
-                                         " 123456", "-12345", "123456#", "\xd9\xa1\xd9\xa2\xd9\xa3"};
+    static const char *const tokens[] = {
+        "",       "12345",   " 123456", "1234567890123", "../sms",
+        "-12345", "123456#", "1e5678",  "0000000\n",     "\xd9\xa1\xd9\xa2\xd9\xa3"};
     char version[32];
     size_t index;
 

@@ -1,4 +1,4 @@
-/* Prints where each field of each struct is. Programs that are built already rely on it. */
+/* Prints the offset of each field of each struct. Compiled programs rely on them. */
 #include "check.h"
 
 #define STRUCT(type) printf("%s %d\n", #type, (int)sizeof(type))

@@ -1,4 +1,4 @@
-/* A login leaves nothing behind in memory, whether it lets somebody in or not. */
+/* A login leaks no memory, whether it succeeds or not. */
 #include "check.h"
 
 #include <malloc.h>

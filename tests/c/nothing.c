@@ -1,4 +1,4 @@
-/* NULL is an error where something is required, and harmless everywhere else. */
+/* NULL is rejected for required arguments, and harmless for all others. */
 #include "check.h"
 
 static void every_call_without_a_service(void)
@@ -16,7 +16,8 @@ static void every_call_without_a_service(void)
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_service *service = GARBAGE(seconder_service);
 
-    EXPECT_INVALID("service", seconder_create_user(NULL, "a@b", "5550100", "1", NULL, 0, &user, &error));
+    EXPECT_INVALID("service",
+                   seconder_create_user(NULL, "a@b", "5550100", "1", NULL, 0, &user, &error));
     EXPECT_INVALID("service", seconder_request_sms(NULL, 1, NULL, 0, NULL, &error));
     EXPECT_INVALID("service", seconder_request_call(NULL, 1, NULL, 0, NULL, &error));
     EXPECT_INVALID("service", seconder_verify(NULL, "123456", 1, NULL, 0, &verification, &error));
@@ -25,8 +26,9 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_app_details(NULL, NULL, 0, &application, &error));
     EXPECT_INVALID("service", seconder_user_status(NULL, 1, NULL, 0, &status, &error));
     EXPECT_INVALID("service", seconder_app_stats(NULL, NULL, 0, &statistics, &error));
-    EXPECT_INVALID("service", seconder_start_phone_verification(NULL, "sms", "5550100", "1", NULL, 0,
-                                                                NULL, &error));
+    EXPECT_INVALID("service",
+                   seconder_start_phone_verification(NULL, "sms", "5550100", "1", NULL, 0, NULL,
+                                                     &error));
     EXPECT_INVALID("service", seconder_phone_info(NULL, "5550100", "1", NULL, 0, &phone, &error));
     EXPECT_INVALID("service", seconder_create_approval(NULL, 1, "?", NULL, 0, &created, &error));
     EXPECT_INVALID("service", seconder_check_approval(NULL, "a", &approval, &error));
@@ -34,9 +36,11 @@ static void every_call_without_a_service(void)
                                                                 &error));
     EXPECT_INVALID("service", seconder_enrol_authenticator(NULL, 1, NULL, 0, &enrolled, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
-    EXPECT_INVALID("service", seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
+    EXPECT_INVALID("service",
+                   seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
     EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
-    EXPECT_INVALID("service", seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
+    EXPECT_INVALID("service",
+                   seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
     EXPECT_INVALID("service", seconder_service_with(NULL, 1, 0, &service, &error));
     CHECK(seconder_api_key(NULL, &error) == NULL);
     CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);
@@ -47,7 +51,7 @@ static void every_call_without_a_service(void)
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
 }
 
-static void texts_and_ways_out_that_are_missing(void)
+static void missing_texts_and_out_arguments(void)
 {
     seconder_service *service = open_or_die("sandbox:", NULL, NULL);
     seconder_service *other = GARBAGE(seconder_service);
@@ -57,37 +61,45 @@ static void texts_and_ways_out_that_are_missing(void)
 
     EXPECT_INVALID("url", seconder_open(NULL, NULL, NULL, 0, &other, &error));
     EXPECT_INVALID("out", seconder_open("sandbox:", NULL, NULL, 0, NULL, &error));
-    EXPECT_INVALID("email", seconder_create_user(service, NULL, "5550100", "1", NULL, 0, &user, &error));
-    EXPECT_INVALID("cellphone", seconder_create_user(service, "a@b", NULL, "1", NULL, 0, &user, &error));
+    EXPECT_INVALID("email",
+                   seconder_create_user(service, NULL, "5550100", "1", NULL, 0, &user, &error));
+    EXPECT_INVALID("cellphone",
+                   seconder_create_user(service, "a@b", NULL, "1", NULL, 0, &user, &error));
     EXPECT_INVALID("country_code",
                    seconder_create_user(service, "a@b", "5550100", NULL, NULL, 0, &user, &error));
-    EXPECT_INVALID("out", seconder_create_user(service, "a@b", "5550100", "1", NULL, 0, NULL, &error));
+    EXPECT_INVALID("out",
+                   seconder_create_user(service, "a@b", "5550100", "1", NULL, 0, NULL, &error));
     EXPECT_INVALID("token", seconder_verify(service, NULL, 1, NULL, 0, NULL, &error));
     EXPECT_INVALID("user_id", seconder_verify(service, "123456", 0, NULL, 0, NULL, &error));
     EXPECT_INVALID("user_id", seconder_delete_user(service, UINT64_MAX, NULL, 0, NULL, &error));
     EXPECT_INVALID("out", seconder_register_device(service, 1, "ios", NULL, &error));
 
-    EXPECT_INVALID("api_key", seconder_callback_verify(NULL, &callback, sizeof callback, &event, &error));
+    EXPECT_INVALID("api_key",
+                   seconder_callback_verify(NULL, &callback, sizeof callback, &event, &error));
     EXPECT_INVALID("received", seconder_callback_verify("key", NULL, 0, &event, &error));
-    EXPECT_INVALID("url", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    EXPECT_INVALID("url",
+                   seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
     callback.url = "https://app.example/callback";
-    EXPECT_INVALID("method", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    EXPECT_INVALID("method",
+                   seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
     callback.method = "POST";
     callback.body_size = 1;
-    EXPECT_INVALID("body", seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    EXPECT_INVALID("body",
+                   seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
     callback.body = "{";
-    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
+    EXPECT(SECONDER_INVALID_CALLBACK,
+           seconder_callback_verify("key", &callback, sizeof callback, &event, &error));
 
     EXPECT_INVALID("token", seconder_check_token(NULL, &error));
     CHECK(other == NULL && user == NULL && event == NULL);
 
-    /* Nobody has to ask for the error. */
+    /* The error argument may be NULL. */
     CHECK(seconder_verify(service, NULL, 1, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     CHECK(seconder_api_key(service, NULL) != NULL);
     seconder_service_free(service);
 }
 
-static void what_needs_no_service(void)
+static void functions_without_a_service(void)
 {
     seconder_totp *totp = GARBAGE(seconder_totp);
     seconder_text *text = GARBAGE(seconder_text);
@@ -119,7 +131,7 @@ static void what_needs_no_service(void)
     CHECK(seconder_signed_callback_header_name(NULL, 0) == NULL);
 }
 
-static void handles_that_are_missing(void)
+static void missing_handles(void)
 {
     CHECK(seconder_error_status(NULL) != SECONDER_OK);
     CHECK(same(seconder_error_message(NULL), "no error"));
@@ -160,8 +172,8 @@ static void handles_that_are_missing(void)
 int main(void)
 {
     every_call_without_a_service();
-    texts_and_ways_out_that_are_missing();
-    what_needs_no_service();
-    handles_that_are_missing();
+    missing_texts_and_out_arguments();
+    functions_without_a_service();
+    missing_handles();
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Options of this version, of a newer one and of none; texts that are no texts. */
+/* Options of this version, of a newer one and of none; texts that are not UTF-8. */
 #include "check.h"
 
 static void sizes(seconder_service *service)
@@ -11,15 +11,16 @@ static void sizes(seconder_service *service)
     memset(&newer, 0, sizeof newer);
     newer.known.force = true;
 
-    /* No version has less than this one; a size may even end inside of a pointer. */
+    /* No version is smaller than this one, and a smaller size may end inside a pointer. */
     newer.known.action = "\n";
     for (size = 0; size < sizeof newer.known; size++)
         EXPECT_INVALID("options_size",
                        seconder_verify(service, "123456", 1, &newer.known, size, NULL, &error));
     EXPECT_INVALID("action",
-                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer.known, NULL, &error));
+                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer.known, NULL,
+                                   &error));
 
-    /* A newer program may ask for what this library does not know, and is told so. */
+    /* A newer program may set an option that this library does not know, which is rejected. */
     newer.known.action = NULL;
     EXPECT(SECONDER_OK,
            seconder_verify(service, "123456", 1, &newer.known, sizeof newer, NULL, &error));
@@ -29,7 +30,8 @@ static void sizes(seconder_service *service)
 
     newer.unknown = 0;
     EXPECT_INVALID("options_size",
-                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer - 1, NULL, &error));
+                   seconder_verify(service, "123456", 1, &newer.known, sizeof newer - 1, NULL,
+                                   &error));
 }
 
 static void values(seconder_service *service)
@@ -43,8 +45,9 @@ static void values(seconder_service *service)
     seconder_approval_created *created = NULL;
 
     creation.send_install_link_via_sms = SECONDER_NO;
-    EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &creation,
-                                             sizeof creation, &user, &error));
+    EXPECT(SECONDER_OK,
+           seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &creation,
+                                sizeof creation, &user, &error));
     seconder_user_created_free(user);
     creation.send_install_link_via_sms = -1;
     EXPECT_INVALID("send_install_link_via_sms",
@@ -52,8 +55,9 @@ static void values(seconder_service *service)
                                         sizeof creation, &user, &error));
 
     activity.data = "[1]";
-    EXPECT_INVALID("data", seconder_register_activity(service, 1, "banned", &activity, sizeof activity,
-                                                      NULL, &error));
+    EXPECT_INVALID("data",
+                   seconder_register_activity(service, 1, "banned", &activity, sizeof activity,
+                                              NULL, &error));
     EXPECT_INVALID("type", seconder_register_activity(service, 1, "slept", NULL, 0, NULL, &error));
     deletion.user_ip = "300.1.1.1";
     EXPECT_INVALID("user_ip",
@@ -64,8 +68,9 @@ static void values(seconder_service *service)
                                                        &created, &error));
     approval.details = NULL;
     approval.seconds_to_expire = -2;
-    EXPECT_INVALID("seconds_to_expire", seconder_create_approval(service, 1, "?", &approval,
-                                                                 sizeof approval, &created, &error));
+    EXPECT_INVALID("seconds_to_expire",
+                   seconder_create_approval(service, 1, "?", &approval, sizeof approval, &created,
+                                            &error));
     approval.seconds_to_expire = 0;
     approval.logos_count = 1;
     EXPECT_INVALID("logos", seconder_create_approval(service, 1, "?", &approval, sizeof approval,
@@ -76,7 +81,7 @@ static void values(seconder_service *service)
     EXPECT_INVALID("message", seconder_create_approval(service, 1, "", NULL, 0, &created, &error));
 }
 
-/* A bool that holds neither 0 nor 1, as memory that was never set may. */
+/* A bool that is neither 0 nor 1, as in memory that was never set. */
 static void strange_flags(seconder_service *service)
 {
     seconder_verify_options options;
@@ -98,8 +103,9 @@ static void texts(seconder_service *service)
         EXPECT_INVALID("token", seconder_check_token(bad[index], &error));
         EXPECT_INVALID("url", seconder_open(bad[index], NULL, NULL, 0, &other, &error));
         EXPECT_INVALID("api_key", seconder_open("sandbox:", bad[index], NULL, 0, &other, &error));
-        EXPECT_INVALID("email", seconder_create_user(service, bad[index], "5550100123", "1", NULL, 0,
-                                                     &user, &error));
+        EXPECT_INVALID("email",
+                       seconder_create_user(service, bad[index], "5550100123", "1", NULL, 0, &user,
+                                            &error));
         options.application_name = bad[index];
         EXPECT_INVALID("application_name",
                        seconder_open("sandbox:", NULL, &options, sizeof options, &other, &error));

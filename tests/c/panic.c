@@ -1,9 +1,9 @@
-/* A panic is an error like any other, on whichever thread, and the program goes on. */
+/* A panic is returned as an error, on any thread, and the program continues. */
 #include "check.h"
 
 #include <pthread.h>
 
-/* Only the library that this test builds has it. */
+/* Only the library that is built for this test contains it. */
 SECONDER_MUST_USE
 seconder_status seconder_panic_test(seconder_text **out, seconder_error **error);
 

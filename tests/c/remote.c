@@ -1,4 +1,4 @@
-/* A library without an engine: what needs one is refused, and the rest works. */
+/* A library without an engine: calls that need one are rejected, and the rest works. */
 #include "check.h"
 
 static int freed;
@@ -15,7 +15,7 @@ static void count(void *userdata)
     freed++;
 }
 
-/* The error says why. */
+/* The error must give the reason. */
 #define EXPECT_NO_ENGINE(call) \
     do { \
         error = NULL; \

@@ -1,7 +1,7 @@
-/* Asks the service at the URL that is named, once by each setting of how it is spoken to. */
+/* Calls the service at the given URL, once for each setting of the protocol. */
 #include "check.h"
 
-static void ask(seconder_service *service)
+static void check_user(seconder_service *service)
 {
     seconder_user_status_reply *status = NULL;
     EXPECT(SECONDER_OK, seconder_user_status(service, 7, NULL, 0, &status, &error));
@@ -9,7 +9,7 @@ static void ask(seconder_service *service)
     seconder_user_status_reply_free(status);
 }
 
-/* A service that says nothing is waited for so long as the second handle says. */
+/* The time limit of the second handle applies to a service that does not respond. */
 static void waits(const char *url)
 {
     seconder_open_options options = {0};
@@ -19,14 +19,14 @@ static void waits(const char *url)
     service = open_or_die(url, "key", &options);
     EXPECT(SECONDER_OK, seconder_service_with(service, 200, 0, &quick, &error));
     CHECK(seconder_verify(quick, "123456", 7, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
-    CHECK(seconder_error_stage(error) == SECONDER_STAGE_RESPONSE && !seconder_error_retry_safe(error));
-    CHECK(seconder_error_timed_out(error));
+    CHECK(seconder_error_stage(error) == SECONDER_STAGE_RESPONSE);
+    CHECK(seconder_error_timed_out(error) && !seconder_error_retry_safe(error));
     seconder_error_free(error);
     seconder_service_free(quick);
     seconder_service_free(service);
 }
 
-/* A service that is busy is asked again where the program asks for that. */
+/* Calls to a busy service are retried if the program chose to. */
 static void repeats(const char *url)
 {
     seconder_open_options options = {0};
@@ -55,14 +55,14 @@ static void formats(const char *url)
     options.format = SECONDER_FORMAT_XML;
     options.generation = SECONDER_GENERATION_OLDER;
     service = open_or_die(url, "key", &options);
-    ask(service);
+    check_user(service);
     seconder_service_free(service);
     names.word = "acme";
     options.generation = SECONDER_GENERATION_CURRENT;
     options.names = &names;
     options.names_size = sizeof names;
     service = open_or_die(url, "key", &options);
-    ask(service);
+    check_user(service);
     seconder_service_free(service);
 }
 

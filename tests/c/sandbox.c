@@ -1,4 +1,5 @@
-/* The tests of an application: codes are right as the sandbox says, and nothing is kept. */
+/* The sandbox for the tests of applications: its URL decides which codes are correct, and nothing
+ * is kept. */
 #include "check.h"
 
 int main(void)
@@ -27,7 +28,8 @@ int main(void)
     CHECK(strstr(seconder_error_message(error), "remote service") != NULL);
     seconder_error_free(error);
     verification = GARBAGE(seconder_verification);
-    CHECK(seconder_verify(service, "123456", 1, NULL, 0, &verification, &error) == SECONDER_UNAVAILABLE);
+    CHECK(seconder_verify(service, "123456", 1, NULL, 0, &verification, &error) ==
+          SECONDER_UNAVAILABLE);
     CHECK(verification == NULL && seconder_error_retry_safe(error));
     CHECK(strstr(seconder_error_message(error), "key") == NULL);
     seconder_error_free(error);

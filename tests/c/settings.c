@@ -1,95 +1,95 @@
-/* Every setting of seconder_open() has an effect, and a wrong one is told by its name. */
+/* Every setting of seconder_open() has an effect, and an invalid one is reported by name. */
 #include "check.h"
 
 #include <time.h>
 
 static const char *folder;
 
-/* Opening fails because of this option. */
-static void refuses(const char *url, const char *option, const seconder_open_options *options)
+/* Opening must fail because of this option. */
+static void rejects(const char *url, const char *option, const seconder_open_options *options)
 {
     seconder_service *service = GARBAGE(seconder_service);
     EXPECT_INVALID(option, seconder_open(url, "key", options, sizeof *options, &service, &error));
     CHECK(service == NULL);
 }
 
-static void wrong_ones_of_a_remote_service(void)
+static void invalid_options_of_a_remote_service(void)
 {
     static const char *const texts[] = {"sha256/x", "example.com", NULL};
     static const char url[] = "https://2fa.example.com";
     const seconder_open_options zero = {0};
     seconder_open_options options = zero;
     options.timeout_ms = 3600001;
-    refuses(url, "timeout_ms", &options);
+    rejects(url, "timeout_ms", &options);
     options = zero;
     options.repeats = 4;
-    refuses(url, "repeats", &options);
+    rejects(url, "repeats", &options);
     options = zero;
     options.format = 3;
-    refuses(url, "format", &options);
+    rejects(url, "format", &options);
     options = zero;
     options.generation = -1;
-    refuses(url, "generation", &options);
+    rejects(url, "generation", &options);
     options = zero;
     options.ca_file = "/no/such/file";
-    refuses(url, "ca_file", &options);
+    rejects(url, "ca_file", &options);
     options = zero;
     options.pins = texts;
     options.pins_count = 1;
-    refuses(url, "pins", &options);
+    rejects(url, "pins", &options);
     options.pins = texts + 2;
-    refuses(url, "pins", &options);
+    rejects(url, "pins", &options);
     options.pins = NULL;
-    refuses(url, "pins", &options);
+    rejects(url, "pins", &options);
     options = zero;
     options.client_certificate = "/no/such/file";
-    refuses(url, "client_key", &options);
+    rejects(url, "client_key", &options);
     options.client_key = "/no/such/file";
-    refuses(url, "client_certificate", &options);
+    rejects(url, "client_certificate", &options);
     options.client_certificate = NULL;
-    refuses(url, "client_certificate", &options);
+    rejects(url, "client_certificate", &options);
     options = zero;
     options.proxy = "ftp://proxy.example";
-    refuses(url, "proxy", &options);
+    rejects(url, "proxy", &options);
     options = zero;
     options.name_servers = texts + 1;
     options.name_servers_count = 1;
-    refuses(url, "name_servers", &options);
+    rejects(url, "name_servers", &options);
     options = zero;
-    refuses("http://127.0.0.1:1", "url", &options);
+    rejects("http://127.0.0.1:1", "url", &options);
 }
 
-static void wrong_ones_of_engines(void)
+static void invalid_options_of_engines(void)
 {
     const seconder_open_options zero = {0};
     seconder_open_options options = zero;
     seconder_names names = {0};
     options.token_length = 5;
-    refuses("sandbox:", "token_length", &options);
+    rejects("sandbox:", "token_length", &options);
     options.token_length = 256 + 6;
-    refuses("sandbox:", "token_length", &options);
+    rejects("sandbox:", "token_length", &options);
     options = zero;
     options.authenticator_digits = 9;
-    refuses("sandbox:", "authenticator_digits", &options);
+    rejects("sandbox:", "authenticator_digits", &options);
     options = zero;
     options.authenticator_period = 3601;
-    refuses("sandbox:", "authenticator_period", &options);
+    rejects("sandbox:", "authenticator_period", &options);
     options = zero;
     options.callback_url = "ftp://app.example";
-    refuses("sandbox:", "callback_url", &options);
+    rejects("sandbox:", "callback_url", &options);
     options = zero;
     options.names = &names;
     options.names_size = sizeof names - 1;
-    refuses("sandbox:", "names_size", &options);
+    rejects("sandbox:", "names_size", &options);
     options.names_size = sizeof names;
     names.push_path = "protected";
-    refuses("sandbox:", "push_path", &options);
+    rejects("sandbox:", "push_path", &options);
     names.push_path = NULL;
     names.header_prefix = "X:";
-    refuses("sandbox:", "header_prefix", &options);
+    rejects("sandbox:", "header_prefix", &options);
     names.header_prefix = NULL;
     names.chrome_device = "";
-    refuses("sandbox:", "chrome_device", &options);
+    rejects("sandbox:", "chrome_device", &options);
 }
 
 struct outside {
@@ -132,8 +132,8 @@ static void freed(void *userdata)
     ((struct outside *)userdata)->freed++;
 }
 
-/* The callback that was posted is one that a verifier of the same names believes. */
-static void believed(const struct outside *outside, const seconder_names *names, uint64_t id)
+/* The callback that was posted is accepted by a verifier with the same names. */
+static void accepted(const struct outside *outside, const seconder_names *names, uint64_t id)
 {
     seconder_verifier_options options = {0};
     seconder_verifier *verifier = NULL;
@@ -164,16 +164,17 @@ static void approve(seconder_service *service, uint64_t id)
     seconder_device *device = NULL;
     seconder_approval_created *created = NULL;
     EXPECT(SECONDER_OK, seconder_register_device(service, id, "ios", &device, &error));
-    EXPECT(SECONDER_OK, seconder_create_approval(service, id, "Log in?", NULL, 0, &created, &error));
+    EXPECT(SECONDER_OK,
+           seconder_create_approval(service, id, "Log in?", NULL, 0, &created, &error));
     EXPECT(SECONDER_OK,
            seconder_respond_to_approval(service, seconder_approval_created_uuid(created),
-                                    seconder_device_id(device), seconder_device_secret(device), "approve",
-                                    NULL, &error));
+                                        seconder_device_id(device), seconder_device_secret(device),
+                                        "approve", NULL, &error));
     seconder_approval_created_free(created);
     seconder_device_free(device);
 }
 
-static void right_ones_of_engines(void)
+static void valid_options_of_engines(void)
 {
     struct outside outside;
     char url[4096];
@@ -203,8 +204,9 @@ static void right_ones_of_engines(void)
     EXPECT(SECONDER_OK, seconder_service_with(service, 100, SECONDER_REPEATS_ALL, &second, &error));
     seconder_service_free(service);
     CHECK(outside.freed == 0 && same(seconder_api_key(second, NULL), "key"));
-    EXPECT(SECONDER_OK, seconder_create_user(second, "ada@example.com", "555-010-0123", "1", NULL, 0,
-                                             &user, &error));
+    EXPECT(SECONDER_OK,
+           seconder_create_user(second, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
+                                &error));
     id = seconder_user_created_id(user);
     EXPECT(SECONDER_OK, seconder_request_sms(second, id, NULL, 0, NULL, &error));
     CHECK(strlen(outside.code) == 9);
@@ -214,7 +216,7 @@ static void right_ones_of_engines(void)
     CHECK(seconder_totp_digits(app) == 8 && seconder_totp_period(app) == 60);
     approve(second, id);
     CHECK(outside.posted == 1);
-    believed(&outside, &names, id);
+    accepted(&outside, &names, id);
     seconder_totp_free(app);
     seconder_authenticator_enrolled_free(enrolled);
     seconder_user_created_free(user);
@@ -222,30 +224,30 @@ static void right_ones_of_engines(void)
     CHECK(outside.freed == 2);
 }
 
-/* How far a call comes that nobody answers. */
+/* The stage at which a call fails if no service is running. */
 static int32_t stage(const char *url, const seconder_open_options *options)
 {
     seconder_service *service = open_or_die(url, "key", options);
-    int32_t found;
+    int32_t reached;
     CHECK(seconder_app_stats(service, NULL, 0, NULL, NULL) == SECONDER_INVALID_ARGUMENT);
     error = NULL;
     CHECK(seconder_verify(service, "123456", 1, NULL, 0, NULL, &error) == SECONDER_UNAVAILABLE);
     CHECK(seconder_error_retry_safe(error) && seconder_error_service_message(error) == NULL);
-    found = seconder_error_stage(error);
+    reached = seconder_error_stage(error);
     seconder_error_free(error);
     error = NULL;
     seconder_service_free(service);
-    return found;
+    return reached;
 }
 
-/* Port 1 of this machine is nobody's. */
-static void nobody_there(void)
+/* Nothing listens on port 1 of this machine. */
+static void no_service(void)
 {
-    static const char *const nobody[] = {"127.0.0.1:1"};
+    static const char *const nowhere[] = {"127.0.0.1:1"};
     const seconder_open_options zero = {0};
     seconder_open_options options = zero;
     options.timeout_ms = 2000;
-    options.name_servers = nobody;
+    options.name_servers = nowhere;
     options.name_servers_count = 1;
     CHECK(stage("https://2fa.example.com", &options) == SECONDER_STAGE_DNS);
     options.proxy = "http://127.0.0.1:1";
@@ -263,7 +265,8 @@ static void second_handles(void)
     EXPECT_INVALID("timeout_ms", seconder_service_with(service, 3600001, 0, &second, &error));
     EXPECT_INVALID("out", seconder_service_with(service, 0, 0, NULL, &error));
     CHECK(second == NULL);
-    EXPECT(SECONDER_OK, seconder_service_with(service, 3600000, SECONDER_REPEATS_NONE, &second, &error));
+    EXPECT(SECONDER_OK,
+           seconder_service_with(service, 3600000, SECONDER_REPEATS_NONE, &second, &error));
     seconder_service_free(second);
     seconder_service_free(service);
 }
@@ -272,10 +275,10 @@ int main(int count, char **arguments)
 {
     CHECK(count == 2);
     folder = arguments[1];
-    wrong_ones_of_a_remote_service();
-    wrong_ones_of_engines();
-    right_ones_of_engines();
-    nobody_there();
+    invalid_options_of_a_remote_service();
+    invalid_options_of_engines();
+    valid_options_of_engines();
+    no_service();
     second_handles();
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Many threads use one service, and one code lets one of them in; many read one callback. */
+/* Many threads use one service, where one code lets in only one of them; many read one callback. */
 #define _XOPEN_SOURCE 700
 #include "check.h"
 
@@ -21,7 +21,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
     return 0;
 }
 
-static void *try_to_log_in(void *argument)
+static void *log_in(void *argument)
 {
     struct login *login = argument;
     seconder_error *why = NULL;
@@ -51,7 +51,7 @@ static void *read_event(void *argument)
     return NULL;
 }
 
-/* What is made when it is first asked for is made once. */
+/* Fields that are built on first use are built only once. */
 static void read_an_event_at_once(void)
 {
     static const char body[] = "{\"uuid\":\"a-1\",\"status\":\"approved\",\"device\":{\"id\":3}}";
@@ -102,8 +102,9 @@ int main(int count, char **arguments)
     options.deliver = deliver;
     options.deliver_userdata = code;
     service = open_or_die(url, NULL, &options);
-    EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0,
-                                             &user, &error));
+    EXPECT(SECONDER_OK,
+           seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
+                                &error));
     EXPECT(SECONDER_OK,
            seconder_request_sms(service, seconder_user_created_id(user), NULL, 0, NULL, &error));
 
@@ -111,7 +112,7 @@ int main(int count, char **arguments)
         logins[index].service = service;
         logins[index].user_id = seconder_user_created_id(user);
         logins[index].code = code;
-        CHECK(pthread_create(&logins[index].thread, NULL, try_to_log_in, &logins[index]) == 0);
+        CHECK(pthread_create(&logins[index].thread, NULL, log_in, &logins[index]) == 0);
     }
     for (index = 0; index < THREADS; index++) {
         CHECK(pthread_join(logins[index].thread, NULL) == 0);

@@ -1,4 +1,5 @@
-/* Codes of authenticator apps: those of RFC 6238, each once, and the URI that carries a secret. */
+/* Codes of authenticator apps: the test vectors of RFC 6238, replay, and the URI that contains a
+ * secret. */
 #include "check.h"
 
 #define SECRET "12345678901234567890"
@@ -23,8 +24,8 @@ static void shows(const seconder_totp *totp, uint64_t at, const char *wanted)
     seconder_text_free(code);
 }
 
-/* RFC 6238, appendix B. */
-static void codes_of_the_standard(void)
+/* The test vectors of RFC 6238, appendix B. */
+static void codes_of_the_rfc(void)
 {
     seconder_totp *sha1 = make(SECRET, SECONDER_ALGORITHM_SHA1, 8, 0);
     seconder_totp *sha256 = make(SECRET "123456789012", SECONDER_ALGORITHM_SHA256, 8, 30);
@@ -40,7 +41,7 @@ static void codes_of_the_standard(void)
     seconder_totp_free(sha512);
 }
 
-static void a_code_is_right_once(void)
+static void a_code_is_accepted_once(void)
 {
     seconder_totp *totp = make(SECRET, 0, 0, 0);
     uint64_t step = 0;
@@ -64,7 +65,7 @@ static void a_code_is_right_once(void)
     seconder_totp_free(totp);
 }
 
-static void a_uri_carries_everything(void)
+static void a_uri_contains_everything(void)
 {
     seconder_totp *totp = make(SECRET, SECONDER_ALGORITHM_SHA256, 7, 10);
     seconder_totp *read = GARBAGE(seconder_totp);
@@ -79,18 +80,20 @@ static void a_uri_carries_everything(void)
     seconder_totp_free(read);
     seconder_totp_free(totp);
     EXPECT_INVALID("uri", seconder_totp_from_uri("https://example.com", &read, &error));
-    EXPECT_INVALID("digits", seconder_totp_from_uri(
-                                 "otpauth://totp/a?digits=9&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
-                                 &read, &error));
+    EXPECT_INVALID("digits",
+                   seconder_totp_from_uri("otpauth://totp/a?digits=9&secret="
+                                          "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
+                                          &read, &error));
     CHECK(read == NULL);
 }
 
-/* What stands in no otpauth: URI is what seconder_totp_new() takes for 0. */
-static void defaults_are_one(void)
+/* The defaults of an otpauth: URI are the same as those of seconder_totp_new(). */
+static void defaults_are_the_same(void)
 {
     seconder_totp *read = NULL, *made = make(SECRET, 0, 0, 0);
-    EXPECT(SECONDER_OK, seconder_totp_from_uri(
-                            "otpauth://totp/a?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", &read, &error));
+    EXPECT(SECONDER_OK,
+           seconder_totp_from_uri("otpauth://totp/a?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", &read,
+                                  &error));
     CHECK(seconder_totp_algorithm(read) == SECONDER_ALGORITHM_SHA1);
     CHECK(seconder_totp_algorithm(made) == SECONDER_ALGORITHM_SHA1);
     CHECK(seconder_totp_digits(made) == seconder_totp_digits(read));
@@ -99,29 +102,32 @@ static void defaults_are_one(void)
     seconder_totp_free(made);
 }
 
-static void what_is_out_of_range(void)
+static void values_out_of_range(void)
 {
     seconder_totp_options options = {0};
     seconder_totp *totp = GARBAGE(seconder_totp);
     EXPECT_INVALID("secret", seconder_totp_new(SECRET, 15, NULL, 0, &totp, &error));
     EXPECT_INVALID("secret_size", seconder_totp_new(SECRET, SIZE_MAX, NULL, 0, &totp, &error));
     options.digits = 256 + 6;
-    EXPECT_INVALID("digits", seconder_totp_new(SECRET, 20, &options, sizeof options, &totp, &error));
+    EXPECT_INVALID("digits",
+                   seconder_totp_new(SECRET, 20, &options, sizeof options, &totp, &error));
     options.digits = 0;
     options.period = 3601;
-    EXPECT_INVALID("period", seconder_totp_new(SECRET, 20, &options, sizeof options, &totp, &error));
+    EXPECT_INVALID("period",
+                   seconder_totp_new(SECRET, 20, &options, sizeof options, &totp, &error));
     options.period = 0;
     options.algorithm = 4;
-    EXPECT_INVALID("algorithm", seconder_totp_new(SECRET, 20, &options, sizeof options, &totp, &error));
+    EXPECT_INVALID("algorithm",
+                   seconder_totp_new(SECRET, 20, &options, sizeof options, &totp, &error));
     CHECK(totp == NULL);
 }
 
 int main(void)
 {
-    codes_of_the_standard();
-    a_code_is_right_once();
-    a_uri_carries_everything();
-    defaults_are_one();
-    what_is_out_of_range();
+    codes_of_the_rfc();
+    a_code_is_accepted_once();
+    a_uri_contains_everything();
+    defaults_are_the_same();
+    values_out_of_range();
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Callbacks that the program signs itself: believed once, while fresh, at the URLs they are for. */
+/* Callbacks that the program signs itself are accepted once, while fresh, at their URLs. */
 #include "check.h"
 
 #define KEY "the application's key"
@@ -30,12 +30,14 @@ static seconder_verifier *make(const seconder_verifier_options *options)
     return verifier;
 }
 
-/* What comes of a callback, which lets user 7 in and nobody else if it is believed. */
-static void told(seconder_status wanted, const seconder_verifier *verifier,
-                 const seconder_callback *received, uint64_t now)
+/* Checks the status of a callback. If it is accepted, it is an approval by user 7 and by no one
+ * else. */
+static void expect_status(seconder_status wanted, const seconder_verifier *verifier,
+                          const seconder_callback *received, uint64_t now)
 {
     seconder_event *event = GARBAGE(seconder_event);
-    EXPECT(wanted, seconder_verifier_verify(verifier, received, sizeof *received, now, &event, &error));
+    EXPECT(wanted,
+           seconder_verifier_verify(verifier, received, sizeof *received, now, &event, &error));
     CHECK((event != NULL) == (wanted == SECONDER_OK));
     CHECK(seconder_event_approved_by(event, 7) == (wanted == SECONDER_OK));
     CHECK(!seconder_event_approved_by(event, 8) && !seconder_event_approved_by(event, 0));
@@ -52,24 +54,24 @@ static void several_urls(void)
     options.urls = urls;
     options.urls_count = 2;
     verifier = make(&options);
-    told(SECONDER_OK, verifier, &received, NOW);
+    expect_status(SECONDER_OK, verifier, &received, NOW);
     received.url = URL;
-    told(SECONDER_OK, verifier, &received, NOW);
+    expect_status(SECONDER_OK, verifier, &received, NOW);
     received.url = urls[0];
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     received.url = "https://other.example/callback";
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     received.url = NULL;
     received.nonce = "1700000000.6";
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     seconder_verifier_free(verifier);
 
     options.urls_count = 0;
     verifier = make(&options);
     received.nonce = NONCE;
-    told(SECONDER_INVALID_ARGUMENT, verifier, &received, NOW);
+    expect_status(SECONDER_INVALID_ARGUMENT, verifier, &received, NOW);
     received.url = URL;
-    told(SECONDER_OK, verifier, &received, NOW);
+    expect_status(SECONDER_OK, verifier, &received, NOW);
     seconder_verifier_free(verifier);
     seconder_text_free(signature);
 }
@@ -86,20 +88,20 @@ static void fresh_and_once(void)
     options.fresh_seconds = 300;
     options.replay_capacity = 1;
     verifier = make(&options);
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW + 301);
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW - 301);
-    told(SECONDER_OK, verifier, &received, NOW + 300);
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW + 301);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW - 301);
+    expect_status(SECONDER_OK, verifier, &received, NOW + 300);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     second = posted(URL, "1700000200", &later);
-    told(SECONDER_RATE_LIMITED, verifier, &second, NOW + 200);
-    told(SECONDER_OK, verifier, &second, NOW + 301);
+    expect_status(SECONDER_RATE_LIMITED, verifier, &second, NOW + 200);
+    expect_status(SECONDER_OK, verifier, &second, NOW + 301);
     seconder_verifier_free(verifier);
     seconder_text_free(signature);
     seconder_text_free(later);
 }
 
 struct memory {
-    int asked;
+    int calls;
     int freed;
     int32_t answer;
 };
@@ -108,7 +110,7 @@ static int32_t first_time(const seconder_replay_entry *callback, void *userdata)
 {
     struct memory *memory = userdata;
     CHECK(strlen(callback->key) == 44 && callback->now == NOW && callback->until == NOW + 60);
-    memory->asked++;
+    memory->calls++;
     return memory->answer;
 }
 
@@ -132,28 +134,29 @@ static void a_memory_of_the_program(void)
     options.replay_userdata = &memory;
     options.replay_userdata_free = forget;
     verifier = make(&options);
-    told(SECONDER_OK, verifier, &received, NOW);
+    expect_status(SECONDER_OK, verifier, &received, NOW);
     memory.answer = SECONDER_NO;
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     memory.answer = 0;
-    told(SECONDER_STORAGE, verifier, &received, NOW);
+    expect_status(SECONDER_STORAGE, verifier, &received, NOW);
     memory.answer = -1;
-    told(SECONDER_STORAGE, verifier, &received, NOW);
-    CHECK(memory.asked == 4);
+    expect_status(SECONDER_STORAGE, verifier, &received, NOW);
+    CHECK(memory.calls == 4);
 
-    /* It is not asked of what is not believed. */
+    /* The function is not called for a callback that is rejected before. */
     received.nonce = "1700000001";
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
-    CHECK(memory.asked == 4 && memory.freed == 0);
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    CHECK(memory.calls == 4 && memory.freed == 0);
     seconder_verifier_free(verifier);
     CHECK(memory.freed == 1);
 
     options.replay_capacity = 10;
-    EXPECT_INVALID("replay_capacity", seconder_verifier_new(KEY, &options, sizeof options, &verifier,
-                                                            &error));
+    EXPECT_INVALID("replay_capacity",
+                   seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
     CHECK(memory.freed == 2 && verifier == NULL);
     options.replay_capacity = 0;
-    EXPECT_INVALID("api_key", seconder_verifier_new("\xff", &options, sizeof options, &verifier, &error));
+    EXPECT_INVALID("api_key",
+                   seconder_verifier_new("\xff", &options, sizeof options, &verifier, &error));
     CHECK(memory.freed == 3);
     EXPECT_INVALID("options_size", seconder_verifier_new(KEY, &options, 1, &verifier, &error));
     EXPECT_INVALID("out", seconder_verifier_new(KEY, &options, sizeof options, NULL, &error));
@@ -181,25 +184,28 @@ static void other_names(void)
     received.body_size = sizeof acme - 1;
     received.signature = seconder_text_value(signature);
     received.nonce = NONCE;
-    told(SECONDER_OK, verifier, &received, NOW);
+    expect_status(SECONDER_OK, verifier, &received, NOW);
     seconder_verifier_free(verifier);
     seconder_text_free(signature);
 
     verifier = GARBAGE(seconder_verifier);
     names.word = "Acme";
-    EXPECT_INVALID("names", seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
+    EXPECT_INVALID("names",
+                   seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
     names.word = NULL;
     names.id_field = "a-b";
-    EXPECT_INVALID("id_field", seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
+    EXPECT_INVALID("id_field",
+                   seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
     options.names_size = 3;
-    EXPECT_INVALID("names_size", seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
+    EXPECT_INVALID("names_size",
+                   seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
     options.names = NULL;
     options.urls_count = 1;
     EXPECT_INVALID("urls", seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
     options.urls_count = 0;
     options.replay_capacity = 1;
-    EXPECT_INVALID("replay_capacity", seconder_verifier_new(KEY, &options, sizeof options, &verifier,
-                                                            &error));
+    EXPECT_INVALID("replay_capacity",
+                   seconder_verifier_new(KEY, &options, sizeof options, &verifier, &error));
     CHECK(verifier == NULL);
 }
 
@@ -219,25 +225,28 @@ static void queries(void)
     received.query = seconder_text_value(query);
     received.signature = seconder_text_value(signature);
     received.nonce = NONCE;
-    EXPECT(SECONDER_OK, seconder_verifier_parameters(verifier, &received, sizeof received, &parameters,
-                                                     &error));
+    EXPECT(SECONDER_OK,
+           seconder_verifier_parameters(verifier, &received, sizeof received, &parameters, &error));
     CHECK(same(seconder_text_value(parameters), "{\"a\":{\"c\":\"\"},\"b\":[\"1\",\"2\"]}"));
     seconder_text_free(parameters);
-    EXPECT(SECONDER_OK, seconder_callback_verify_parameters(KEY, &received, sizeof received, &parameters,
-                                                            &error));
+    EXPECT(SECONDER_OK,
+           seconder_callback_verify_parameters(KEY, &received, sizeof received, &parameters,
+                                               &error));
     CHECK(same(seconder_text_value(parameters), "{\"a\":{\"c\":\"\"},\"b\":[\"1\",\"2\"]}"));
     seconder_text_free(parameters);
-    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_verify_parameters("another key", &received, sizeof received,
-                                                                &parameters, &error));
-    EXPECT_INVALID("received_size", seconder_verifier_parameters(verifier, &received, 8, &parameters,
-                                                                 &error));
+    EXPECT(SECONDER_INVALID_CALLBACK,
+           seconder_callback_verify_parameters("another key", &received, sizeof received,
+                                               &parameters, &error));
+    EXPECT_INVALID("received_size",
+                   seconder_verifier_parameters(verifier, &received, 8, &parameters, &error));
     CHECK(parameters == NULL);
-    /* It is signed, and says nothing of an approval request. */
-    told(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
+    /* It is signed, but is not about an approval request. */
+    expect_status(SECONDER_INVALID_CALLBACK, verifier, &received, NOW);
     seconder_text_free(signature);
     EXPECT_INVALID("nonce", seconder_callback_sign(KEY, "1|2", URL, "{}", 2, &signature, &error));
     EXPECT_INVALID("api_key", seconder_callback_sign("", "1", URL, "{}", 2, &signature, &error));
-    EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_sign(KEY, "1", URL, "[]", 2, &signature, &error));
+    EXPECT(SECONDER_INVALID_CALLBACK,
+           seconder_callback_sign(KEY, "1", URL, "[]", 2, &signature, &error));
     EXPECT(SECONDER_INVALID_CALLBACK, seconder_callback_query("{", 1, &signature, &error));
     CHECK(signature == NULL);
     seconder_text_free(query);
