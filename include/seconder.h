@@ -42,9 +42,9 @@
  *             installs a signal handler or reads an environment variable. A thread must not be
  *             cancelled with pthread_cancel() inside a function of this library: that ends the
  *             process.
- * Forks       A remote service may also be used in a forked child, which gets connections of its
- *             own. An engine on a database cannot be, and the child cannot open one while the
- *             parent has one open: open services after the fork, in the parent too.
+ * Forks       A remote service may also be used in a forked child, which gets its own connections.
+ *             An engine on a database cannot be, and the child cannot open one while the parent has
+ *             one open: open services after the fork, in the parent too.
  * Unloading   The shared library stays in memory after dlclose(). A module that links the static
  *             library and can be unloaded must be linked with -z nodelete.
  * Memory      If memory runs out, the process ends with abort(): no status reports it.

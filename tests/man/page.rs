@@ -71,7 +71,7 @@ pub(crate) fn home<'a>(drafts: &'a [Draft], function: &str) -> &'a Draft {
     let first = found.next().unwrap();
     assert!(
         best > 0 && found.next().is_none(),
-        "man: `{function}` must be claimed by exactly one page: add it to `@functions` of one man/*.3.in"
+        "man: `{function}` must be on exactly one page: add it to `@functions` of one man/*.3.in"
     );
     first
 }
