@@ -1,5 +1,5 @@
-//! The interface, call by call. Each file declares one call: where it goes, what it carries, what
-//! comes back. Client, service, bindings and documents read it from here.
+//! The interface, call by call. Each file declares one call: its route, its parameters and its
+//! reply. The client, the service, the bindings and the documents are derived from it.
 
 mod app_details;
 mod app_stats;
@@ -46,21 +46,21 @@ use serde_json::{Map, Value};
 /// calls are made by name, by their route.
 pub const USER_ID_ON_THE_WIRE: &str = "svc_id";
 
-/// The most that a parameter of any shape may have, in bytes of JSON.
+/// The size limit of a free-form parameter, in bytes of JSON.
 const LARGEST: usize = 16 * 1024;
 
-/// A call of the interface: its fields are the parameters, by their names on the wire.
+/// A call of the interface. Its fields are the parameters, by their names on the wire.
 pub trait Call: Serialize + DeserializeOwned {
     /// Where the call goes.
     const ROUTE: Route;
-    /// The service's error code for a parameter that cannot be right.
+    /// The service's error code for an invalid parameter.
     const INVALID: &'static str = "60004";
-    /// Whether the call only asks, so that a client may repeat it after it was told to wait.
+    /// Whether the call changes nothing, so that a client may retry it when it is rate limited.
     const REPEATABLE: bool = false;
-    /// How the older generation words a success.
+    /// How the older generation words a success (interface 9).
     const OLDER: older::Shape = older::Shape::Same;
-    /// Whether nothing else in the reply shows that the service did what was asked, so that it must
-    /// say so.
+    /// Whether a success must have the field `success`, because no other field of the reply would
+    /// show that the service carried the call out.
     const MUST_SAY_SUCCESS: bool = false;
     /// How the parameters of a POST are sent.
     const BODY: BodyKind = BodyKind::Form;
@@ -69,13 +69,14 @@ pub trait Call: Serialize + DeserializeOwned {
     const KEY_IN_HEADER: bool = false;
     /// The object of the body that holds the reply's fields, all but `message`.
     const REPLY_OBJECT: Option<&'static str> = None;
-    /// What a service answers when it did what was asked.
+    /// The reply to a call that succeeded.
     type Reply: Serialize + DeserializeOwned;
 
-    /// Finds fault with arguments that no type rules out, before anything is sent or done.
+    /// Rejects arguments that the types of the fields cannot rule out, before anything is sent or
+    /// changed.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] names the argument that cannot be right.
+    /// [`Error::InvalidArgument`] with the name of the argument.
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -83,7 +84,7 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Reads a service's reply.
     ///
     /// # Errors
-    /// Every reply that is not plainly a success is the error that it stands for.
+    /// Every reply that is not clearly a success is converted to an error.
     fn read(reply: Reply) -> Result<Self::Reply> {
         read::<Self>(reply)
     }
@@ -113,41 +114,41 @@ pub enum BodyKind {
     JsonWith(&'static str),
 }
 
-/// Whatever can handle a call: a client by asking a service, an engine by itself.
+/// Handles calls: a client by sending them to a service, an engine by itself.
 pub trait Handle<C: Call> {
     /// Handles the call.
     ///
     /// # Errors
-    /// As [`Error`] says; an error lets nobody in.
+    /// See [`Error`]; an error lets nobody in.
     fn handle(&self, call: &C) -> Result<C::Reply>;
 }
 
-/// The reply of calls that only do something.
+/// The reply to a call that returns nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Done {
-    /// What happened, in the service's words.
+    /// The service's message.
     pub message: Option<String>,
 }
 
 impl Done {
     #[cfg(feature = "engine")]
-    pub(crate) fn saying(message: &str) -> Done {
+    pub(crate) fn with_message(message: &str) -> Done {
         Done { message: Some(message.into()) }
     }
 }
 
-/// A call as it leaves a client.
+/// The request that a client sends for a call.
 pub fn request<C: Call>(call: &C, format: Format, generation: Generation) -> Request {
     C::ROUTE.request(format, generation, object(call))
 }
 
-/// What a method and a path ask for.
+/// The result of [`match_route`].
 #[derive(Debug)]
 pub enum RouteMatch {
     /// This call.
     Call(MatchedCall),
-    /// A call that has the path, but with one of these methods.
+    /// The path is that of a call, but the call is made with one of these methods.
     MethodNotAllowed(Vec<&'static str>),
     /// No call has the path.
     NotFound,
@@ -156,12 +157,12 @@ pub enum RouteMatch {
 /// A call by its path, before its parameters are read.
 #[derive(Debug)]
 pub struct MatchedCall {
-    /// Where it stands in [`ROUTES`].
+    /// Its index in [`ROUTES`].
     index: usize,
     in_path: InPath,
 }
 
-/// Finds the call of a method and a path, which stands as the interface document has it.
+/// Finds the call with this method and path. The path is in the interface document's own names.
 pub fn match_route(method: &str, path: &str) -> RouteMatch {
     let mut allowed = Vec::new();
     for (index, route) in ROUTES.iter().enumerate() {
@@ -190,7 +191,7 @@ impl MatchedCall {
         self.in_path.format
     }
 
-    /// The fields that stand in the path.
+    /// The fields in the path.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.in_path.fields
     }
@@ -217,13 +218,13 @@ pub fn dispatch(service: &impl HandleAll, request: Request) -> Option<(Format, R
 
 fn handle<C: Call>(
     service: &impl Handle<C>,
-    in_path: InPath,
+    mut in_path: InPath,
     mut params: Map<String, Value>,
     generation: Generation,
 ) -> Reply {
     // Where the path and the parameters name one field, the path wins: a parameter must not turn a
     // call to another user than its path names.
-    params.extend(in_path.fields);
+    params.extend(in_path.take_fields());
     let call = loose::read(params).map_err(Error::from);
     let checked = call.and_then(|call: C| call.check().map(|()| call));
     match checked.and_then(|call| service.handle(&call)) {
@@ -244,7 +245,7 @@ fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
     loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
 }
 
-/// The fields of a reply that is plainly a success.
+/// The fields of a reply that is clearly a success.
 fn success_fields(
     mut reply: Reply,
     older: older::Shape,
@@ -264,20 +265,21 @@ fn success_fields(
     Ok(fields)
 }
 
-/// How a service words an error that concerns no single call, such as a wrong API key.
+/// The reply for an error that does not concern a single call, such as a wrong API key.
 pub fn failure(error: &Error) -> Reply {
     failure::write::<AppDetails>(error)
 }
 
-/// What reads one call's parameters and lets a service handle it.
+/// Reads one call's parameters and lets a service handle the call.
 type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document; the last two are of its practice.
+        /// Every call, in the order of the interface document. The last two are not in it, but real
+        /// services have them.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
-        /// Whatever can handle every call of the interface.
+        /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {
             #[doc(hidden)]
             fn handle_matched(
@@ -321,7 +323,7 @@ calls! {
     EnrolAuthenticator,
 }
 
-/// Refuses what is larger than any service takes.
+/// Rejects a free-form parameter that is larger than services accept.
 fn is_small(parameter: &'static str, value: &impl Serialize) -> Result<()> {
     match serde_json::to_string(value) {
         Ok(text) if text.len() <= LARGEST => Ok(()),

@@ -1,5 +1,5 @@
 //! The service itself, inside this process: users, codes, approvals, devices, phones and
-//! applications, on a database. It answers the calls of the interface and knows no HTTP.
+//! applications, in a database. It handles the calls of the interface and knows no HTTP.
 
 mod applications;
 mod approvals;
@@ -38,7 +38,7 @@ pub struct Engine {
     app: Arc<AppRow>,
 }
 
-/// What the applications of one database have in common.
+/// What the applications of one database share.
 struct Shared {
     store: Box<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -50,7 +50,7 @@ struct Shared {
     sandbox: Option<Sandbox>,
 }
 
-/// Which tokens are right in the sandbox, whoever presents them (interface 8).
+/// Which tokens the sandbox accepts, for every user (interface 8).
 enum Sandbox {
     Every,
     Only(Token),
@@ -61,7 +61,8 @@ impl Engine {
     pub(crate) fn open_sqlite(path: &str, settings: EngineSettings) -> Result<Engine> {
         let path = path.strip_prefix("//").unwrap_or(path);
         if path.is_empty() || path.starts_with(':') || path.contains('?') {
-            let reason = "must name a file: sqlite:/path/file.db (in memory, it is sandbox:)";
+            let reason =
+                "must name a file: sqlite:/path/file.db (for a database in memory, use sandbox:)";
             return Err(Error::invalid_argument("url", reason));
         }
         applications::check(&settings)?;
@@ -74,7 +75,7 @@ impl Engine {
         Engine::open(store, deliver, None, settings)
     }
 
-    /// An engine in memory, in the interface's sandbox mode, or one that accepts right codes alone.
+    /// An engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
         let sandbox = match (options, options.strip_prefix("?accept=")) {
             ("", _) => Some(Sandbox::Every),
@@ -103,22 +104,22 @@ impl Engine {
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
-    /// The application's API key: callbacks are signed with it, and clients of `seconder serve`
-    /// present it.
+    /// The application's API key. Callbacks are signed with it, and clients of `seconder serve`
+    /// send it.
     pub fn api_key(&self) -> &ApiKey {
         &self.app.api_key
     }
 
-    /// The names that callbacks have, and that a server in front of this engine speaks.
+    /// The names used in callbacks, and by a server in front of this engine.
     pub fn names(&self) -> &Names {
         &self.shared.names
     }
 
-    /// The same engine as the application with this API key sees it.
+    /// The same engine, for the application with this API key.
     ///
     /// # Errors
-    /// [`Error::Unauthorized`] when no application has it, [`Error::Storage`] when the database
-    /// does not answer.
+    /// [`Error::Unauthorized`] if no application has the key, [`Error::Storage`] if the database
+    /// cannot be read.
     pub fn authenticate(&self, api_key: &ApiKey) -> Result<Engine> {
         if *api_key == self.app.api_key {
             return Ok(self.clone());
@@ -129,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// Begins the answer to a call: it is counted, and this is its time.
+    /// Counts a call, and returns the time at which it is handled.
     fn begin(&self) -> Time {
         let now = self.now();
         self.shared.store.count_call(self.app.app_id, now);

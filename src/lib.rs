@@ -1,4 +1,4 @@
-//! The second factor of a login: one set of calls, and a URL that says who answers them.
+//! The second factor of a login: one set of calls, and a URL that says who handles them.
 
 pub mod callback;
 pub mod calls;
@@ -18,7 +18,7 @@ mod service;
 pub mod wire;
 
 #[cfg(all(feature = "capi", not(any(feature = "engine", feature = "remote"))))]
-compile_error!("the feature capi needs one of engine and remote, which answer the calls");
+compile_error!("the feature capi needs engine or remote, which handle the calls");
 
 pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};

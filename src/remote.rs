@@ -45,32 +45,32 @@ use ureq::Body;
 use ureq::http::Response;
 use zeroize::Zeroizing;
 
-/// What is waited at least before a call is repeated, even if the service asks for less; doubled
-/// each time, so that a service that always asks for less is not asked for ever.
+/// The shortest wait before a retry, even if the service asks for less. It doubles each time, so that
+/// a service that always asks for less is not called in a tight loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The client of a remote service.
 ///
-/// A call runs on the caller's thread and has one deadline, from looking up the name to the last
-/// byte of the reply, waits and repeats included. What is repeated, [`Repeats`] says. No redirect
-/// is followed, and no variable of the environment is read.
+/// A call runs on the caller's thread and has one deadline, from resolving the name to the last byte
+/// of the response, waits and retries included. [`Repeats`] says what is retried. Redirects are not
+/// followed, and no environment variable is read.
 ///
-/// The name is looked up in `/etc/hosts`, then by DNS at the name servers of `/etc/resolv.conf` (or
-/// of [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
-/// `timeout`, `attempts` and `rotate` count. `localhost` is this machine, and `.invalid` nobody.
-/// Other sources that `nsswitch.conf` may list are not asked, such as LDAP and multicast DNS
-/// (`.local`): for a host that only these know, give the URL with its IP address, or name it in
-/// `/etc/hosts`. Only a new connection looks a name up.
+/// The name is resolved by `/etc/hosts`, then by the name servers of `/etc/resolv.conf` (or of
+/// [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
+/// `timeout`, `attempts` and `rotate` are honoured. `localhost` is always this machine, and
+/// `.invalid` never resolves. Other sources that `nsswitch.conf` may list, such as LDAP and multicast
+/// DNS (`.local`), are not used: for a host that only these know, use its IP address in the URL, or
+/// add it to `/etc/hosts`. A name is resolved for each new connection only.
 ///
-/// The API key is sent to the service and to nobody else, and is in no error, log or `Debug` text.
-/// Every copy of it that is made for a request is wiped after the request, and the key itself when
-/// the client is dropped. The code of a call is wiped where this client keeps it: in the request, its
-/// path and its body; pieces that were put together to make these are freed as they are. Not wiped
-/// either: replies, and what the system copies.
+/// The API key is sent to the service only, and appears in no error, log or `Debug` text. Every copy
+/// made for a request is wiped after the request, and the key itself when the client is dropped. The
+/// code of a call is wiped where this client keeps it: in the request, its path and its body. The
+/// pieces that these are made of are freed without being wiped, and so are replies and the system's
+/// own copies.
 ///
 /// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
-/// at that level, and at no other, it logs the bytes of replies, heads and bodies alike, and the
-/// reply to `enrol_authenticator` holds a secret. What is sent is logged at no level.
+/// at that level only, it logs the bytes of responses, and the reply to `enrol_authenticator` holds
+/// a secret. Requests are not logged at any level.
 #[derive(Clone)]
 pub struct Remote {
     client: Arc<Client>,
@@ -78,22 +78,22 @@ pub struct Remote {
     pub(crate) repeats: Repeats,
 }
 
-/// Which calls a client repeats when the service said "wait" (statuses 429 and 503) and for how
-/// long (`Retry-After`), as long as the wait ends before the call's deadline.
+/// Which calls a client retries when it is rate limited (statuses 429 and 503 with `Retry-After`) and
+/// the wait ends before the call's deadline.
 ///
-/// Nothing else is ever repeated: a call that broke off after its first byte was sent may have
-/// happened.
+/// Nothing else is ever retried: a call that failed after its first byte was sent may have taken
+/// effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
-    /// None: every wait is the caller's, as [`Error::RateLimited`].
+    /// None: the caller gets [`Error::RateLimited`] and decides.
     None,
-    /// Those that only ask: `app_details`, `user_status`, `app_stats`, `phone_info` and
+    /// Those that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info` and
     /// `check_approval`.
     #[default]
     Questions,
-    /// All, also those that check a code, send a message or change something. A service that said
-    /// "wait" after it had begun then does it twice.
+    /// All, including those that check a code, send a message or change something. These take effect
+    /// twice if the service replied only after it had begun.
     All,
 }
 
@@ -150,9 +150,9 @@ impl Default for RemoteSettings {
 }
 
 impl Remote {
-    pub(crate) fn open(url: &str, settings: RemoteSettings) -> Result<Remote> {
+    pub(crate) fn open(url: &str, mut settings: RemoteSettings) -> Result<Remote> {
         let address = Address::parse(url, settings.allow_loopback_http)?;
-        let api_key = settings.api_key.clone().ok_or_else(|| {
+        let api_key = settings.api_key.take().ok_or_else(|| {
             let reason = "is missing: a remote service requires the application's API key";
             Error::invalid_argument("api_key", reason)
         })?;
@@ -161,7 +161,7 @@ impl Remote {
         let trust = match address.needs_tls() {
             true => Trust::new(&settings)?,
             false if proxy.is_some() => {
-                return Err(Error::invalid_argument("proxy", "is for https: URLs alone"));
+                return Err(Error::invalid_argument("proxy", "is for https: URLs only"));
             }
             false => Trust::ThisMachine,
         };
@@ -180,7 +180,7 @@ impl<C: Call> Handle<C> for Remote {
 }
 
 impl Remote {
-    /// Makes the call; the caller says how its reply is read.
+    /// Makes a call, and reads its reply with `read`.
     pub(crate) fn ask<C: Call, T>(&self, call: &C, read: impl Fn(Reply) -> Result<T>) -> Result<T> {
         let request = calls::request(call, self.client.format, self.client.generation);
         let request = Wiped(request);
@@ -189,17 +189,17 @@ impl Remote {
             key_in_header: C::KEY_IN_HEADER || request.0.generation == Generation::Current,
             request: &request.0,
         };
-        let mut answer = None;
-        self.until_read(&exchange, self.repeats.allow::<C>(), &mut |reply| {
-            answer = Some(read(reply)?);
+        let mut result = None;
+        self.exchange(&exchange, self.repeats.allow::<C>(), &mut |reply| {
+            result = Some(read(reply)?);
             Ok(())
         })?;
-        answer.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
+        result.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
     }
 
-    /// Exchanges a request until `read` takes the reply, by one deadline. It is the same code for
-    /// every call, which keeps the library small.
-    fn until_read(
+    /// Sends a request until `read` accepts the reply, within one deadline. It is not generic over
+    /// the call, so that it is compiled once and the library stays small.
+    fn exchange(
         &self,
         exchange: &Exchange<'_>,
         repeatable: bool,
@@ -214,14 +214,14 @@ impl Remote {
                 {
                     pause *= 2;
                 }
-                answer => return answer,
+                result => return result,
             }
         }
     }
 }
 
 impl Client {
-    /// One request and what its reply means, which repeats nothing that is secret.
+    /// One request and its reply. Errors are redacted.
     fn ask(
         &self,
         exchange: &Exchange<'_>,
@@ -260,8 +260,8 @@ impl Client {
         Ok(reply)
     }
 
-    /// What is asked for: the path, and the parameters of a GET, with the key among them in the
-    /// older generation.
+    /// The request target: the path, the parameters of a GET, and the API key unless it is in the
+    /// header.
     fn target(&self, request: &Request, key_in_header: bool) -> Result<Zeroizing<String>> {
         let path = Zeroizing::new(self.names.path_to_wire(&request.path));
         let (mut params, mut key) = (Zeroizing::default(), Zeroizing::default());
@@ -276,11 +276,10 @@ impl Client {
     }
 }
 
-/// A media type and the bytes of it.
+/// A media type and a body of it.
 type TypedBody = (&'static str, Zeroizing<Vec<u8>>);
 
-/// A request with what its call's declaration says of sending it. It has no type of the call, so
-/// that what sends it is compiled once and the library stays small.
+/// A request, with what its call declares about sending it.
 struct Exchange<'a> {
     request: &'a Request,
     body: Option<TypedBody>,

@@ -1,4 +1,4 @@
-//! How rejections look on the wire, in both directions (interface 7).
+//! Errors on the wire, in both directions (interface 7).
 
 use super::Call;
 use crate::error::Rejection;
@@ -10,23 +10,23 @@ use std::collections::BTreeMap;
 const WRONG_KEY: &str = "60001";
 const WAIT: &str = "60003";
 const GENERIC: &str = "60000";
-/// The one rejection that also shows its fields at the top level.
+/// The one rejection whose fields are also at the top level of the body.
 const USER_NOT_VALID: &str = "60027";
 
-/// The body of a success: status 200, an object that says so, and nothing in it that says otherwise.
-/// What shows by its content that it is one need not say so, but for the calls that `must_say`.
+/// The body of a success: status 200, and an object that reports no error and does not deny success.
+/// `must_say` requires the field `success`; without it, the reply's other fields show the success.
 pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>> {
     let Value::Object(fields) = &reply.body else { return Err(read(reply)) };
-    let said = fields.get("success").and_then(scalar);
-    let yes = match said.as_deref() {
-        Some(said) => said.eq_ignore_ascii_case("true") || said == "1",
+    let success = fields.get("success").and_then(scalar);
+    let yes = match success.as_deref() {
+        Some(flag) => flag.eq_ignore_ascii_case("true") || flag == "1",
         None => !must_say,
     };
     let fails = has_error(fields);
     match (reply.status, reply.body) {
         (200, Value::Object(fields)) if yes && !fails => Ok(fields),
-        (200, _) if said.is_none() && !fails => {
-            Err(Error::invalid_response("it does not say whether the service did what was asked"))
+        (200, _) if success.is_none() && !fails => {
+            Err(Error::invalid_response("the field `success` is missing"))
         }
         (_, body) => Err(read(Reply { body, ..reply })),
     }
@@ -50,7 +50,7 @@ pub(super) fn has_error(body: &Map<String, Value>) -> bool {
     ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(is_present)
 }
 
-/// The error that a reply stands for.
+/// Converts a reply to the error that it reports.
 pub(super) fn read(reply: Reply) -> Error {
     let Value::Object(body) = &reply.body else {
         return Error::invalid_response(format!(
@@ -75,12 +75,12 @@ pub(super) fn read(reply: Reply) -> Error {
             message,
             fields: fields(body),
         })),
-        (status, _) => Error::invalid_response(format!("status {status} is none of the interface")),
+        (status, _) => Error::invalid_response(format!("the interface has no status {status}")),
     }
 }
 
-/// Whether the service itself worded a body. What stands before a service also says 503, when the
-/// call may have reached the service already, and then it is not safe to repeat.
+/// Whether the body is the service's own. A proxy in front of it also replies with 503, but the call
+/// may have reached the service then, so it is not safe to retry.
 fn is_of_the_service(body: &Map<String, Value>) -> bool {
     ["message", "errors", "success"].into_iter().any(|field| body.contains_key(field))
 }
@@ -90,7 +90,7 @@ fn message(body: &Map<String, Value>) -> Option<String> {
     body.get("message").or(inner).and_then(scalar)
 }
 
-/// What `errors` says of each field; very old services say it in lists.
+/// The errors of each field. Very old services send a list for each.
 fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |value: &Value| match value {
         Value::Array(items) => items.iter().filter_map(scalar).collect::<Vec<_>>().join(", "),
@@ -100,7 +100,7 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
     errors.into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
-/// The reply that says an error to a client of `C`.
+/// The reply that reports an error of call `C`.
 pub(super) fn write<C: Call>(error: &Error) -> Reply {
     let plain = |status, code: &str, message: &str| {
         let fields = [("message".to_owned(), message.to_owned())].into();

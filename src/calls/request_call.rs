@@ -29,7 +29,7 @@ impl RequestCall {
 
 impl Call for RequestCall {
     const ROUTE: Route = Route::get("request_call", "/protected/{format}/call/{svc_id}");
-    const OLDER: Shape = Shape::Said;
+    const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = CodeRequested;
 }

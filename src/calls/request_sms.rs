@@ -29,7 +29,7 @@ impl RequestSms {
 
 impl Call for RequestSms {
     const ROUTE: Route = Route::get("request_sms", "/protected/{format}/sms/{svc_id}");
-    const OLDER: Shape = Shape::Said;
+    const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = CodeRequested;
 }

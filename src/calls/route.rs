@@ -1,6 +1,6 @@
 //! Where a call goes, and how a path carries its fields.
 
-use crate::wire::{Format, Generation, Request, form, scalar};
+use crate::wire::{Format, Generation, Request, form, scalar, wipe};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Route {
     pub name: &'static str,
     /// `GET` or `POST`.
     pub method: &'static str,
-    /// The path behind the base URL.
+    /// The path after the base URL.
     pub path: &'static str,
     /// The paths of the older generation, where they differ; a client takes the first.
     pub older: &'static [&'static str],
@@ -30,7 +30,7 @@ impl Route {
         Route { older, ..self }
     }
 
-    /// The request of this call with these parameters, whether or not a service would take them.
+    /// The request for this call with these parameters, whether or not a service would accept them.
     pub fn request(
         &self,
         format: Format,
@@ -52,15 +52,28 @@ impl Route {
     }
 }
 
-/// What a path holds.
+/// What a path holds. Its fields are wiped when it is dropped, because one may be a token.
 #[derive(Clone, PartialEq)]
 pub struct InPath {
-    /// The format that is asked for.
+    /// The format of the reply.
     pub format: Format,
-    /// The generation that has such a path.
+    /// The generation of the interface that has this path.
     pub generation: Generation,
-    /// The fields that stand in the path.
+    /// The fields in the path.
     pub fields: Map<String, Value>,
+}
+
+impl InPath {
+    /// Takes the fields, for a reader that wipes them.
+    pub(super) fn take_fields(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.fields)
+    }
+}
+
+impl Drop for InPath {
+    fn drop(&mut self) {
+        self.fields.values_mut().for_each(wipe);
+    }
 }
 
 impl fmt::Debug for InPath {

@@ -1,4 +1,4 @@
-//! Applications: which one is meant, what is known of it, what it used (interface 4.7 and 4.9).
+//! Applications: which one is selected, its details and its usage (interface 4.7 and 4.9).
 
 use super::clock;
 use super::store::{AppChange, AppRow, Counted, Store};
@@ -11,7 +11,7 @@ use time::Month;
 
 const DEFAULT_NAME: &str = "Seconder";
 
-/// Refuses settings that cannot be right, before there is a database for them.
+/// Rejects invalid settings before a database is created for them.
 pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     if settings.token_length.is_some_and(|length| !(6..=10).contains(&length)) {
         return Err(Error::invalid_argument("token_length", "must be 6 to 10"));
@@ -25,7 +25,7 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     })
 }
 
-/// The application that the settings mean, made if the database has none yet.
+/// The application that the settings select, created if the database has none yet.
 pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<AppRow> {
     let change = check(settings)?;
     if store.applications()?.is_empty() {
@@ -69,7 +69,7 @@ fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
         (Some(app), 0) => Ok(app),
         (_, others) => Err(Error::invalid_argument(
             "api_key",
-            format!("is needed: the database has {} applications", others + 1),
+            format!("is required: the database has {} applications", others + 1),
         )),
     }
 }
@@ -85,7 +85,7 @@ fn name(name: &str) -> Result<String> {
 fn bad_name() -> Error {
     Error::invalid_argument(
         "application_name",
-        "must be 1 to 64 bytes without colons and line feeds",
+        "must be 1 to 64 bytes without colons, tabs and line feeds",
     )
 }
 

@@ -199,7 +199,7 @@ impl Handle<CheckPhoneVerification> for Engine {
         };
         let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);
         match self.store().commit_verify(Attempt { app, subject, found, tries, delay, now })? {
-            Committed::Done if right => Ok(Done::saying("Verification code is correct.")),
+            Committed::Done if right => Ok(Done::with_message("Verification code is correct.")),
             Committed::Done => Err(rejections::verification_code_wrong()),
             Committed::Changed => Err(rejections::no_pending_verification()),
             Committed::RateLimited(next) => {

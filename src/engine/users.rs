@@ -61,7 +61,7 @@ impl Handle<DeleteUser> for Engine {
     fn handle(&self, call: &DeleteUser) -> Result<Done> {
         self.begin();
         match self.store().delete_user(self.app.app_id, call.user_id)? {
-            true => Ok(Done::saying("User removed from application.")),
+            true => Ok(Done::with_message("User removed from application.")),
             false => Err(rejections::user_not_found()),
         }
     }
@@ -80,7 +80,7 @@ impl Handle<RegisterActivity> for Engine {
             now,
         })?;
         match found {
-            true => Ok(Done::saying("Activity was created.")),
+            true => Ok(Done::with_message("Activity was created.")),
             false => Err(rejections::user_not_found()),
         }
     }

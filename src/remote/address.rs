@@ -6,7 +6,7 @@ use ureq::http::Uri;
 use ureq::http::uri::{PathAndQuery, Scheme};
 use zeroize::Zeroizing;
 
-/// As long as a URL may be for the services that are met.
+/// The longest URL that servers in use accept.
 const LONGEST: usize = 64 * 1024 - 2;
 
 /// Where a service is.
@@ -25,7 +25,7 @@ impl Address {
         if url.contains('?') {
             return Err(Error::invalid_argument("url", "must not have a query"));
         }
-        let uri = check("url", url, loopback_http)?;
+        let uri = check(url, loopback_http)?;
         let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
         let tls = uri.scheme() == Some(&Scheme::HTTPS);
         let base = uri.path().trim_end_matches('/').to_owned();
@@ -36,8 +36,9 @@ impl Address {
         Ok(Address { origin, base, host, tls })
     }
 
-    /// What a call asks for: its path and its query, the parts of which are joined by `&`. It holds
-    /// the code of a call, and in the older generation the key, so it is wiped, and no [`Uri`].
+    /// The request target of a call: its path and its query, whose parts are joined by `&`. It is
+    /// not a [`Uri`], so that it can be wiped: it holds the code of a call, and in the older
+    /// generation the API key.
     pub(super) fn target(&self, path: &str, query: &[&str]) -> Result<Zeroizing<String>> {
         let query = query.iter().filter(|part| !part.is_empty());
         let length =
@@ -69,10 +70,10 @@ impl Address {
     }
 }
 
-/// Checks a URL that a request may go to. What is wrong is told without the URL, which may hold a
-/// secret in a part where none belongs.
-pub(super) fn check(parameter: &'static str, url: &str, loopback_http: bool) -> Result<Uri> {
-    let bad = |reason: &'static str| Error::invalid_argument(parameter, reason);
+/// Checks a base URL. Errors do not repeat the URL, because it may contain a secret in a part where
+/// none belongs.
+fn check(url: &str, loopback_http: bool) -> Result<Uri> {
+    let bad = |reason: &'static str| Error::invalid_argument("url", reason);
     if url.contains('#') {
         return Err(bad("must not have a fragment"));
     }
@@ -88,7 +89,7 @@ pub(super) fn check(parameter: &'static str, url: &str, loopback_http: bool) -> 
         return Err(bad("must name a host, and a port from 1 to 65535 or none"));
     }
     if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(bad("must be ASCII, with %XX for what else is in its path"));
+        return Err(bad("must be ASCII: percent-encode other characters of its path"));
     }
     match uri.scheme() == Some(&Scheme::HTTPS) {
         true => Ok(uri),

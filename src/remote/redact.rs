@@ -1,5 +1,5 @@
-//! What a service repeats of a call when it refuses it ends up in errors and logs, so the secrets of
-//! the call are taken out before.
+//! Removes the secrets of a call from the errors about it. Services repeat parts of a request when
+//! they reject it, and errors end up in logs.
 
 use crate::Error;
 use crate::error::Rejection;
@@ -9,16 +9,16 @@ use serde_json::Value;
 use zeroize::{Zeroize, Zeroizing};
 
 const REDACTED: &str = "[redacted]";
-/// Codes have 4 to 12 digits, phone numbers as many.
+/// Codes have 4 to 12 digits, and phone numbers about as many.
 const SHORTEST: usize = 4;
-/// An error code has five digits, which may be those of a user's number too.
+/// An error code has five digits, which may also be the digits of a user's id.
 const LONGER: usize = 6;
 
-/// The API key, the code and the numbers of a call.
+/// The API key and every code and number of a call, the longest first: a number inside the key would
+/// otherwise be replaced first and leave the rest of the key readable.
 pub(super) struct Redactor(Vec<Zeroizing<String>>);
 
 impl Redactor {
-    /// The longest first: a number within the key would otherwise leave the rest of it to be read.
     pub(super) fn new(request: &Request, api_key: &ApiKey) -> Redactor {
         let in_path = request.path.split('/').map(str::to_owned);
         let in_params = request.params.values().filter_map(scalar);
@@ -29,13 +29,13 @@ impl Redactor {
         Redactor(words)
     }
 
-    /// Takes them out of the texts of a rejection.
+    /// Redacts every text of a rejection's body.
     pub(super) fn redact_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => redact(text, &self.0),
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
             Value::Object(fields) => {
-                // A code that decides must stay readable until it did.
+                // The kind of the error is decided by the code, which is redacted after that.
                 let texts = fields.iter_mut().filter(|(name, _)| *name != "error_code");
                 texts.for_each(|(_, text)| self.redact_value(text));
             }
@@ -43,7 +43,7 @@ impl Redactor {
         }
     }
 
-    /// Takes them out of an error, whatever the service put them into and with whichever status.
+    /// Redacts an error, in whichever field and with whichever status the service repeated a secret.
     pub(super) fn redact_error(&self, mut error: Error) -> Error {
         match &mut error {
             Error::Rejected(no) => self.redact_rejection(no),
@@ -80,7 +80,7 @@ fn redact<'a>(text: &mut String, words: impl IntoIterator<Item = &'a Zeroizing<S
     }
 }
 
-/// A request that is wiped when it goes.
+/// A request that is wiped when it is dropped.
 pub(super) struct Wiped(pub(super) Request);
 
 impl Drop for Wiped {
@@ -137,13 +137,13 @@ mod tests {
                 fields: fields.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
             }))
         };
-        let told = words.redact_error(rejection("key+600200")).to_string();
-        let wanted = "?api_key=[redacted] (status 200, code [redacted]; [redacted] [redacted]; errors \
-            [redacted])";
-        assert!(told.contains(wanted), "{told}");
-        let told = words.redact_error(rejection("60020")).to_string();
-        assert!(told.contains("code 60020"), "{told}");
-        let told = words.redact_error(Error::invalid_response("it redirects to 7654321.example"));
-        assert_eq!(told, Error::invalid_response("it redirects to [redacted].example"));
+        let shown = words.redact_error(rejection("key+600200")).to_string();
+        let wanted = "?api_key=[redacted] (status 200, code [redacted]; [redacted] [redacted]; \
+            errors [redacted])";
+        assert!(shown.contains(wanted), "{shown}");
+        let shown = words.redact_error(rejection("60020")).to_string();
+        assert!(shown.contains("code 60020"), "{shown}");
+        let error = words.redact_error(Error::invalid_response("it redirects to 7654321.example"));
+        assert_eq!(error, Error::invalid_response("it redirects to [redacted].example"));
     }
 }

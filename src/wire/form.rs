@@ -3,12 +3,12 @@
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
-/// Nesting deeper than any call of the interface needs is refused.
+/// No call of the interface needs deeper nesting, so it is rejected.
 const DEPTH: usize = 8;
-/// More pairs than any call of the interface needs are refused.
+/// No call of the interface needs more pairs, so they are rejected.
 pub(crate) const PAIRS: usize = 1000;
 
-/// Writes parameters as a query or a form body; nulls, empty lists and empty objects vanish.
+/// Writes parameters as a query or a form body. Nulls, empty lists and empty objects are left out.
 pub fn write(params: &Map<String, Value>) -> String {
     let mut pairs = Vec::new();
     for (name, value) in params {
@@ -37,7 +37,7 @@ fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
     }
 }
 
-/// Reads a query or a form body. Lists are met as `a[]`, `a[][k]` (a key that repeats starts the
+/// Reads a query or a form body. Clients write lists as `a[]`, `a[][k]` (a repeated key starts the
 /// next item) and `a[0]`.
 ///
 /// # Errors
@@ -65,7 +65,8 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// The name of a parameter for an error: what was sent is repeated only where it is a plain name.
+/// The name of a parameter for an error message: what was sent is repeated only if it is a plain
+/// name.
 pub fn shown(name: &str) -> String {
     let starts_a_name = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-[]".contains(&byte);
@@ -92,7 +93,7 @@ fn keys(name: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Puts a value at its place, or tells that something stands there already.
+/// Puts a value in its place; `None` if there is one already.
 fn put(slot: &mut Value, keys: &[&str], value: String) -> Option<()> {
     let Some((key, rest)) = keys.split_first() else {
         return slot.is_null().then(|| *slot = Value::String(value));
@@ -114,7 +115,7 @@ fn put(slot: &mut Value, keys: &[&str], value: String) -> Option<()> {
     put(slot.as_object_mut()?.entry(*key).or_insert(Value::Null), rest, value)
 }
 
-/// Turns `{"0": …, "1": …}` into a list, wherever the indices are whole.
+/// Turns `{"0": …, "1": …}` into a list, if no index is missing.
 fn lists(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -217,13 +218,13 @@ mod tests {
 
     #[test]
     fn an_error_says_what_is_too_much() {
-        let told = |form: &str| read(form).unwrap_err().to_string();
+        let message = |form: &str| read(form).unwrap_err().to_string();
         let deep = format!("a{}=1", "[b]".repeat(8));
-        assert_eq!(told(&deep), "parameters are nested too deep");
-        assert_eq!(told(&"a[]=1&".repeat(1001)), "parameters are more than 1000");
+        assert_eq!(message(&deep), "parameters are nested too deep");
+        assert_eq!(message(&"a[]=1&".repeat(1001)), "parameters are more than 1000");
         for name in ["a[b", "a[b]c", "a[b]]"] {
             let wanted = "parameters have a name whose brackets do not match";
-            assert_eq!(told(&format!("{name}=1")), wanted, "{name}");
+            assert_eq!(message(&format!("{name}=1")), wanted, "{name}");
         }
     }
 

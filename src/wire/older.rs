@@ -12,7 +12,7 @@ pub enum Shape {
     /// With neither.
     Bare,
     /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
-    Said,
+    MessageAsFlag,
     /// `success` is the text `true` (interface 4.5).
     Text,
 }
@@ -47,7 +47,7 @@ pub fn downgrade(shape: Shape, body: &mut Value) {
             body.shift_remove("message");
             body.shift_remove("success");
         }
-        Shape::Said => {
+        Shape::MessageAsFlag => {
             let Some(message) = body.shift_remove("message") else { return };
             let ignored = body.get("ignored") == Some(&Value::Bool(true));
             body.shift_remove("success");
@@ -76,7 +76,7 @@ mod tests {
             (json!([1]), json!([1])),
         ] {
             let mut body = older.clone();
-            upgrade(Shape::Said, &mut body);
+            upgrade(Shape::MessageAsFlag, &mut body);
             assert_eq!(body, current, "{older}");
         }
     }
@@ -95,9 +95,12 @@ mod tests {
             body
         };
         let sent = json!({"message": "SMS sent", "success": true, "cellphone": "x"});
-        assert_eq!(down(Shape::Said, sent), json!({"cellphone": "x", "success": "SMS sent"}));
+        assert_eq!(
+            down(Shape::MessageAsFlag, sent),
+            json!({"cellphone": "x", "success": "SMS sent"})
+        );
         let ignored = json!({"message": "Not needed", "ignored": true, "success": true});
-        assert_eq!(down(Shape::Said, ignored), json!({"ignored": "Not needed"}));
+        assert_eq!(down(Shape::MessageAsFlag, ignored), json!({"ignored": "Not needed"}));
         let user = json!({"user": {"id": 1}, "message": "m", "success": true});
         assert_eq!(down(Shape::Bare, user), json!({"user": {"id": 1}}));
         let gone = json!({"message": "m", "success": true});
