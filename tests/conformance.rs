@@ -1,7 +1,7 @@
-//! The cases of `tests/vectors/calls`, answered by the engine inside this process: as values, and
-//! as the bytes of every format and generation.
+//! The cases of `tests/vectors/calls`, handled by the engine in this process: as values, and as the
+//! bytes of every format and generation.
 
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "conformance/mod.rs"]
 mod conformance;
@@ -12,7 +12,7 @@ use seconder::wire::{Format, Generation, Names, Reply};
 use seconder::{Result, Service};
 
 #[test]
-fn the_engine_answers_every_case() {
+fn the_engine_passes_every_case() {
     for (name, text) in cases() {
         let folder = tempfile::tempdir().unwrap();
         let (mut world, service) = World::new(folder.path(), Names::default());
@@ -24,27 +24,27 @@ fn the_engine_answers_every_case() {
 fn every_call_has_a_case() {
     let all: String = cases().into_iter().map(|(_, text)| text).collect();
     for route in calls::ROUTES {
-        let sent = |line: &str| {
+        let calls_it = |line: &str| {
             line.strip_prefix("> ").and_then(|rest| rest.split(' ').next()) == Some(route.name)
         };
-        assert!(all.lines().any(sent), "{} has no case", route.name);
+        assert!(all.lines().any(calls_it), "{} has no case", route.name);
     }
 }
 
-/// A client and a service with nothing but bytes between them.
+/// A client and a service that exchange only bytes.
 struct ByBytes {
     service: Service,
     format: Format,
-    /// The generation that is asked in.
+    /// The generation of the requests.
     generation: Generation,
-    /// The one that is answered in.
-    answers: Generation,
+    /// The generation of the replies.
+    replies: Generation,
 }
 
 impl<C: Call> Handle<C> for ByBytes {
     fn handle(&self, call: &C) -> Result<C::Reply> {
         let mut request = calls::request(call, self.format, self.generation);
-        request.generation = self.answers;
+        request.generation = self.replies;
         let (format, reply) = calls::dispatch(&self.service, request).unwrap();
         assert_eq!(format, self.format);
         let body = self.format.read(&self.format.write(&reply.body))?;
@@ -53,31 +53,31 @@ impl<C: Call> Handle<C> for ByBytes {
 }
 
 #[test]
-fn every_format_and_generation_says_the_same() {
+fn every_format_and_generation_passes_every_case() {
     for format in [Format::Json, Format::Xml] {
         for generation in [Generation::Current, Generation::Older] {
             for (name, text) in cases() {
                 let folder = tempfile::tempdir().unwrap();
                 let (mut world, service) = World::new(folder.path(), Names::default());
-                let client = ByBytes { service, format, generation, answers: generation };
+                let client = ByBytes { service, format, generation, replies: generation };
                 world.run(&client, &format!("{name} in {format:?}, {generation:?}"), &text);
             }
         }
     }
 }
 
-/// What is asked in one generation may be answered in the other. (An older path says by itself that
-/// it wants the older bodies.)
+/// A service may reply in another generation than that of the request. (An older path by itself
+/// selects the older bodies.)
 #[test]
-fn a_reply_of_the_other_generation_is_understood() {
+fn clients_understand_replies_of_the_other_generation() {
     let both = [Generation::Current, Generation::Older];
-    for (generation, answers) in [(both[0], both[1]), (both[1], both[0])] {
+    for (generation, replies) in [(both[0], both[1]), (both[1], both[0])] {
         for format in [Format::Json, Format::Xml] {
             for (name, text) in cases() {
                 let folder = tempfile::tempdir().unwrap();
                 let (mut world, service) = World::new(folder.path(), Names::default());
-                let client = ByBytes { service, format, generation, answers };
-                world.run(&client, &format!("{name} in {format:?}, answered {answers:?}"), &text);
+                let client = ByBytes { service, format, generation, replies };
+                world.run(&client, &format!("{name} in {format:?}, replies {replies:?}"), &text);
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Connections are kept and shared, left when they are stale, and never the cause of a repeat.
+//! Connections are reused and shared, replaced when they are stale, and never cause a retry.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
-use stub::{KEY, RIGHT, Stub, TOKEN, response, soon};
+use stub::{KEY, RIGHT, Stub, TOKEN, eventually, response};
 
 fn open(stub: &Stub) -> Service {
     let settings = Settings::new(&stub.url()).allow_loopback_http(true).api_key(KEY);
@@ -21,8 +21,8 @@ fn verify(service: &Service) -> seconder::Result<Verdict> {
 }
 
 #[test]
-fn one_connection_serves_call_after_call() {
-    let stub = Stub::answering(response(200, "", RIGHT));
+fn consecutive_calls_share_one_connection() {
+    let stub = Stub::responding(response(200, "", RIGHT));
     let service = open(&stub);
     for _ in 0..10 {
         assert_eq!(verify(&service).unwrap(), Verdict::Right);
@@ -30,13 +30,13 @@ fn one_connection_serves_call_after_call() {
         let quick = service.with_timeout(Duration::from_secs(1));
         assert_eq!(verify(&quick).unwrap(), Verdict::Right);
     }
-    assert_eq!((stub.connections(), stub.asked().len()), (1, 30));
+    assert_eq!((stub.connections(), stub.requests().len()), (1, 30));
 }
 
 #[test]
-fn a_rejection_keeps_the_connection() {
+fn a_rejection_keeps_the_connection_open() {
     let wrong = r#"{"message":"Token is invalid","token":"is invalid","success":false}"#;
-    let stub = Stub::answering(response(401, "", wrong));
+    let stub = Stub::responding(response(401, "", wrong));
     let service = open(&stub);
     for _ in 0..3 {
         assert_eq!(verify(&service).unwrap(), Verdict::Wrong);
@@ -47,7 +47,7 @@ fn a_rejection_keeps_the_connection() {
 #[test]
 fn threads_share_connections() {
     const THREADS: usize = 12;
-    let stub = Stub::answering(response(200, "", RIGHT));
+    let stub = Stub::responding(response(200, "", RIGHT));
     let service = open(&stub);
     for _ in 0..3 {
         std::thread::scope(|scope| {
@@ -56,33 +56,35 @@ fn threads_share_connections() {
             }
         });
     }
-    assert_eq!(stub.asked().len(), 3 * THREADS * 10);
+    assert_eq!(stub.requests().len(), 3 * THREADS * 10);
     assert!(stub.connections() <= THREADS, "{}", stub.connections());
 }
 
 #[test]
-fn a_connection_that_was_silent_is_left_and_closed() {
-    let gone = Arc::new(AtomicUsize::new(0));
-    let left = Arc::clone(&gone);
+fn an_idle_connection_is_closed_and_replaced() {
+    let closed = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&closed);
     let stub = Stub::start(move |mut peer| {
         while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
-        left.fetch_add(1, Ordering::SeqCst);
+        counter.fetch_add(1, Ordering::SeqCst);
     });
     let service = open(&stub);
     assert!(verify(&service).is_ok());
+    // The client does not reuse a connection that was idle for more than a second.
     sleep(Duration::from_millis(1100));
     assert!(verify(&service).is_ok());
-    assert_eq!((stub.connections(), stub.asked().len()), (2, 2));
-    assert!(soon(|| gone.load(Ordering::SeqCst) == 1));
+    assert_eq!((stub.connections(), stub.requests().len()), (2, 2));
+    assert!(eventually(|| closed.load(Ordering::SeqCst) == 1));
     drop(service);
-    assert!(soon(|| gone.load(Ordering::SeqCst) == 2));
+    assert!(eventually(|| closed.load(Ordering::SeqCst) == 2));
 }
 
 #[test]
-fn a_connection_with_something_unasked_on_it_is_left() {
+fn a_connection_with_unsolicited_data_is_not_reused() {
     let stub = Stub::start(|mut peer| {
         while peer.request().is_some() {
-            // The second answer would be believed to be that of the next call.
+            // A client that kept the connection would take the second response for that of its next
+            // call, which may be for another user.
             peer.send(&[response(401, "", "{}"), response(200, "", RIGHT)].concat());
         }
     });
@@ -94,7 +96,7 @@ fn a_connection_with_something_unasked_on_it_is_left() {
 }
 
 #[test]
-fn a_kept_connection_that_breaks_off_repeats_nothing() {
+fn a_reused_connection_that_closes_causes_no_retry() {
     let stub = Stub::start(|mut peer| {
         peer.request();
         peer.send(&response(200, "", RIGHT));
@@ -105,6 +107,7 @@ fn a_kept_connection_that_breaks_off_repeats_nothing() {
     let error = verify(&service).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     assert!(!error.retry_safe());
+    // A retry would have arrived by now.
     sleep(Duration::from_millis(50));
-    assert_eq!((stub.connections(), stub.asked().len()), (1, 2));
+    assert_eq!((stub.connections(), stub.requests().len()), (1, 2));
 }

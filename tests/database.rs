@@ -1,6 +1,6 @@
-//! The database file: what is refused is left as it was, and what it holds is its owner's alone.
+//! The database file: a file that is rejected is left unchanged, and only its owner can access it.
 
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
 
@@ -12,22 +12,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_database_that_cannot_be_right_is_left_as_it_was() {
+fn an_unusable_database_file_is_rejected_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let refused = |path: &Path, words: &str| {
+    let rejects = |path: &Path, words: &str| {
         let before = std::fs::read(path).ok();
         let error = Settings::new(&url(path)).open().unwrap_err();
         assert!(matches!(error, Error::Storage { .. }), "{error}");
         assert!(error.to_string().contains(words), "{error}");
         assert_eq!(std::fs::read(path).ok(), before, "{}", path.display());
     };
-    refused(&at("missing/seconder.db"), "no folder");
+    rejects(&at("missing/seconder.db"), "no folder");
     assert!(!at("missing").exists());
 
     std::fs::write(at("text.db"), "This is a text, and no database at all.\n".repeat(100)).unwrap();
-    refused(&at("text.db"), "damaged or not a database");
-    refused(folder.path(), "is a folder");
+    rejects(&at("text.db"), "damaged or not a database");
+    rejects(folder.path(), "is a folder");
 
     drop(open(&at("good.db")));
     let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
@@ -37,26 +37,26 @@ fn a_database_that_cannot_be_right_is_left_as_it_was() {
     };
     // The header's version of the tables, and the application's number (SQLite file format, 1.3).
     change("newer.db", &|bytes| bytes[60..64].copy_from_slice(&99u32.to_be_bytes()));
-    refused(&at("newer.db"), "newer version");
+    rejects(&at("newer.db"), "newer version");
     change("other.db", &|bytes| bytes[68..72].copy_from_slice(&7u32.to_be_bytes()));
-    refused(&at("other.db"), "another program");
-    // Nothing was written to these yet but what their program says of itself.
+    rejects(&at("other.db"), "another program");
+    // Databases of other programs that contain nothing yet except their application's mark.
     let empty = |name: &str, set: &str| {
         rusqlite::Connection::open(at(name)).unwrap().execute_batch(set).unwrap();
-        refused(&at(name), "another program");
+        rejects(&at(name), "another program");
     };
     empty("theirs.db", "PRAGMA application_id = 77");
     empty("their-version.db", "PRAGMA user_version = 1");
     empty("theirs-and-newer.db", "PRAGMA application_id = 77; PRAGMA user_version = 5");
     change("torn.db", &|bytes| bytes[100..4096].fill(0xee));
-    refused(&at("torn.db"), "damaged");
+    rejects(&at("torn.db"), "damaged");
     change("cut.db", &|bytes| bytes.truncate(5000));
-    refused(&at("cut.db"), "damaged");
+    rejects(&at("cut.db"), "damaged");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_database_may_be_behind_links() {
+fn a_database_can_be_opened_through_symbolic_links() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -66,7 +66,10 @@ fn a_database_may_be_behind_links() {
     symlink(at("links/one.db"), at("two.db")).unwrap();
     let (first, _) = open(&at("two.db"));
     ada(&first);
-    assert!(std::fs::metadata(at("real/seconder.db-wal")).unwrap().len() > 0, "there is a log");
+    assert!(
+        std::fs::metadata(at("real/seconder.db-wal")).unwrap().len() > 0,
+        "the log lies beside the database, not beside the link"
+    );
     let (second, _) = open(&at("links/one.db"));
     let key = |service: &Service| service.engine().unwrap().api_key().expose().to_owned();
     assert_eq!(key(&first), key(&second));
@@ -76,18 +79,19 @@ fn a_database_may_be_behind_links() {
     assert!(matches!(error, Error::Storage { .. }), "{error}");
 }
 
-/// A process that was killed may have left the file by which it tried the folder.
+/// Opening a database creates a probe file to check that the folder is writable. A process that was
+/// killed may have left it behind.
 #[test]
-fn what_a_killed_process_left_is_taken_away() {
+fn the_probe_file_of_a_killed_process_is_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let left = folder.path().join("seconder.db-probe");
-    std::fs::write(&left, "").unwrap();
+    let probe = folder.path().join("seconder.db-probe");
+    std::fs::write(&probe, "").unwrap();
     drop(open(&folder.path().join("seconder.db")));
-    assert!(!left.exists());
+    assert!(!probe.exists());
 }
 
 #[test]
-fn many_may_open_a_new_database_at_once() {
+fn threads_can_open_a_new_database_at_the_same_time() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..50 {
         let path = folder.path().join(format!("{round}.db"));
@@ -101,18 +105,18 @@ fn many_may_open_a_new_database_at_once() {
             let services: Vec<_> =
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect();
             #[cfg(target_os = "linux")]
-            assert!(is_locked(&path), "SQLite marks a database that is open");
+            assert!(is_locked(&path), "SQLite must lock a database that is open");
             let key = |service: &Service| service.engine().unwrap().api_key().expose().to_owned();
             services.iter().map(key).collect()
         });
-        assert_eq!(keys.len(), 1, "they are of one application");
+        assert_eq!(keys.len(), 1, "all of them must have opened the same application");
     }
 }
 
-/// What `a_database_that_cannot_be_written_is_refused` runs as another user.
+/// Run by `a_read_only_database_is_rejected`, as another user.
 #[test]
 #[ignore = "runs as the child of another test"]
-fn child_without_rights() {
+fn child_without_write_permission() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
     let (path, words) = line.trim().split_once('|').unwrap();
@@ -121,10 +125,10 @@ fn child_without_rights() {
     assert!(error.to_string().contains(words), "{error}");
 }
 
-/// Root may write everything, so it hands the attempt to a user who may not.
+/// Root can write to every file, so the attempt runs in a child process as an unprivileged user.
 #[cfg(unix)]
 #[test]
-fn a_database_that_cannot_be_written_is_refused() {
+fn a_read_only_database_is_rejected() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
     let folder = tempfile::tempdir().unwrap();
@@ -133,30 +137,33 @@ fn a_database_that_cannot_be_written_is_refused() {
     let mode = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
-    let refused = |words: &str| {
+    let rejects = |words: &str| {
         let listed = || std::fs::read_dir(folder.path()).unwrap().count();
         let before = (listed(), std::fs::read(&path).unwrap());
+        // The other user may have no access to the folder of this program.
         let program = folder.path().join("program");
         std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
         let mut child = Command::new(&program);
-        child.args(["--exact", "child_without_rights", "--ignored"]).stdin(Stdio::piped());
+        child
+            .args(["--exact", "child_without_write_permission", "--ignored"])
+            .stdin(Stdio::piped());
         if std::fs::metadata(folder.path()).unwrap().uid() == 0 {
             child.uid(65534);
         }
         let mut child = child.stdout(Stdio::piped()).spawn().unwrap();
         writeln!(child.stdin.take().unwrap(), "{}|{words}", path.display()).unwrap();
-        let told = child.wait_with_output().unwrap();
-        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         std::fs::remove_file(program).unwrap();
         assert_eq!((listed(), std::fs::read(&path).unwrap()), before);
     };
     mode(folder.path(), 0o777);
     mode(&path, 0o444);
-    refused("seconder.db cannot be written");
+    rejects("seconder.db cannot be written");
     mode(&path, 0o666);
     mode(folder.path(), 0o555);
     if std::fs::metadata(folder.path()).unwrap().uid() == 0 {
-        refused("the folder of");
+        rejects("the folder of");
     }
     mode(folder.path(), 0o755);
     mode(&path, 0o600);
@@ -171,18 +178,18 @@ fn is_locked(path: &Path) -> bool {
     std::fs::read_to_string("/proc/locks").unwrap().contains(&file)
 }
 
-/// A process's locks on a file go when any descriptor of it is closed. Without them, another process
-/// takes itself for the last that has the database open, and removes the log beneath the first, as one
-/// with SQLite 3.40 does.
+/// A process loses its locks on a file when it closes any descriptor of that file. Without the
+/// locks, another process believes that it is the last one with the database open, and removes the
+/// log that the first still uses, as SQLite 3.40 does.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_second_service_leaves_the_locks_of_the_first() {
+fn closing_a_second_service_keeps_the_locks_of_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seconder.db");
     let (first, _) = open(&path);
     ada(&first);
     let locked = || is_locked(&path);
-    assert!(locked(), "SQLite marks a database that is open");
+    assert!(locked(), "SQLite must lock a database that is open");
     let second = open(&path);
     assert!(locked(), "while a second service has it open");
     drop(second);
@@ -192,7 +199,7 @@ fn a_second_service_leaves_the_locks_of_the_first() {
 }
 
 #[test]
-fn what_cannot_be_right_makes_no_database() {
+fn invalid_settings_do_not_create_a_database() {
     let folder = tempfile::tempdir().unwrap();
     let at = url(&folder.path().join("seconder.db"));
     for settings in [
@@ -208,7 +215,7 @@ fn what_cannot_be_right_makes_no_database() {
 }
 
 #[test]
-fn secrets_are_for_their_owner_alone() {
+fn files_with_secrets_are_accessible_to_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seconder.db");

@@ -1,6 +1,6 @@
-//! A call ends by its deadline whatever the service does, and is repeated only where that is safe.
+//! A call ends by its deadline whatever the service does, and is retried only if that is safe.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use stub::{KEY, Peer, RIGHT, Stub, TOKEN, in_time, response};
 
 const DEADLINE: Duration = Duration::from_millis(500);
+/// How much later than the deadline a call may return.
 const LATE: Duration = Duration::from_millis(100);
 const DETAILS: &str = r#"{"success":true,"app":{"name":"Bank"}}"#;
 
@@ -26,7 +27,7 @@ fn verify(service: &Service) -> Result<Verdict> {
     service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 
-/// The error of a verification that must end in time, and is never sent twice.
+/// The error of a verification, which must end in time and must not be sent twice.
 fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
     let stub = Stub::start(behave);
     let mut tries = 0;
@@ -34,7 +35,10 @@ fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
     in_time(DEADLINE + LATE, || {
         let error = verify(&service).unwrap_err();
         tries += 1;
-        assert!(stub.asked().len() <= tries && stub.connections() <= tries, "a verification twice");
+        assert!(
+            stub.requests().len() <= tries && stub.connections() <= tries,
+            "the verification was sent twice"
+        );
         error
     })
 }
@@ -45,28 +49,28 @@ fn is_late(error: &Error) {
     assert!(!error.retry_safe());
 }
 
-fn closed(error: &Error) {
+fn is_closed(error: &Error) {
     assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     assert!(error.to_string().contains("it closed the connection"), "{error}");
     assert!(!error.retry_safe());
 }
 
 #[test]
-fn silence() {
-    is_late(&ends(|mut peer| peer.hush()));
+fn a_silent_service_ends_at_the_deadline() {
+    is_late(&ends(|mut peer| peer.stay_silent()));
 }
 
 #[test]
-fn silence_after_the_head() {
+fn silence_after_the_response_head_ends_at_the_deadline() {
     is_late(&ends(|mut peer| {
         peer.request();
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n");
-        peer.hush();
+        peer.stay_silent();
     }));
 }
 
 #[test]
-fn drips() {
+fn a_dripping_response_ends_at_the_deadline() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\n";
     for (head, drip) in [
         (String::new(), "H"),
@@ -82,7 +86,7 @@ fn drips() {
             peer.send(head.as_bytes());
             peer.drip(drip.as_bytes(), Duration::from_millis(50));
         });
-        // What drips in can be seen to be nonsense before the time is over.
+        // The client may find the response to be invalid before the deadline.
         assert!(
             matches!(error, Error::InvalidResponse { .. }) || {
                 is_late(&error);
@@ -94,7 +98,7 @@ fn drips() {
 }
 
 #[test]
-fn answers_that_are_not_yet_the_answer() {
+fn endless_interim_responses_end_at_the_deadline() {
     for (early, pause) in [
         ("HTTP/1.1 103 Early Hints\r\n\r\n", Duration::from_millis(1)),
         ("HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n", Duration::from_millis(50)),
@@ -116,80 +120,80 @@ fn answers_that_are_not_yet_the_answer() {
 }
 
 #[test]
-fn connections_that_break_off() {
+fn a_connection_that_closes_early_is_unavailable() {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}");
-    closed(&ends(move |mut peer| {
+    is_closed(&ends(move |mut peer| {
         peer.request();
         peer.send(head.as_bytes());
     }));
     let chunk = format!("{:x}\r\n{RIGHT}\r\n", RIGHT.len());
     let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
-    closed(&ends(move |mut peer| {
+    is_closed(&ends(move |mut peer| {
         peer.request();
         peer.send(head.as_bytes());
     }));
-    closed(&ends(|mut peer| {
+    is_closed(&ends(|mut peer| {
         peer.request();
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Le");
     }));
-    closed(&ends(|mut peer| drop(peer.request())));
-    closed(&ends(drop));
-    // What is closed with a request unread is reset.
-    closed(&ends(|_| std::thread::sleep(Duration::from_millis(50))));
+    is_closed(&ends(|mut peer| drop(peer.request())));
+    is_closed(&ends(drop));
+    // Closing a connection with an unread request resets it.
+    is_closed(&ends(|_| std::thread::sleep(Duration::from_millis(50))));
 }
 
 #[test]
-fn connections_that_are_reset() {
+fn a_connection_that_is_reset_is_unavailable() {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}");
     let chunk = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{RIGHT}");
     for first in ["", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 103 X\r\n\r\n", &head, &chunk] {
         let first = first.to_owned();
-        closed(&ends(move |mut peer| {
+        is_closed(&ends(move |mut peer| {
             peer.request();
             peer.send(first.as_bytes());
-            // What was sent is read before the connection is reset.
+            // Gives the client time to read what was sent before the reset discards it.
             std::thread::sleep(Duration::from_millis(20));
             reset(peer);
         }));
     }
-    // A reset at once may come while the connection is still being made.
+    // An immediate reset may arrive before the connection is established.
     let error = ends(reset);
     match error {
         Error::Unavailable { stage: Stage::Connect, .. } => assert!(error.retry_safe()),
-        _ => closed(&error),
+        _ => is_closed(&error),
     }
 }
 
 #[test]
-fn connections_that_are_reset_or_silent_while_they_are_secured() {
+fn a_reset_or_silence_in_the_handshake_is_a_tls_error() {
     const PIN: &str = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
-    // The head of a handshake record, whose rest never comes.
+    // The start of a handshake record that is never completed.
     const BEGUN: &[u8] = &[22, 3, 3, 0, 100, 2, 0, 0];
-    for (first, told) in [(None, "closed"), (Some(BEGUN), "closed"), (Some(BEGUN), "deadline")] {
+    for (first, ending) in [(None, "closed"), (Some(BEGUN), "closed"), (Some(BEGUN), "deadline")] {
         let stub = Stub::start(move |mut peer| {
             peer.stream.read_exact(&mut [0; 64]).unwrap();
             first.map(|first| peer.send(first));
-            match told {
+            match ending {
                 "closed" => reset(peer),
-                _ => peer.hush(),
+                _ => peer.stay_silent(),
             }
         });
         let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY).pin(PIN);
         let service = settings.timeout(DEADLINE).open().unwrap();
         let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
         assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error}");
-        assert!(error.retry_safe() && error.to_string().contains(told), "{error}");
+        assert!(error.retry_safe() && error.to_string().contains(ending), "{error}");
     }
 }
 
-/// Closes a connection so that the other side gets a reset, whatever was sent.
+/// Closes a connection so that the peer gets a reset. A linger time of zero discards unsent data.
 fn reset(peer: Peer<TcpStream>) {
     SockRef::from(&peer.stream).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
 #[test]
-fn connections_that_never_come_about() {
-    // A backlog that is full: no further connection is answered at all.
+fn a_connection_that_is_never_established_ends_at_the_deadline() {
+    // With a full backlog, the kernel does not respond to further connections.
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     socket.listen(0).unwrap();
@@ -199,7 +203,7 @@ fn connections_that_never_come_about() {
         let connected = TcpStream::connect_timeout(&address, Duration::from_millis(200));
         connected.map(|stream| waiting.push(stream)).is_err()
     });
-    assert!(full, "{} connections were taken", waiting.len());
+    assert!(full, "{} connections were accepted", waiting.len());
     let service = open(&format!("http://{address}"));
     let error = in_time(DEADLINE + LATE, || verify(&service).unwrap_err());
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
@@ -208,7 +212,7 @@ fn connections_that_never_come_about() {
 }
 
 #[test]
-fn the_time_for_one_call() {
+fn with_timeout_applies_to_the_new_handle_only() {
     let stub = Stub::start(|mut peer| {
         while peer.request().is_some() {
             std::thread::sleep(Duration::from_millis(300));
@@ -226,11 +230,11 @@ fn the_time_for_one_call() {
             matches!(error, Error::InvalidArgument { parameter, .. } if parameter == "timeout")
         );
     }
-    assert_eq!(stub.asked().len(), 3);
+    assert_eq!(stub.requests().len(), 3);
 }
 
 #[test]
-fn a_question_is_repeated_when_its_wait_fits() {
+fn a_read_only_call_is_retried_if_the_wait_fits() {
     for (status, after, times) in [
         (429, "Retry-After: 0\r\n", 2),
         (503, "Retry-After: 0\r\n", 2),
@@ -256,19 +260,23 @@ fn a_question_is_repeated_when_its_wait_fits() {
             peer.request();
             peer.send(&response(200, "", DETAILS));
         });
-        // Less than the wait that does not fit, and long enough for the one that does.
+        // Shorter than the wait of 1 s that must not fit, and long enough for the wait of 0 s.
         let service = open(&stub.url()).with_timeout(Duration::from_millis(900));
-        let answer = service.app_details();
-        assert_eq!((answer.is_ok(), stub.asked().len()), (times == 2, times), "{status} {after}");
+        let result = service.app_details();
+        assert_eq!(
+            (result.is_ok(), stub.requests().len()),
+            (times == 2, times),
+            "{status} {after}"
+        );
     }
 }
 
 #[test]
-fn the_wait_is_as_long_as_the_service_says() {
-    let told = AtomicBool::new(false);
+fn a_retry_waits_as_long_as_retry_after_says() {
+    let limited = AtomicBool::new(false);
     let stub = Stub::start(move |mut peer| {
         while peer.request().is_some() {
-            peer.send(&match told.swap(true, Ordering::SeqCst) {
+            peer.send(&match limited.swap(true, Ordering::SeqCst) {
                 false => response(429, "Retry-After: 1\r\n", ""),
                 true => response(200, "", DETAILS),
             });
@@ -282,23 +290,24 @@ fn the_wait_is_as_long_as_the_service_says() {
 }
 
 #[test]
-fn an_endless_wait_ends() {
-    let stub = Stub::answering(response(429, "Retry-After: 0\r\n", "busy"));
+fn retries_end_at_the_deadline() {
+    let stub = Stub::responding(response(429, "Retry-After: 0\r\n", "busy"));
     let service = open(&stub.url());
     let error = in_time(DEADLINE + LATE, || service.app_details().unwrap_err());
     assert!(matches!(error, Error::RateLimited { .. }) && error.retry_safe(), "{error}");
 }
 
 #[test]
-fn what_changes_something_is_not_repeated_unless_asked() {
+fn calls_that_change_state_are_not_retried_unless_requested() {
     let limited = response(503, "Retry-After: 0\r\n", "busy");
     let count = |repeats: Option<Repeats>, call: &dyn Fn(&Service) -> Option<Error>| {
-        let stub = Stub::answering(limited.clone());
-        // Long enough for waits of 100, 200 and 400 ms on a busy machine, and not for 800 ms more.
+        let stub = Stub::responding(limited.clone());
+        // Long enough for waits of 100, 200 and 400 ms on a busy machine, and too short for a
+        // further 800 ms.
         let service = open(&stub.url()).with_timeout(Duration::from_millis(1400));
         let service = repeats.map_or(service.clone(), |repeats| service.with_repeats(repeats));
         assert!(matches!(call(&service), Some(Error::RateLimited { .. })));
-        stub.asked().len()
+        stub.requests().len()
     };
     let user = 1.try_into().unwrap();
     let uuid = "0a1b2c3d-0000-4000-8000-0123456789ab".parse().unwrap();
@@ -336,10 +345,11 @@ fn what_changes_something_is_not_repeated_unless_asked() {
 }
 
 #[test]
-fn the_next_address_is_tried_when_nobody_listens_at_the_first() {
-    // `localhost` is ::1 and 127.0.0.1 in this order on most machines; with one alone, this holds too.
-    let stub = Stub::answering(response(200, "", DETAILS));
+fn the_next_address_is_tried_if_the_first_refuses_connections() {
+    // On most machines, `localhost` is ::1 and 127.0.0.1, in this order. The stub listens at the
+    // second only. The test also passes where there is only the second.
+    let stub = Stub::responding(response(200, "", DETAILS));
     let service = open(&format!("http://localhost:{}", stub.addr.port()));
     service.app_details().unwrap();
-    assert_eq!((stub.connections(), stub.asked().len()), (1, 1));
+    assert_eq!((stub.connections(), stub.requests().len()), (1, 1));
 }

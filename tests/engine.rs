@@ -1,11 +1,11 @@
-//! What the engine promises beyond its replies: one code opens one door, what was acknowledged
+//! What the engine guarantees beyond its replies: a code is accepted once, and acknowledged data
 //! survives.
 
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
 
-use fresh::{Hand, ada, forced, open, open_at, url};
+use fresh::{ManualClock, ada, forced, open, open_at, url};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -17,15 +17,15 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, SystemTime};
 
 fn now() -> u64 {
-    #[allow(clippy::disallowed_methods, reason = "a test is a place where the time comes from")]
+    #[allow(clippy::disallowed_methods, reason = "the engine under test uses the system's clock")]
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
 
 /// 64 threads present the same right code at once, half of them through a second handle of the
-/// same file, as a second process would. One gets in.
+/// same file, as a second process would. Exactly one succeeds.
 fn race(service: &Service, second: &Service, call: &Verify) {
     let start = Barrier::new(64);
-    let found: Vec<_> = std::thread::scope(|scope| {
+    let results: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..64)
             .map(|number| {
                 let service = if number % 2 == 0 { service } else { second };
@@ -38,13 +38,13 @@ fn race(service: &Service, second: &Service, call: &Verify) {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let right = found.iter().filter(|found| found.verdict == Verdict::Right).count();
-    let reused = found.iter().filter(|f| f.verdict == Verdict::Wrong && f.reused).count();
+    let right = results.iter().filter(|result| result.verdict == Verdict::Right).count();
+    let reused = results.iter().filter(|r| r.verdict == Verdict::Wrong && r.reused).count();
     assert_eq!((right, reused), (1, 63));
 }
 
 #[test]
-fn one_code_opens_one_door_however_many_race() {
+fn a_code_is_accepted_once_when_64_threads_race() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("race.db");
     let (service, sent) = open(&path);
@@ -61,9 +61,9 @@ fn one_code_opens_one_door_however_many_race() {
 }
 
 #[test]
-fn guesses_in_parallel_are_worth_one_guess() {
+fn parallel_guesses_count_as_one_guess() {
     let folder = tempfile::tempdir().unwrap();
-    let (service, sent) = open_at(&folder.path().join("guess.db"), &Hand::at(1_000_000));
+    let (service, sent) = open_at(&folder.path().join("guess.db"), &ManualClock::at(1_000_000));
     let user = ada(&service);
     service.request_sms(user).unwrap();
     let code: u64 = sent.lock().unwrap()[0].code.parse().unwrap();
@@ -81,14 +81,14 @@ fn guesses_in_parallel_are_worth_one_guess() {
             .collect();
         threads.into_iter().map(|t| t.join().unwrap()).filter(Result::is_ok).count()
     });
-    assert_eq!(wrong, 1, "all but one have to wait");
+    assert_eq!(wrong, 1, "all but one must be rate limited");
 }
 
 #[test]
-fn what_is_known_survives_a_restart() {
+fn users_codes_and_limits_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("restart.db");
-    let clock = Hand::at(1_000_000);
+    let clock = ManualClock::at(1_000_000);
     let (service, sent) = open_at(&path, &clock);
     let key = service.engine().unwrap().api_key().clone();
     let user = ada(&service);
@@ -104,7 +104,7 @@ fn what_is_known_survives_a_restart() {
     let early = service.handle(&forced(code.clone(), user));
     assert!(
         matches!(early, Err(Error::RateLimited { .. })),
-        "the wrong try is remembered: {early:?}"
+        "the failed attempt must be remembered: {early:?}"
     );
     clock.set(1_000_001);
     assert_eq!(service.handle(&forced(code.clone(), user)).unwrap().verdict, Verdict::Right);
@@ -121,12 +121,12 @@ fn what_is_known_survives_a_restart() {
     assert!(last.api_calls_count.unwrap() >= 7, "{last:?}");
 }
 
-/// What `a_kill_loses_nothing_that_was_acknowledged` kills.
+/// The process that `a_kill_loses_nothing_that_was_acknowledged` kills.
 #[test]
 #[ignore = "runs as the child of another test"]
 fn child_that_is_killed() {
-    let told = std::io::read_to_string(std::io::stdin()).unwrap();
-    let (area, path) = told.trim_end().split_once(' ').unwrap();
+    let input = std::io::read_to_string(std::io::stdin()).unwrap();
+    let (area, path) = input.trim_end().split_once(' ').unwrap();
     let (service, sent) = open(Path::new(path));
     for number in 0..10_000 {
         let phone = format!("{area}-010-{number:04}");
@@ -141,7 +141,7 @@ fn child_that_is_killed() {
 fn a_kill_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kill.db");
-    // Each round has users of its own: to one whom the last code never reached, none is sent so soon.
+    // Each round has its own users: a code that was just sent cannot be sent again so soon.
     for area in [555, 556, 557] {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child_that_is_killed", "--ignored", "--nocapture"])
@@ -150,18 +150,18 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
             .spawn()
             .unwrap();
         writeln!(child.stdin.take().unwrap(), "{area} {}", path.display()).unwrap();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
+        let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut lines = Vec::new();
         while lines.len() < 20 {
             let mut line = String::new();
-            assert!(told.read_line(&mut line).unwrap() > 0, "the child ended by itself");
+            assert!(output.read_line(&mut line).unwrap() > 0, "the child ended by itself");
             lines.extend(line.strip_prefix("acknowledged ").map(str::to_owned));
         }
         child.kill().unwrap();
         child.wait().unwrap();
         let mut rest = String::new();
-        told.read_to_string(&mut rest).unwrap();
-        // The last line may be cut off: it was not acknowledged to anybody.
+        output.read_to_string(&mut rest).unwrap();
+        // The last line may be truncated, and is then no acknowledgement.
         let whole = rest.rfind('\n').map_or("", |end| &rest[..end]);
         lines.extend(whole.lines().filter_map(|l| l.strip_prefix("acknowledged ")).map(Into::into));
 
@@ -169,19 +169,19 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
         for line in lines {
             let (user, code) = line.trim().split_once(' ').unwrap();
             let call = forced(code.parse().unwrap(), user.parse().unwrap());
-            let found = service.handle(&call).unwrap();
-            assert_eq!(found.verdict, Verdict::Right, "area {area}, user {user}");
+            let result = service.handle(&call).unwrap();
+            assert_eq!(result.verdict, Verdict::Right, "area {area}, user {user}");
         }
     }
 }
 
 #[test]
-fn a_delivery_that_fails_can_be_asked_for_again_at_once() {
+fn a_failed_delivery_can_be_retried_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let works = Arc::new(Mutex::new(false));
-    let told = Arc::clone(&works);
+    let working = Arc::clone(&works);
     let service = Settings::new(&url(&folder.path().join("fail.db")))
-        .deliver(move |_: &Message| match *told.lock().unwrap() {
+        .deliver(move |_: &Message| match *working.lock().unwrap() {
             true => Ok(()),
             false => Err("the gateway is closed".to_owned()),
         })
@@ -200,9 +200,9 @@ fn a_delivery_that_fails_can_be_asked_for_again_at_once() {
 }
 
 #[test]
-fn a_delivery_tells_no_code() {
+fn delivery_errors_do_not_contain_the_code() {
     let folder = tempfile::tempdir().unwrap();
-    let service = Settings::new(&url(&folder.path().join("tell.db")))
+    let service = Settings::new(&url(&folder.path().join("error.db")))
         .deliver(|message: &Message| Err(format!("could not send {}", message.code)))
         .open()
         .unwrap();
@@ -211,28 +211,28 @@ fn a_delivery_tells_no_code() {
 }
 
 #[test]
-fn a_clock_that_was_wrong_locks_nobody_out() {
+fn setting_a_fast_clock_back_does_not_lock_users_out() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Hand::at(6_000_000_000);
+    let clock = ManualClock::at(6_000_000_000);
     let (service, sent) = open_at(&folder.path().join("clock.db"), &clock);
     let user = ada(&service);
     let code = || sent.lock().unwrap().pop().unwrap().code;
     service.request_sms(user).unwrap();
     let ahead = code();
     let wrong = if ahead == "0000000" { "0000001" } else { "0000000" };
-    let found = service.handle(&forced(wrong.parse().unwrap(), user)).unwrap();
-    assert_eq!(found.verdict, Verdict::Wrong);
+    let result = service.handle(&forced(wrong.parse().unwrap(), user)).unwrap();
+    assert_eq!(result.verdict, Verdict::Wrong);
     clock.set(60_000);
-    let found = service.handle(&forced(ahead.parse().unwrap(), user)).unwrap();
-    assert_eq!(found.verdict, Verdict::Wrong, "a code from the future is none");
+    let result = service.handle(&forced(ahead.parse().unwrap(), user)).unwrap();
+    assert_eq!(result.verdict, Verdict::Wrong, "a code from the future is invalid");
     clock.set(60_060);
     service.request_sms(user).unwrap();
-    let found = service.handle(&forced(code().parse().unwrap(), user)).unwrap();
-    assert_eq!(found.verdict, Verdict::Right);
+    let result = service.handle(&forced(code().parse().unwrap(), user)).unwrap();
+    assert_eq!(result.verdict, Verdict::Right);
 }
 
 #[test]
-fn an_answer_is_posted_and_signed() {
+fn an_approval_response_is_posted_with_a_valid_signature() {
     let folder = tempfile::tempdir().unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let callback_url = format!("http://{}/callback", listener.local_addr().unwrap());
@@ -254,13 +254,13 @@ fn an_answer_is_posted_and_signed() {
     let received = std::thread::scope(|scope| {
         let received = scope.spawn(|| receive(&listener));
         let response = ApprovalResponse::Approve;
-        let answered = engine.respond_to_approval(&RespondToApproval {
+        let result = engine.respond_to_approval(&RespondToApproval {
             uuid: uuid.clone(),
             device_id: device.device_id,
             device_secret: device.secret.clone(),
             response,
         });
-        assert_eq!(answered.unwrap().status, calls::ApprovalStatus::Approved);
+        assert_eq!(result.unwrap().status, calls::ApprovalStatus::Approved);
         received.join().unwrap()
     });
     let header = |name: &str| {
@@ -288,18 +288,17 @@ fn an_answer_is_posted_and_signed() {
 }
 
 #[test]
-fn an_answer_can_be_waited_for() {
+fn wait_for_approval_returns_the_users_response() {
     let folder = tempfile::tempdir().unwrap();
     let service = seconder::open(&url(&folder.path().join("wait.db"))).unwrap();
     let engine = service.engine().unwrap();
     let (user, eve) = (ada(&service), service.create_user("e@b.c", "555-010-0199", "1").unwrap());
     let device = engine.register_device(user, DeviceType::Ios).unwrap();
     let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
-    let none = Duration::ZERO;
-    let pending = service.wait_for_approval(&uuid, user, none).unwrap();
+    let pending = service.wait_for_approval(&uuid, user, Duration::ZERO).unwrap();
     assert_eq!(pending.status, calls::ApprovalStatus::Pending);
     assert!(!pending.approved_by(user));
-    let answered = std::thread::scope(|scope| {
+    let approval = std::thread::scope(|scope| {
         let waiting =
             scope.spawn(|| service.wait_for_approval(&uuid, user, Duration::from_secs(60)));
         let _approval = engine
@@ -312,14 +311,14 @@ fn an_answer_can_be_waited_for() {
             .unwrap();
         waiting.join().unwrap().unwrap()
     });
-    assert!(answered.approved_by(user) && !answered.approved_by(eve.id));
+    assert!(approval.approved_by(user) && !approval.approved_by(eve.id));
     let foreign = service.wait_for_approval(&uuid, eve.id, Duration::from_secs(60));
     assert!(
         matches!(foreign, Err(Error::InvalidArgument { parameter, .. }) if parameter == "uuid")
     );
 }
 
-/// Takes one POST: its header lines and its body.
+/// Accepts one POST, and returns its header lines and its body.
 fn receive(listener: &std::net::TcpListener) -> (Vec<String>, Vec<u8>) {
     let (mut socket, _) = listener.accept().unwrap();
     let mut reader = BufReader::new(socket.try_clone().unwrap());
@@ -342,7 +341,7 @@ fn receive(listener: &std::net::TcpListener) -> (Vec<String>, Vec<u8>) {
 }
 
 #[test]
-fn codes_have_the_length_that_was_chosen() {
+fn codes_have_the_configured_length() {
     let folder = tempfile::tempdir().unwrap();
     let at = url(&folder.path().join("length.db"));
     let sent: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -357,8 +356,8 @@ fn codes_have_the_length_that_was_chosen() {
     service.request_sms(user).unwrap();
     let code = sent.lock().unwrap().pop().unwrap();
     assert_eq!(code.len(), 8);
-    let found = service.handle(&forced(code.parse().unwrap(), user)).unwrap();
-    assert_eq!(found.verdict, Verdict::Right);
+    let result = service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    assert_eq!(result.verdict, Verdict::Right);
     let uri = service.enrol_authenticator(user).unwrap().uri;
     assert!(uri.expose().ends_with("&digits=7&period=10"));
     let code = Totp::from_uri(uri.expose()).unwrap().code(now());
@@ -372,11 +371,11 @@ fn codes_have_the_length_that_was_chosen() {
 }
 
 #[test]
-fn the_sandbox_accepts_what_it_says() {
+fn the_sandbox_accepts_any_token_or_the_configured_one() {
     let service = seconder::open("sandbox:").unwrap();
-    let nobody: UserId = "4711".parse().unwrap();
+    let unknown: UserId = "4711".parse().unwrap();
     let verify =
-        |service: &Service, token: &str| service.verify(&token.parse().unwrap(), nobody).unwrap();
+        |service: &Service, token: &str| service.verify(&token.parse().unwrap(), unknown).unwrap();
     assert_eq!(verify(&service, "1234567"), Verdict::Right);
     let service = seconder::open("sandbox:?accept=0000000").unwrap();
     assert_eq!(verify(&service, "0000000"), Verdict::Right);
@@ -386,9 +385,9 @@ fn the_sandbox_accepts_what_it_says() {
     }
 }
 
-/// For the tests of applications that must see wrong codes, used codes and limits too.
+/// `accept=right` is for tests of applications that need wrong codes, used codes and limits too.
 #[test]
-fn a_sandbox_that_accepts_right_codes_checks_them_as_a_file_does() {
+fn a_sandbox_with_accept_right_checks_codes_like_a_database() {
     let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
     let keep = Arc::clone(&sent);
     let settings = Settings::new("sandbox:?accept=right").deliver(move |message: &Message| {
@@ -408,7 +407,7 @@ fn a_sandbox_that_accepts_right_codes_checks_them_as_a_file_does() {
 }
 
 #[test]
-fn a_key_opens_its_own_application_alone() {
+fn an_api_key_opens_only_its_own_application() {
     let folder = tempfile::tempdir().unwrap();
     let at = url(&folder.path().join("key.db"));
     let with = |key: &str| Settings::new(&at).api_key(key).open();

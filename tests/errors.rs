@@ -1,7 +1,7 @@
-//! Every rejection that the interface and its practice know comes to exactly one kind of error, which
-//! says who must act.
+//! Every rejection known from the interface and its practice maps to exactly one kind of error,
+//! which determines who has to act.
 
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::calls::{
     Call, CheckApproval, CheckPhoneVerification, DeleteUser, RequestSms, UserStatus,
@@ -10,7 +10,7 @@ use seconder::wire::Reply;
 use seconder::{Error, Stage};
 use serde_json::{Value, json};
 
-/// The status and code of a rejection, and the kind of error that it is.
+/// The status and code of a rejection, and the kind of error it maps to.
 const KNOWN: &[(u16, Option<&str>, &str)] = &[
     (400, Some("60002"), "Rejected"),
     (400, Some("60004"), "Rejected"),
@@ -65,7 +65,7 @@ fn read<C: Call>(status: u16, body: &Value) -> Error {
 }
 
 #[test]
-fn every_status_and_code_has_its_error() {
+fn every_status_and_code_maps_to_one_kind_of_error() {
     for (status, code, wanted) in KNOWN {
         let mut body = json!({"message": "No.", "success": false, "errors": {"message": "No."}});
         if let Some(code) = code {
@@ -78,19 +78,21 @@ fn every_status_and_code_has_its_error() {
         ] {
             assert_eq!(kind(&error), *wanted, "{status} {code:?}: {error}");
             assert!(!error.retry_safe() || *wanted == "RateLimited", "{status} {code:?}");
-            if let Error::Rejected(no) = &error {
-                assert_eq!((no.status, no.code.as_deref()), (*status, *code));
+            if let Error::Rejected(rejection) = &error {
+                assert_eq!((rejection.status, rejection.code.as_deref()), (*status, *code));
             }
         }
     }
 }
 
+/// A proxy or load balancer in front of the service sends 503 too, when the service is down.
 #[test]
-fn a_503_says_wait_only_where_the_service_says_it() {
+fn a_503_is_rate_limited_only_if_the_service_itself_sent_it() {
     let read = |body: Value, retry_after| {
         RequestSms::read(Reply { retry_after, ..Reply::new(503, body) }).err().unwrap()
     };
     let wait = Some(std::time::Duration::from_secs(1));
+    // Bodies without a field of the service.
     for body in [json!({}), json!({"error": "upstream"}), json!({"error_code": ""})] {
         let error = read(body.clone(), None);
         assert!(!error.retry_safe(), "{error}");
@@ -98,10 +100,13 @@ fn a_503_says_wait_only_where_the_service_says_it() {
             matches!(error, Error::Unavailable { stage: seconder::Stage::Response, .. }),
             "{error}"
         );
+        let error = read(body, wait);
         assert!(
-            matches!(read(body, wait), Error::RateLimited { retry_after, .. } if retry_after == wait)
+            matches!(error, Error::RateLimited { retry_after, .. } if retry_after == wait),
+            "{error}"
         );
     }
+    // Bodies with a field of the service.
     for body in [json!({"message": "Wait."}), json!({"errors": {}}), json!({"success": false})] {
         assert_eq!(kind(&read(body, None)), "RateLimited");
     }
@@ -109,16 +114,17 @@ fn a_503_says_wait_only_where_the_service_says_it() {
 }
 
 #[test]
-fn a_status_200_that_says_no_is_no_success() {
+fn a_200_with_success_false_is_rejected() {
     for success in [json!(false), json!("false"), json!("False")] {
         let body = json!({"success": success, "message": "No."});
         assert!(matches!(read::<RequestSms>(200, &body), Error::Rejected(_)), "{body}");
     }
 }
 
-/// A page that answers 200 to everything must not verify a phone or pretend to have sent a code.
+/// A server that returns 200 for every request must not verify a phone number, and must not appear
+/// to have sent a code.
 #[test]
-fn what_only_does_something_must_say_that_it_did() {
+fn an_action_succeeds_only_if_the_reply_confirms_it() {
     for body in [
         json!({}),
         json!({"status": "maintenance"}),
@@ -144,7 +150,7 @@ fn what_only_does_something_must_say_that_it_did() {
 }
 
 #[test]
-fn an_approval_names_one_user() {
+fn an_approval_with_two_different_users_is_an_error() {
     let of = |user: Value| {
         let mut request = json!({"status": "approved", "uuid": "a"});
         request.as_object_mut().unwrap().extend(user.as_object().unwrap().clone());
@@ -161,7 +167,7 @@ fn unavailable(stage: Stage) -> Error {
 }
 
 #[test]
-fn every_message_says_what_to_do() {
+fn every_error_message_advises_what_to_do() {
     let long = Some(std::time::Duration::from_secs(30));
     for (error, advice) in [
         (Error::Unauthorized { message: "no".into() }, "Check the api_key"),

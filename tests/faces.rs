@@ -1,5 +1,5 @@
-//! Every face shows every call, with every parameter. What a call takes is asked of serde, so no
-//! face and no document can forget a field.
+//! Every language interface has every call with every parameter. The parameters of a call come from
+//! its serde implementation, so that no interface and no document can omit a field.
 
 #[path = "faces/c.rs"]
 mod c;
@@ -16,13 +16,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A call as its declaration has it.
+/// A call, as declared in `src/calls/`.
 struct Declared {
     route: &'static Route,
     fields: &'static [&'static str],
 }
 
-/// Every call; [`every_call_is_compared`] holds it equal to [`ROUTES`].
+/// Every call. [`every_call_is_compared`] checks the list against [`ROUTES`].
 fn calls() -> Vec<Declared> {
     vec![
         declared::<CreateUser>(),
@@ -43,9 +43,9 @@ fn calls() -> Vec<Declared> {
     ]
 }
 
-/// The section of the interface document that no call of its practice has.
+/// Stands for the section of a call that services offer although the specification lacks it.
 const PRACTICE: &str = "practice";
-/// How many calls the interface document has; the others are of its practice.
+/// How many calls the specification has. They come first; the others are of its practice.
 const IN_DOCUMENT: usize = 13;
 
 #[test]
@@ -57,18 +57,18 @@ fn every_call_is_compared() {
 #[test]
 fn the_c_header_shows_every_parameter() {
     let header = read("include/seconder.h");
-    let shown = calls().into_iter().map(|call| {
+    let found = calls().into_iter().map(|call| {
         let name = call.route.name;
         (call, c_parameters(&header, name).ok_or(format!("has no `seconder_{name}(`")))
     });
-    compare("include/seconder.h", "src/capi", shown);
+    compare("include/seconder.h", "src/capi", found);
 }
 
 #[test]
 fn the_list_of_calls_is_up_to_date() {
     assert!(
         read("docs/interface.md") == interface(),
-        "docs/interface.md:1: is not what the calls say. Write it anew with \
+        "docs/interface.md:1: is not up to date. Regenerate it with \
          `cargo test --test faces -- --ignored write_interface`"
     );
 }
@@ -81,7 +81,7 @@ fn write_interface() {
 }
 
 #[test]
-fn parameters_are_found_in_c_and_python() {
+fn parameters_are_parsed_from_c_and_python() {
     let header = "struct seconder_f_options {\n    /* One; two. */\n    bool force;\n    const struct \
         seconder_logo *logos;\n    size_t logos_count;\n};\nSECONDER_MUST_USE seconder_status \
         seconder_f(const struct seconder_service *service,\n uint64_t user_id, const struct \
@@ -95,37 +95,37 @@ fn parameters_are_found_in_c_and_python() {
     assert_eq!(python_parameters(stub, "h"), None);
 }
 
-/// Complains of parameters that a face lacks or has too many.
+/// Reports the parameters that a language interface lacks or has in excess.
 fn compare(
     file: &str,
     place: &str,
-    shown: impl Iterator<Item = (Declared, Result<BTreeSet<String>, String>)>,
+    found: impl Iterator<Item = (Declared, Result<BTreeSet<String>, String>)>,
 ) {
-    let complaint = |(call, shown): (Declared, Result<BTreeSet<String>, String>)| {
-        let shown = match shown {
-            Ok(shown) => shown,
+    let complaint = |(call, found): (Declared, Result<BTreeSet<String>, String>)| {
+        let found = match found {
+            Ok(found) => found,
             Err(missing) => return Some(format!("{file}:1: {missing}: add it in {place}")),
         };
         let wanted = names(&flat(&call).collect::<Vec<_>>());
-        let tell = |what: &str, names: Vec<&String>| match names.is_empty() {
+        let list = |what: &str, names: Vec<&String>| match names.is_empty() {
             true => String::new(),
             false => format!(" {what} {names:?}"),
         };
-        (shown != wanted).then(|| {
+        (found != wanted).then(|| {
             format!(
                 "{file}:1: `{}`{}{}: make it agree in {place}",
                 call.route.name,
-                tell("lacks", wanted.difference(&shown).collect()),
-                tell("has what the call has not:", shown.difference(&wanted).collect()),
+                list("lacks", wanted.difference(&found).collect()),
+                list("has what the call lacks:", found.difference(&wanted).collect()),
             )
         })
     };
-    let complaints: Vec<String> = shown.filter_map(complaint).collect();
+    let complaints: Vec<String> = found.filter_map(complaint).collect();
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
-/// What stands between the service and the error, and in the options. A list is a pointer and a
-/// count, which are one parameter.
+/// The arguments of a C function except service, options, out and error, and the fields of its
+/// options. A list is a pointer and a count, which are one parameter.
 fn c_parameters(header: &str, name: &str) -> Option<BTreeSet<String>> {
     let header = without_comments(header);
     let (_, rest) = header.split_once(&format!("seconder_{name}("))?;
@@ -152,7 +152,7 @@ fn without_comments(header: &str) -> String {
     parts.fold(code, |code, part| code + part.split_once("*/").map_or("", |(_, rest)| rest))
 }
 
-/// The parameters of `def name(self, …)`, without what they are annotated with.
+/// The parameters of `def name(self, …)`, without their annotations and defaults.
 fn python_parameters(module: &str, name: &str) -> Option<BTreeSet<String>> {
     let (_, rest) = module.split_once(&format!("def {name}("))?;
     let (mut depth, mut parameters) = (0, vec![String::new()]);
@@ -176,7 +176,7 @@ fn python_parameters(module: &str, name: &str) -> Option<BTreeSet<String>> {
     Some(parameters.iter().map(name).filter(|name| !ours.contains(&name.as_str())).collect())
 }
 
-/// The table of every call.
+/// The text of docs/interface.md: a table of all calls.
 fn interface() -> String {
     let mut text = String::from(
         "# The interface\n\n\
@@ -207,7 +207,7 @@ fn on_the_wire(call: &Declared) -> impl Iterator<Item = String> {
     })
 }
 
-/// The fields as a face shows them: those of `user` are parameters of their own.
+/// The fields as the language interfaces have them: each field of `user` is a separate parameter.
 fn flat(call: &Declared) -> impl Iterator<Item = &'static str> {
     call.fields
         .iter()
@@ -222,10 +222,11 @@ fn declared<C: Call>() -> Declared {
     Declared { route: &C::ROUTE, fields: fields::<C>() }
 }
 
-/// The fields of a struct, as serde knows them.
+/// The names of a struct's fields. Its `Deserialize` passes them to the deserializer, which stores
+/// them and ends with an error.
 fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
-    struct Ask<'a>(&'a mut &'static [&'static str]);
-    impl<'de> Deserializer<'de> for Ask<'_> {
+    struct FieldNames<'a>(&'a mut &'static [&'static str]);
+    impl<'de> Deserializer<'de> for FieldNames<'_> {
         type Error = Error;
         fn deserialize_struct<V: Visitor<'de>>(
             self,
@@ -234,7 +235,7 @@ fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
             _: V,
         ) -> Result<V::Value, Error> {
             *self.0 = fields;
-            Err(Error::custom("only asking"))
+            Err(Error::custom("only the names are needed"))
         }
         fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
             Err(Error::custom("a call is a struct"))
@@ -245,7 +246,7 @@ fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
         }
     }
     let mut found: &'static [&'static str] = &[];
-    drop(T::deserialize(Ask(&mut found)));
+    drop(T::deserialize(FieldNames(&mut found)));
     found
 }
 
@@ -253,7 +254,7 @@ fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| in_the_api(name)).collect()
 }
 
-/// What every API calls a field of the wire: a user's id is `user_id` in each of them.
+/// The name that every API has for a field on the wire: a user's id is `user_id` in all of them.
 fn in_the_api(field: &str) -> String {
     match field {
         USER_ID_ON_THE_WIRE => "user_id".to_owned(),

@@ -1,12 +1,12 @@
-//! What fuzzing found worth keeping still holds: each target runs on its corpus.
+//! Regression test for the inputs that fuzzing has found: each target runs on its corpus.
 
-#![allow(unreachable_pub, reason = "the targets are a crate of their own when they are fuzzed")]
+#![allow(unreachable_pub, reason = "the targets are a separate crate when they are fuzzed")]
 
 #[path = "../fuzz/src/lib.rs"]
 mod targets;
 
 #[test]
-fn every_target_holds_on_its_corpus() {
+fn every_fuzz_target_passes_its_corpus() {
     for (name, target) in targets::TARGETS {
         let folder =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);

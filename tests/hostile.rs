@@ -1,6 +1,6 @@
-//! Answers that no service of the interface gives. None of them lets anybody in.
+//! Responses that no service of the interface sends. None of them lets a user in.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use stub::{KEY, RIGHT, Stub, TOKEN, in_time, response};
 
 const DEADLINE: Duration = Duration::from_secs(2);
-/// What an answer may make this process grow by, in kilobytes: the client reads 1 MiB at most.
+/// By how much a response may make this process grow, in kilobytes: the client reads 1 MiB at most.
 const GROWTH: u64 = 6 * 1024;
-/// The same where each few bytes are a value of their own.
+/// The same for bodies of many small values, which take more memory than their text.
 const MANY: u64 = 32 * 1024;
 const XML: &str = "<hash><token>is valid</token><success>true</success></hash>";
 
@@ -26,7 +26,7 @@ fn verify(url: &str, format: Format) -> Result<Verdict> {
     open(url, format).verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 
-/// What is wrong, the answer, the kind of error that it is, and what the error says of it.
+/// A name for the case, the response, the kind of error it must cause, and a part of the message.
 type Case = (&'static str, Vec<u8>, Kind, &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +49,19 @@ fn kind(error: &Error) -> Option<Kind> {
     }
 }
 
-fn body(name: &'static str, body: &str, says: &'static str) -> Case {
-    (name, response(200, "Content-Type: application/json\r\n", body), Kind::InvalidResponse, says)
+fn body(name: &'static str, body: &str, part: &'static str) -> Case {
+    (name, response(200, "Content-Type: application/json\r\n", body), Kind::InvalidResponse, part)
 }
 
-fn headers(name: &'static str, headers: &str, says: &'static str) -> Case {
-    (name, response(200, headers, RIGHT), Kind::InvalidResponse, says)
+fn headers(name: &'static str, headers: &str, part: &'static str) -> Case {
+    (name, response(200, headers, RIGHT), Kind::InvalidResponse, part)
 }
 
-fn raw(name: &'static str, answer: impl AsRef<[u8]>, says: &'static str) -> Case {
-    (name, answer.as_ref().to_vec(), Kind::InvalidResponse, says)
+fn raw(name: &'static str, bytes: impl AsRef<[u8]>, part: &'static str) -> Case {
+    (name, bytes.as_ref().to_vec(), Kind::InvalidResponse, part)
 }
 
-/// A gzip stream of 10 kB that is 10 MB when it is undone, each bit of a zero "258 bytes more".
+/// A gzip stream of 10 kB that expands to 10 MB: each zero bit means "258 bytes more".
 fn bomb() -> Vec<u8> {
     let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     bytes.extend([0xed, 0xc1, 1, 1, 0, 0, 0, 0x80, 0x90, 0xfe, 0xaf, 0xee, 8, 10]);
@@ -90,14 +90,14 @@ fn bodies() -> Vec<Case> {
         body("a field twice", &RIGHT.replace('{', r#"{"token":"is invalid","#), ""),
         body("deep", &deep, "not JSON"),
         body("HTML", "<html><body>\"token\":\"is valid\"</body></html>", "not JSON"),
-        body("HTML that begins well", &format!("{RIGHT}<html>"), "not JSON"),
+        body("HTML after a valid body", &format!("{RIGHT}<html>"), "not JSON"),
         body("JavaScript", &format!("answer({RIGHT})"), "not JSON"),
         body("a prefix", r#"{"token":"is","success":"true"}"#, "token"),
         body("capitals", r#"{"token":"IS VALID","success":"true"}"#, "token"),
         body("a line feed", r#"{"token":"is valid\n","success":"true"}"#, "token"),
         body("a NUL", r#"{"token":"is valid\u0000","success":"true"}"#, "token"),
         body("a list", r#"{"token":["is valid"],"success":"true"}"#, "token"),
-        body("success says no", r#"{"token":"is valid","success":"false"}"#, "token"),
+        body("success is the text false", r#"{"token":"is valid","success":"false"}"#, "token"),
         body("success is false", r#"{"token":"is valid","success":false}"#, "token"),
         body("success is 1", r#"{"token":"is valid","success":1}"#, "token"),
         body("success is True", r#"{"token":"is valid","success":"True"}"#, "token"),
@@ -112,7 +112,7 @@ fn bodies() -> Vec<Case> {
             "1048576 bytes",
         ),
         raw("a bomb", response(200, "Content-Encoding: gzip\r\n", bomb()), "compressed"),
-        raw("a bomb unsaid", response(200, "", bomb()), "not JSON"),
+        raw("a bomb without Content-Encoding", response(200, "", bomb()), "not JSON"),
     ]
 }
 
@@ -137,15 +137,11 @@ fn xml() -> Vec<Case> {
         body("HTML", &format!("<html><body>{XML}</body></html>"), "not the XML"),
         body("a document type", &within("<!DOCTYPE hash>", "is valid"), "document types"),
         body("an entity", &within("<!DOCTYPE hash [<!ENTITY v \"is valid\">]>", "&v;"), "allowed"),
-        body("an entity of nowhere", &within("", "&v;"), "unknown entity"),
+        body("an undefined entity", &within("", "&v;"), "unknown entity"),
         body("an entity from a file", &within(outside, "&x;"), "allowed"),
         body("a billion laughs", &within(&laughs, "&e;"), "allowed"),
         body("an instruction", &within("<?php echo ?>", "is valid"), "allowed"),
-        body(
-            "an element twice",
-            &XML.replace("<success>", "<token>x</token><success>"),
-            "duplicate",
-        ),
+        body("an element twice", &XML.replace("<success>", "<token>x</token><success>"), "duplicate"),
         body(
             "nested",
             &format!("<hash><answer>{}</answer></hash>", &XML[6..XML.len() - 7]),
@@ -155,7 +151,7 @@ fn xml() -> Vec<Case> {
         body("truncated", &XML[..XML.len() - 1], "not the XML"),
         body("deep", &deep, "too deep"),
         body("many attributes", &many, "not the XML"),
-        body("success says no", &XML.replace("true", "false"), "token"),
+        body("success is the text false", &XML.replace("true", "false"), "token"),
         body("a list", &XML.replace("<token>", "<token type=\"array\">"), "token"),
         raw("UTF-16", response(200, "", utf16), "not the XML"),
         raw(
@@ -172,12 +168,12 @@ fn heads() -> Vec<Case> {
     vec![
         headers("many headers", &many, ""),
         headers("a long header", &long, "headers"),
-        headers("gzip that is none", "Content-Encoding: gzip\r\n", "compressed"),
-        headers("brotli that is none", "Content-Encoding: br\r\n", "compressed"),
+        headers("a false claim of gzip", "Content-Encoding: gzip\r\n", "compressed"),
+        headers("a false claim of brotli", "Content-Encoding: br\r\n", "compressed"),
         headers("two encodings", "Content-Encoding: identity, gzip\r\n", "compressed"),
         headers("a second length", "Content-Length: 1\r\n", "HTTP"),
         headers("a length and chunks", "Transfer-Encoding: chunked\r\n", "HTTP"),
-        headers("a header that is none", "no colon\r\n", "HTTP"),
+        headers("a header without a colon", "no colon\r\n", "HTTP"),
         raw(
             "chunks, and a length",
             chunked(&format!("{:x}\r\n{RIGHT}\r\n0\r\n\r\n", RIGHT.len())).replacen(
@@ -205,12 +201,12 @@ fn heads() -> Vec<Case> {
     ]
 }
 
-/// Each status with the body of a right answer (interface 7). Those that are none of the interface
-/// make no sense; what stands before a service sends the ones from 500 on (RFC 9110, section 15, counts
-/// those that are made up among them).
+/// Each status with the body of a right token (interface 7). Statuses that the interface does not
+/// define are invalid responses, except those from 500 on: a proxy in front of a service sends
+/// them, and RFC 9110, section 15, counts invalid status codes among them.
 fn statuses() -> Vec<Case> {
     let case = |status: u16| {
-        let (kind, says) = match status {
+        let (kind, part) = match status {
             300..400 => (Kind::InvalidResponse, "redirects"),
             204 => (Kind::InvalidResponse, "not JSON"),
             200..300 => (Kind::InvalidResponse, "none of the interface"),
@@ -219,7 +215,7 @@ fn statuses() -> Vec<Case> {
             400..500 => (Kind::Rejected, "Token is valid."),
             _ => (Kind::Unavailable, "check before you retry it"),
         };
-        ("status", response(status, "", RIGHT), kind, says)
+        ("status", response(status, "", RIGHT), kind, part)
     };
     let codes = [201, 202, 204, 206, 226, 300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403];
     let more =
@@ -231,70 +227,70 @@ fn chunked(rest: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{rest}")
 }
 
-/// Forgets how much memory this process has had at most.
+/// Resets the peak of this process's memory, and returns its present size in kilobytes.
 fn reset() -> u64 {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     peak()
 }
 
-/// The most memory that this process has had since then, in kilobytes.
+/// The peak of this process's memory since [`reset`], in kilobytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
     line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or_default()
 }
 
-/// Memory is the whole process's, so one test at a time looks at it.
+/// Held by each test while it measures: memory belongs to the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The case is the error that it is said to be, in time and in little memory, and shows no secret.
-fn is_refused((name, answer, wanted, says): Case, format: Format, growth: u64) {
+/// Checks that a case is the expected error, in time and in little memory, and without secrets.
+fn is_rejected((name, bytes, wanted, part): Case, format: Format, growth: u64) {
     let stub = Stub::start(move |mut peer| {
         peer.request();
-        peer.send(&answer);
+        peer.send(&bytes);
     });
     let (before, started) = (reset(), Instant::now());
     let error = verify(&stub.url(), format).expect_err(name);
     let (took, grew) = (started.elapsed(), peak().saturating_sub(before));
     let text = format!("{error} {error:?}");
-    assert!(text.contains(says), "{name}: {text}");
+    assert!(text.contains(part), "{name}: {text}");
     assert!(!text.contains(KEY) && !text.contains(TOKEN), "{name}: {text}");
     assert_eq!(kind(&error), Some(wanted), "{name}: {text}");
     assert!(took < DEADLINE && grew < growth, "{name}: {took:?}, {grew} kB");
-    assert_eq!(stub.asked().len(), 1, "{name}");
+    assert_eq!(stub.requests().len(), 1, "{name}");
 }
 
 #[test]
-fn no_answer_but_the_right_one_lets_anybody_in() {
+fn only_a_valid_response_lets_a_user_in() {
     let _alone = ALONE.lock();
-    let good = Stub::answering(response(200, "", RIGHT));
+    let good = Stub::responding(response(200, "", RIGHT));
     assert_eq!(verify(&good.url(), Format::Json).unwrap(), Verdict::Right);
     for case in [bodies(), heads(), statuses()].concat() {
-        is_refused(case, Format::Json, GROWTH);
+        is_rejected(case, Format::Json, GROWTH);
     }
 }
 
 #[test]
-fn no_answer_in_xml_but_the_right_one_lets_anybody_in() {
+fn only_a_valid_xml_response_lets_a_user_in() {
     let _alone = ALONE.lock();
-    let good = Stub::answering(response(200, "", XML));
+    let good = Stub::responding(response(200, "", XML));
     assert_eq!(verify(&good.url(), Format::Xml).unwrap(), Verdict::Right);
     for case in [xml(), heads()].concat() {
-        is_refused(case, Format::Xml, GROWTH);
+        is_rejected(case, Format::Xml, GROWTH);
     }
 }
 
 #[test]
-fn a_body_of_many_values_takes_bounded_memory() {
+fn a_body_of_many_values_uses_bounded_memory() {
     let _alone = ALONE.lock();
     let json = format!(r#"{{"token":[{}0],"success":"true"}}"#, "{},".repeat(100_000));
-    is_refused(body("many values", &json, "token"), Format::Json, MANY);
+    is_rejected(body("many values", &json, "token"), Format::Json, MANY);
     let xml = format!("<hash><token type=\"array\">{}</token></hash>", "<a/>".repeat(80_000));
-    is_refused(body("many elements", &xml, "token"), Format::Xml, MANY);
+    is_rejected(body("many elements", &xml, "token"), Format::Xml, MANY);
 }
 
 #[test]
-fn what_never_ends_is_left() {
+fn an_endless_response_is_abandoned_by_the_deadline() {
     let _alone = ALONE.lock();
     for (head, piece) in [
         ("HTTP/1.1 200 OK\r\n", "X: x\r\n"),

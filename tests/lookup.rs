@@ -1,6 +1,7 @@
-//! Names are looked up at name servers, within the deadline: a real one, and some that are silent.
+//! Names are resolved by name servers within the deadline. The tests use a real name server, and
+//! some that never respond.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 #[path = "stub/tls.rs"]
@@ -18,7 +19,7 @@ const SERVER: &str = "SECONDER_TEST_SERVER";
 const DEADLINE: Duration = Duration::from_millis(500);
 const LATE: Duration = Duration::from_millis(100);
 
-/// Debian's `dnsmasq`, on a port of its own, which knows these records and asks nobody.
+/// Debian's `dnsmasq` on a free port, which has these records and forwards no query.
 struct NameServer {
     process: Child,
     port: u16,
@@ -26,7 +27,7 @@ struct NameServer {
 }
 
 impl NameServer {
-    /// Its port is free when it is chosen, and may be somebody else's when it starts.
+    /// Another process may take the port between its choice and the start, hence the attempts.
     fn start(records: &[String]) -> NameServer {
         let starts = (0..5).find_map(|_| NameServer::at(free_port(), records));
         starts.expect("dnsmasq does not start")
@@ -48,7 +49,7 @@ impl NameServer {
         server.is_ready().then_some(server)
     }
 
-    /// It says so in its log when it has its port, and ends when it does not get it.
+    /// It logs its start once it has its port, and exits if it does not get the port.
     fn is_ready(&mut self) -> bool {
         let until = Instant::now() + Duration::from_secs(30);
         while Instant::now() < until && self.process.try_wait().unwrap().is_none() {
@@ -68,8 +69,8 @@ impl NameServer {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// How often it was asked for IPv4 addresses of a name.
-    fn asked(&self, name: &str) -> usize {
+    /// How many queries for IPv4 addresses of a name it received.
+    fn queries(&self, name: &str) -> usize {
         self.log().matches(&format!("query[A] {name} ")).count()
     }
 }
@@ -92,7 +93,7 @@ fn free_port() -> u16 {
     }
 }
 
-/// A service on this machine, by whatever names.
+/// A service on this machine, with the names of its certificate.
 fn service(identity: &Identity) -> Stub {
     tls::start(identity.config(), |mut peer| {
         while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
@@ -114,7 +115,7 @@ fn verify(service: &Service) -> Result<Verdict> {
 }
 
 #[test]
-fn a_real_name_server_is_asked() {
+fn names_are_resolved_by_a_real_name_server() {
     let many = (1..=60).map(|last| format!("--host-record=many.example.test,127.0.9.{last}"));
     let names = ["service.example.test", "alias.example.test", "many.example.test"];
     let mut records = vec![
@@ -131,14 +132,18 @@ fn a_real_name_server_is_asked() {
     for _ in 0..3 {
         assert_eq!(verify(&service).unwrap(), Verdict::Right);
     }
-    assert_eq!((real.asked(names[0]), stub.connections()), (1, 1), "a connection that is kept");
+    assert_eq!(
+        (real.queries(names[0]), stub.connections()),
+        (1, 1),
+        "a reused connection needs no query"
+    );
     assert_eq!(verify(&open(names[1])).unwrap(), Verdict::Right);
 
-    // More addresses than a datagram holds; nobody listens there.
+    // More addresses than fit into a datagram. No service listens at any of them.
     let error = verify(&open(names[2])).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.to_string().contains("connection refused"), "{error}");
-    assert!(real.asked(names[2]) >= 2, "over UDP and over TCP");
+    assert!(real.queries(names[2]) >= 2, "over UDP, then over TCP");
 
     let error = verify(&open("nobody.example.test")).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
@@ -147,30 +152,30 @@ fn a_real_name_server_is_asked() {
         "{error}"
     );
 
-    // It asks nobody about the rest of the world, and says so.
+    // dnsmasq refuses queries for other domains, as it forwards none.
     let error = verify(&open("other.example.com")).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
-    let told = format!("no name server returned an answer (queried: {})", real.address());
-    assert!(error.retry_safe() && error.to_string().contains(&told), "{error}");
+    let reason = format!("no name server returned an answer (queried: {})", real.address());
+    assert!(error.retry_safe() && error.to_string().contains(&reason), "{error}");
 }
 
 #[test]
-fn the_next_name_server_is_asked_and_the_name_of_a_proxy_too() {
+fn a_silent_name_server_is_skipped_and_only_the_proxy_is_resolved() {
     let real = NameServer::start(&["--host-record=proxy.example.test,127.0.0.1".to_owned()]);
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let proxy = Stub::answering(response(407, "", ""));
+    let proxy = Stub::responding(response(407, "", ""));
     let through = format!("http://proxy.example.test:{}", proxy.addr.port());
     let silent = silent.local_addr().unwrap().to_string();
     let settings = settings("service.example.test", 443, &identity(&[]), &silent);
     let service = settings.name_server(real.address()).proxy(through).open().unwrap();
     let error = verify(&service.with_timeout(Duration::from_secs(2))).unwrap_err().to_string();
     assert!(error.contains("requires a user name and a password"), "{error}");
-    assert!(proxy.asked()[0].starts_with("CONNECT service.example.test:443 "));
-    assert_eq!((real.asked("proxy.example.test"), real.asked("service.example.test")), (1, 0));
+    assert!(proxy.requests()[0].starts_with("CONNECT service.example.test:443 "));
+    assert_eq!((real.queries("proxy.example.test"), real.queries("service.example.test")), (1, 0));
 }
 
 #[test]
-fn a_silent_name_server_ends_at_the_deadline() {
+fn resolution_ends_at_the_deadline_if_the_name_server_is_silent() {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let server = silent.local_addr().unwrap().to_string();
     let settings = settings("service.example.test", 443, &identity(&[]), &server);
@@ -181,7 +186,7 @@ fn a_silent_name_server_ends_at_the_deadline() {
 }
 
 #[test]
-fn a_name_server_is_an_address() {
+fn name_server_must_be_an_address() {
     for wrong in ["", "dns.example.com", "192.0.2.1:", "192.0.2.1:0"] {
         let settings = settings("service.example.test", 443, &identity(&[]), wrong);
         let error = settings.open().unwrap_err();
@@ -192,25 +197,25 @@ fn a_name_server_is_an_address() {
 }
 
 #[test]
-fn the_environment_decides_nothing() {
+fn the_environment_does_not_affect_name_resolution() {
     let real = NameServer::start(&[]);
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "looked_up_in_that_environment"])
+        .args(["--exact", "child_that_resolves_in_that_environment"])
         .env("LOCALDOMAIN", "environment.test")
         .env("RES_OPTIONS", "ndots:9")
         .env(SERVER, real.address())
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
-    assert_eq!((real.asked("a.test"), real.asked("a.test.environment.test")), (1, 0));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert_eq!((real.queries("a.test"), real.queries("a.test.environment.test")), (1, 0));
 }
 
-/// The other half of the test above, in a process of its own; alone it does nothing.
+/// The child process of the test above. Without the variable, it does nothing.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the test above tells it the address so")]
-fn looked_up_in_that_environment() {
+#[allow(clippy::disallowed_methods, reason = "the test above passes the address in a variable")]
+fn child_that_resolves_in_that_environment() {
     let Ok(server) = std::env::var(SERVER) else { return };
     let service = settings("a.test", 443, &identity(&[]), &server);
     let error = verify(&service.open().unwrap()).unwrap_err();

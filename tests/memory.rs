@@ -1,8 +1,8 @@
-//! The API key is wiped from memory: it is not to be found in that of a process whose client is
-//! gone. The process is another than the service's, which knows the key too.
+//! The API key is wiped from memory: once a client is dropped, its process contains no copy of the
+//! key. The client runs in a child process, as the stub in this process receives the key too.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 #[path = "stub/tls.rs"]
@@ -18,32 +18,32 @@ use tls::{Identity, params};
 use zeroize::Zeroizing;
 
 const SERVICE: &str = "SECONDER_TEST_SERVICE";
-/// As many bytes as the code and the key have.
+/// The lengths of the code and the key, in bytes.
 const CODE: usize = 12;
 const KEY: usize = 40;
-/// What the pattern that is searched for is kept under, so that it is not found itself.
+/// The pattern to search for is stored XORed with this, so that the search does not find it.
 const MASK: u8 = 0x80;
 
 fn run(stub: &Stub, scheme: &str, pin: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_that_forgets", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "child_that_searches_its_own_memory", "--nocapture", "--test-threads=1"])
         .env(SERVICE, format!("{scheme}://{} {pin}", stub.addr))
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}{why}");
-    assert_eq!(stub.asked().len(), 6);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{errors}");
+    assert_eq!(stub.requests().len(), 6);
 }
 
 #[test]
-fn the_key_is_wiped() {
-    run(&Stub::answering(response(200, "", RIGHT)), "http", "");
+fn the_api_key_is_wiped_from_memory() {
+    run(&Stub::responding(response(200, "", RIGHT)), "http", "");
 }
 
 #[test]
-fn the_key_is_wiped_where_it_was_encrypted() {
+fn the_api_key_is_wiped_from_memory_after_tls() {
     let identity = Identity::self_signed(params());
     let stub = tls::start(identity.config(), |mut peer| {
         while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
@@ -51,10 +51,10 @@ fn the_key_is_wiped_where_it_was_encrypted() {
     run(&stub, "https", &identity.pin());
 }
 
-/// The other half of the tests above, in a process of its own; alone it does nothing.
+/// The child process of the tests above. Without the variable, it does nothing.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the tests above tell it the address so")]
-fn the_process_that_forgets() {
+#[allow(clippy::disallowed_methods, reason = "the tests above pass the address in a variable")]
+fn child_that_searches_its_own_memory() {
     let Ok(service) = std::env::var(SERVICE) else { return };
     let (url, pin) = service.split_once(' ').unwrap();
     let (key, code) = (masked::<KEY>(b'a', 26), masked::<CODE>(b'0', 10));
@@ -63,14 +63,14 @@ fn the_process_that_forgets() {
         for _ in 0..3 {
             assert_eq!(verify(&service, &code).unwrap(), Verdict::Right);
         }
-        assert_eq!(found(&code), 0, "the code, {generation:?}");
-        assert!(found(&key) > 0, "a key that is there is found");
+        assert_eq!(occurrences(&code), 0, "the code, {generation:?}");
+        assert!(occurrences(&key) > 0, "the search must find the key while it is in use");
         drop(service);
-        assert_eq!(found(&key), 0, "the key, {generation:?}");
+        assert_eq!(occurrences(&key), 0, "the key, {generation:?}");
     }
 }
 
-/// Something that nothing else in the process is like, of these characters.
+/// A random text of these characters, masked: long enough not to occur in the process by chance.
 fn masked<const LENGTH: usize>(first: u8, many: u8) -> [u8; LENGTH] {
     let mut random = [0; LENGTH];
     File::open("/dev/urandom").unwrap().read_exact_at(&mut random, 0).unwrap();
@@ -97,8 +97,8 @@ fn verify(service: &Service, masked: &[u8]) -> Result<Verdict, Error> {
     service.verify(&code, 1.try_into().unwrap())
 }
 
-/// How often the key is in the memory that this process can write to: heaps, stacks and data.
-fn found(masked: &[u8]) -> usize {
+/// How often a text occurs in the memory that this process can write to: heaps, stacks and data.
+fn occurrences(masked: &[u8]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let writable = maps.lines().filter(|line| line.contains(" rw"));
@@ -111,7 +111,7 @@ fn count(memory: &File, line: &str, masked: &[u8]) -> usize {
     let at = |text| u64::from_str_radix(text, 16).unwrap();
     let (mut found, mut from, to) = (0, at(from), at(to));
     let overlap = masked.len() - 1;
-    // Masked as it is read, so that this buffer does not hold the key either.
+    // Masked as it is read, so that this buffer is not found either.
     let mut piece = vec![0; 64 * 1024];
     while from < to {
         let wanted = piece.len().min((to - from) as usize);

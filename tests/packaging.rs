@@ -1,5 +1,6 @@
-//! What packagers read says the same wherever it is said.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The files for packagers agree with each other and with the sources.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "header/mod.rs"]
 mod header;
@@ -9,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// Every header that is there is installed, by `make install` and by cargo-c.
+/// Every header is installed, by `make install` and by cargo-c.
 #[test]
 fn every_header_is_installed() {
     let (makefile, manifest) = (read("packaging/install.mk"), read("Cargo.toml"));
@@ -21,9 +22,9 @@ fn every_header_is_installed() {
     }
 }
 
-/// The notices of the crates that are built in go with every binary.
+/// Every binary must come with the licence notices of the crates that are linked into it.
 #[test]
-fn the_licences_of_what_is_built_in_are_told() {
+fn third_party_licence_notices_are_complete() {
     let files = ["LICENSE-THIRD-PARTY", "bindings/python/LICENSE-THIRD-PARTY"];
     let checked = Command::new("packaging/notices.py")
         .arg("--check")
@@ -37,9 +38,9 @@ fn the_licences_of_what_is_built_in_are_told() {
     }
 }
 
-/// Every place that `make` fills in is filled in, and nothing else is left to be.
+/// `make install` replaces every placeholder of the templates.
 #[test]
-fn templates_are_filled_in() {
+fn installed_templates_are_filled_in() {
     let folder = tempfile::tempdir().unwrap();
     let made = Command::new("sh")
         .args(["-c", "umask 077; exec make -s install-development \"$@\"", "sh"])
@@ -56,13 +57,16 @@ fn templates_are_filled_in() {
     for text in [&pkg_config, &cmake, &version.unwrap()] {
         assert!(!text.contains('@'), "{text}");
     }
-    // Whoever installs them, everybody reads them.
+    // Every user can read them, whatever the umask of the user who installs them.
     for file in ["pkgconfig/seconder.pc", "cmake/Seconder/SeconderConfig.cmake"] {
         let mode = fs::metadata(lib.join(file)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o644, "{file}");
     }
     let path = folder.path().to_str().unwrap();
-    assert!(!pkg_config.contains(path) && !cmake.contains(path), "the place of building is told");
+    assert!(
+        !pkg_config.contains(path) && !cmake.contains(path),
+        "the build folder must not appear"
+    );
     assert!(pkg_config.contains("\nlibdir=${prefix}/lib64\n"), "{pkg_config}");
     assert!(pkg_config.contains("\nincludedir=${prefix}/include\n"), "{pkg_config}");
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../..\""), "{cmake}");

@@ -1,8 +1,8 @@
-//! What a call does to the process that makes it: nothing. The client runs in a process of its own,
-//! and is looked at through `/proc` while the service takes its time to answer.
+//! A call has no side effects on its process. The client runs in a child process, which the test
+//! inspects through `/proc` while the service delays its response.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 
@@ -17,14 +17,14 @@ use stub::{KEY, RIGHT, Stub, TOKEN, response};
 
 const ADDRESS: &str = "SECONDER_TEST_ADDRESS";
 
-/// What can be seen of a process from outside.
+/// What `/proc` shows of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Snapshot {
     /// Threads, and the signals that are ignored and caught.
     status: BTreeMap<String, String>,
     /// The flags of each open socket.
     sockets: Vec<u32>,
-    /// Every other open descriptor.
+    /// The targets of all other open descriptors.
     others: Vec<String>,
 }
 
@@ -56,25 +56,25 @@ fn flags(pid: &str, descriptor: &str) -> u32 {
 }
 
 #[test]
-fn a_call_starts_no_thread_leaves_signals_alone_and_hides_its_sockets_from_children() {
+fn a_call_starts_no_thread_changes_no_signals_and_closes_sockets_on_exec() {
     let pid: Arc<OnceLock<String>> = Arc::default();
     let during: Arc<OnceLock<Snapshot>> = Arc::default();
     let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
     let stub = Stub::start(move |mut peer| {
         while peer.request().is_some() {
-            // The client has begun to wait by then.
+            // By then, the client waits for the response.
             std::thread::sleep(Duration::from_millis(100));
             keep.get_or_init(|| look(of.wait()));
             peer.send(&response(200, "", RIGHT));
         }
     });
     let url = format!("http://localhost:{}", stub.addr.port());
-    let told = run("the_process_that_calls", &url, &pid);
-    is_as_before(during.wait(), &told);
+    let output = run("child_that_calls", &url, &pid);
+    is_unchanged(during.wait(), &output);
 }
 
 #[test]
-fn a_look_up_starts_no_thread_either() {
+fn name_resolution_starts_no_thread() {
     let pid: Arc<OnceLock<String>> = Arc::default();
     let during: Arc<OnceLock<Snapshot>> = Arc::default();
     let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
@@ -85,16 +85,16 @@ fn a_look_up_starts_no_thread_either() {
         while let Ok((length, from)) = server.recv_from(&mut buffer) {
             std::thread::sleep(Duration::from_millis(100));
             keep.get_or_init(|| look(of.wait()));
-            // An answer that there is no such name.
+            // NXDOMAIN: the name does not exist.
             buffer[2..4].copy_from_slice(&[0x81, 0x83]);
             server.send_to(&buffer[..length], from).unwrap();
         }
     });
-    let told = run("the_process_that_looks_up", &address, &pid);
-    is_as_before(during.wait(), &told);
+    let output = run("child_that_resolves_a_name", &address, &pid);
+    is_unchanged(during.wait(), &output);
 }
 
-/// Runs a test of this file in a process of its own, and gives what it printed.
+/// Runs a test of this file in a child process, and returns what it printed.
 fn run(test: &str, address: &str, pid: &OnceLock<String>) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -105,23 +105,23 @@ fn run(test: &str, address: &str, pid: &OnceLock<String>) -> String {
         .unwrap();
     pid.set(child.id().to_string()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
-    told
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    text
 }
 
-/// The process was as before its call but for one socket, which its children do not get.
-fn is_as_before(during: &Snapshot, told: &str) {
+/// Checks that a call changed nothing except for one socket, which is closed on exec.
+fn is_unchanged(during: &Snapshot, output: &str) {
     const CLOSED_ON_EXEC: u32 = 0o2_000_000;
-    assert!(told.contains(&format!("before: {:?}", during.status)), "{told}{during:?}");
+    assert!(output.contains(&format!("before: {:?}", during.status)), "{output}{during:?}");
     assert_eq!(during.sockets.len(), 1, "{during:?}");
     assert!(during.sockets.iter().all(|flags| flags & CLOSED_ON_EXEC != 0), "{during:?}");
 }
 
-/// The other half of the first test, in a process of its own; alone it does nothing.
+/// The child process of the first test. Without the variable, it does nothing.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the first test tells it the address so")]
-fn the_process_that_calls() {
+#[allow(clippy::disallowed_methods, reason = "the first test passes the address in a variable")]
+fn child_that_calls() {
     let Ok(url) = std::env::var(ADDRESS) else { return };
     let before = look("self");
     println!("before: {:?}", before.status);
@@ -132,15 +132,15 @@ fn the_process_that_calls() {
     }
     let after = look("self");
     assert_eq!((&after.status, &after.others), (&before.status, &before.others), "calling");
-    assert_eq!(after.sockets.len(), 1, "the connection that is kept");
+    assert_eq!(after.sockets.len(), 1, "the connection that is kept for the next call");
     drop(service);
     assert_eq!(look("self"), before, "closing");
 }
 
-/// The other half of the second test.
+/// The child process of the second test. Without the variable, it does nothing.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the second test tells it the address so")]
-fn the_process_that_looks_up() {
+#[allow(clippy::disallowed_methods, reason = "the second test passes the address in a variable")]
+fn child_that_resolves_a_name() {
     let Ok(server) = std::env::var(ADDRESS) else { return };
     let settings = Settings::new("https://service.example.test").api_key(KEY).name_server(server);
     let pin = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";

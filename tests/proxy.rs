@@ -1,6 +1,6 @@
-//! Connections through a proxy that the settings name.
+//! Connections through the proxy of the settings.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 #[path = "stub/tls.rs"]
@@ -9,7 +9,7 @@ mod tls;
 use seconder::{Error, Result, Service, Settings, Stage, Verdict};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
-use stub::{KEY, Peer, RIGHT, Stub, TOKEN, in_time, nobody, response};
+use stub::{KEY, Peer, RIGHT, Stub, TOKEN, closed_port, in_time, response};
 use tls::{Identity, params};
 
 const PASSWORD: &str = "hidden-pass";
@@ -22,7 +22,7 @@ fn service(identity: &Identity) -> Stub {
     })
 }
 
-/// Connects whoever asks to where the service is, whatever name it is asked for.
+/// A proxy that connects every client to the service, whatever host the client names.
 fn proxy(service: &Stub) -> Stub {
     let to = service.addr;
     Stub::start(move |mut peer: Peer<TcpStream>| {
@@ -48,7 +48,7 @@ fn verify(service: &Service) -> Result<Verdict> {
 }
 
 #[test]
-fn the_proxy_is_asked_to_connect_and_sees_nothing_else() {
+fn the_proxy_sees_only_the_connect_request() {
     let identity = Identity::self_signed(params());
     let served = service(&identity);
     let between = proxy(&served);
@@ -58,18 +58,18 @@ fn the_proxy_is_asked_to_connect_and_sees_nothing_else() {
     for _ in 0..3 {
         assert_eq!(verify(&service).unwrap(), Verdict::Right);
     }
-    assert_eq!((between.connections(), served.connections(), served.asked().len()), (1, 1, 3));
-    let asked = between.asked();
-    let head: Vec<&str> = asked[0].lines().collect();
+    assert_eq!((between.connections(), served.connections(), served.requests().len()), (1, 1, 3));
+    let requests = between.requests();
+    let head: Vec<&str> = requests[0].lines().collect();
     assert_eq!(head[0], format!("CONNECT {} HTTP/1.1", served.addr));
     assert_eq!(head[1], format!("Host: {}", served.addr));
     assert_eq!(head[2], "Proxy-Authorization: Basic dXNlcjpoaWRkZW4tcGFzcw==");
-    assert_eq!((asked.len(), head.len()), (1, 4));
-    assert!(served.asked().iter().all(|asked| !asked.to_lowercase().contains("proxy")));
+    assert_eq!((requests.len(), head.len()), (1, 4));
+    assert!(served.requests().iter().all(|request| !request.to_lowercase().contains("proxy")));
 }
 
 #[test]
-fn the_proxy_looks_names_up_and_the_certificate_must_have_them() {
+fn the_proxy_resolves_the_host_and_the_certificate_must_name_it() {
     let identity =
         Identity::self_signed(rcgen::CertificateParams::new(["2fa.invalid".to_owned()]).unwrap());
     let served = service(&identity);
@@ -77,18 +77,18 @@ fn the_proxy_looks_names_up_and_the_certificate_must_have_them() {
     let through = format!("http://{}", between.addr);
     let open = |url| settings(url, &through).pin(identity.pin()).open().unwrap();
     assert_eq!(verify(&open("https://2fa.invalid")).unwrap(), Verdict::Right);
-    assert!(between.asked()[0].starts_with("CONNECT 2fa.invalid:443 HTTP/1.1\r\n"));
+    assert!(between.requests()[0].starts_with("CONNECT 2fa.invalid:443 HTTP/1.1\r\n"));
     let error = verify(&open("https://other.invalid:8443/base")).unwrap_err();
     assert!(error.to_string().contains("other.invalid:8443: its certificate is for another host"));
-    assert!(between.asked()[1].starts_with("CONNECT other.invalid:8443 HTTP/1.1\r\n"));
+    assert!(between.requests()[1].starts_with("CONNECT other.invalid:8443 HTTP/1.1\r\n"));
 }
 
-/// The error of a call through a proxy that answers so, which shows no secret.
-fn refused(answer: &'static [u8]) -> Error {
+/// The error of a call through a proxy that sends this response. It must not contain secrets.
+fn error_through(response: &'static [u8]) -> Error {
     let between = Stub::start(move |mut peer| {
         peer.request();
-        peer.send(answer);
-        peer.hush();
+        peer.send(response);
+        peer.stay_silent();
     });
     let through = format!("http://user:{PASSWORD}@{}", between.addr);
     let settings = settings("https://127.0.0.1:9", &through).timeout(DEADLINE);
@@ -105,46 +105,42 @@ fn refused(answer: &'static [u8]) -> Error {
     }
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
     assert!(error.retry_safe() && text.contains(&format!("the proxy {}", between.addr)), "{text}");
-    assert_eq!(between.asked().len(), tries);
+    assert_eq!(between.requests().len(), tries);
     error
 }
 
 #[test]
-fn what_is_wrong_with_a_proxy_is_told() {
-    let told = |answer, with: &str| {
-        let error = refused(answer).to_string();
-        assert!(error.contains(with), "{error}");
+fn the_responses_of_a_failing_proxy_are_reported() {
+    let reports = |response, part: &str| {
+        let error = error_through(response).to_string();
+        assert!(error.contains(part), "{error}");
     };
-    told(b"HTTP/1.1 407 X\r\nProxy-Authenticate: Basic\r\n\r\n", "a user name and a password");
-    told(b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n", "does not allow");
-    told(b"HTTP/1.0 503 X\r\n\r\n", "cannot reach the service");
-    told(b"HTTP/1.1 301 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "status 301");
-    told(b"HTTP/1.1 100 Continue\r\n\r\n", "status 100");
-    told(b"SSH-2.0-x\r\n\r\n", "not respond as an HTTP proxy");
-    told(&[b'x'; 20_000], "not respond as an HTTP proxy");
-    told(b"HTTP/1.1 200 X\r\n", "the deadline was exceeded");
+    reports(b"HTTP/1.1 407 X\r\nProxy-Authenticate: Basic\r\n\r\n", "a user name and a password");
+    reports(b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n", "does not allow");
+    reports(b"HTTP/1.0 503 X\r\n\r\n", "cannot reach the service");
+    reports(b"HTTP/1.1 301 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "status 301");
+    reports(b"HTTP/1.1 100 Continue\r\n\r\n", "status 100");
+    reports(b"SSH-2.0-x\r\n\r\n", "not respond as an HTTP proxy");
+    reports(&[b'x'; 20_000], "not respond as an HTTP proxy");
+    reports(b"HTTP/1.1 200 X\r\n", "the deadline was exceeded");
 }
 
 #[test]
-fn a_proxy_that_is_not_there_is_told() {
-    let (_held, addr) = nobody();
+fn an_unreachable_proxy_is_reported() {
+    let (_held, addr) = closed_port();
     let pin = Identity::self_signed(params()).pin();
-    let told = |proxy: String| {
+    let error = |proxy: String| {
         let service = settings("https://127.0.0.1:9", &proxy).pin(&*pin).open().unwrap();
         verify(&service).unwrap_err().to_string()
     };
-    assert!(
-        told(format!("http://{addr}")).contains(&format!("the proxy {addr}: connection refused"))
-    );
-    let unknown = told("http://proxy.invalid:3128".into());
-    assert!(
-        unknown.contains("the proxy proxy.invalid:3128: the name could not be resolved"),
-        "{unknown}"
-    );
+    let closed = error(format!("http://{addr}"));
+    assert!(closed.contains(&format!("the proxy {addr}: connection refused")), "{closed}");
+    let unknown = error("http://proxy.invalid:3128".into());
+    assert!(unknown.contains("the proxy proxy.invalid:3128: the name could not be resolved"), "{unknown}");
 }
 
 #[test]
-fn a_proxy_is_for_what_is_encrypted() {
+fn a_proxy_requires_https() {
     let settings = settings("http://127.0.0.1:9", "http://127.0.0.1:3128");
     let error = settings.allow_loopback_http(true).open().unwrap_err();
     assert!(matches!(error, Error::InvalidArgument { parameter, .. } if parameter == "proxy"));

@@ -1,5 +1,5 @@
-//! The README's programs are run as its readers would run them, by somebody who types the code that
-//! was sent, and by somebody who guesses. The C and Python ones need what `make test` builds.
+//! Runs the programs of the README as a reader would: once with the code that was sent, and with
+//! wrong codes. The C and Python programs need what `make test` builds.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
-fn the_rust_program() {
+fn the_rust_program_accepts_only_the_right_code() {
     let example = fs::read_to_string(root().join("examples/login.rs")).unwrap();
     let program = example.split_once("\n\n").map_or("", |(_, program)| program);
     assert_eq!(block("rust,no_run"), program, "README.md and examples/login.rs must be the same");
-    logs_in(|_| {
+    accepts_only_the_right_code(|_| {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["run", "-q", "--example", "login", "--manifest-path"]);
         cargo.arg(root().join("Cargo.toml"));
@@ -26,9 +26,9 @@ fn the_rust_program() {
 
 #[test]
 #[ignore = "`make test` builds build/lib and runs it"]
-fn the_c_program() {
+fn the_c_program_accepts_only_the_right_code() {
     let library = root().join("build/lib");
-    logs_in(|folder| {
+    accepts_only_the_right_code(|folder| {
         fs::write(folder.join("login.c"), block("c"))?;
         let compiled = Command::new("cc")
             .args([
@@ -54,8 +54,8 @@ fn the_c_program() {
 
 #[test]
 #[ignore = "`make test` builds build/venv and runs it"]
-fn the_python_program() {
-    logs_in(|folder| {
+fn the_python_program_accepts_only_the_right_code() {
+    accepts_only_the_right_code(|folder| {
         fs::write(folder.join("login.py"), block("python"))?;
         let mut python = Command::new(root().join("build/venv/bin/python"));
         python.arg("login.py");
@@ -63,10 +63,10 @@ fn the_python_program() {
     });
 }
 
-/// The transcript is what the demonstrations print, but for the code that is drawn each time.
+/// The README's transcript is what the demos print. Digits are masked, as codes are random.
 #[test]
 #[ignore = "`make test` builds what it needs and runs it"]
-fn the_transcript() {
+fn the_transcript_is_what_the_demos_print() {
     let demo = Command::new("make").args(["-s", "demo"]).current_dir(root()).output().unwrap();
     assert!(demo.status.success(), "{}", String::from_utf8_lossy(&demo.stderr));
     let printed = String::from_utf8_lossy(&demo.stdout);
@@ -75,25 +75,25 @@ fn the_transcript() {
     assert_eq!(
         masked(&block("text")),
         masked(&printed[begin..]),
-        "README.md shows another demo: put there what `make -s demo` prints"
+        "README.md's transcript is not up to date: replace it by the output of `make -s demo`"
     );
 }
 
-/// Runs a program thrice, each time in a new folder.
-fn logs_in(program: impl Fn(&Path) -> Result<Command>) {
+/// Runs a program three times, each time in a new folder.
+fn accepts_only_the_right_code(program: impl Fn(&Path) -> Result<Command>) {
     let run = |typed: &dyn Fn(&str) -> String| match run(&program, typed) {
-        Ok(said) => said,
+        Ok(output) => output,
         Err(error) => panic!("the program does not run: {error}"),
     };
     let right = run(&|code| code.to_owned());
-    assert!(right.contains("Welcome, Ada."), "the right code must let Ada in:\n{right}");
+    assert!(right.contains("Welcome, Ada."), "the right code must be accepted:\n{right}");
     let wrong = run(&|code| if code == "0000000" { "0000001" } else { "0000000" }.into());
-    assert!(!wrong.contains("Welcome"), "a wrong code must let nobody in:\n{wrong}");
+    assert!(!wrong.contains("Welcome"), "a wrong code must be rejected:\n{wrong}");
     let other = run(&|_| "../sms".into());
-    assert!(!other.contains("Welcome"), "what is no code must let nobody in:\n{other}");
+    assert!(!other.contains("Welcome"), "an invalid code must be rejected:\n{other}");
 }
 
-/// What a program printed, when the code of its message was typed.
+/// The output of a program for which `typed` turns the code of its message into the input.
 fn run(
     program: impl Fn(&Path) -> Result<Command>,
     typed: impl Fn(&str) -> String,
@@ -110,7 +110,7 @@ fn run(
         match sent(&spool)? {
             Some(code) => break code,
             None if started.elapsed() > PATIENCE || child.try_wait()?.is_some() => {
-                return Err(Error::new(ErrorKind::NotFound, "no message came"));
+                return Err(Error::new(ErrorKind::NotFound, "no message was delivered"));
             }
             None => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -121,7 +121,7 @@ fn run(
     Ok(String::from_utf8_lossy(&child.wait_with_output()?.stdout).into_owned())
 }
 
-/// The code of the message that is in the folder, once there is one.
+/// The code of the message in the folder, as soon as there is one.
 fn sent(spool: &Path) -> Result<Option<String>> {
     let files = fs::read_dir(spool).into_iter().flatten().flatten().map(|file| file.path());
     let message = files.into_iter().find(|path| path.extension().is_some_and(|e| e == "txt"));
@@ -130,12 +130,15 @@ fn sent(spool: &Path) -> Result<Option<String>> {
     Ok(text.lines().find_map(|line| line.strip_prefix("Code: ")).map(str::to_owned))
 }
 
-/// The first block of the README in that language.
+/// The README's first code block in that language.
 fn block(language: &str) -> String {
     let readme = fs::read_to_string(root().join("README.md")).unwrap_or_default();
     let start = format!("```{language}\n");
     let found = readme.split_once(&start).and_then(|(_, rest)| rest.split_once("```\n"));
-    found.map_or_else(|| panic!("README.md has no block of {language}"), |(block, _)| block.into())
+    found.map_or_else(
+        || panic!("README.md has no code block in {language}"),
+        |(block, _)| block.into(),
+    )
 }
 
 fn option(name: &str, path: &Path) -> OsString {

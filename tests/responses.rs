@@ -1,6 +1,7 @@
-//! Every reply that real services of this interface were seen to send is read as what it means.
+//! Replies recorded from real services of this interface are interpreted as those services meant
+//! them.
 
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::calls::*;
 use seconder::wire::{Format, Generation, Reply};
@@ -23,43 +24,43 @@ fn read<C: Call>(vector: &Value) -> Result<C::Reply> {
     C::read(reply)
 }
 
-fn shown<T: Debug>(read: Result<T>) -> String {
-    match read {
+fn describe<T: Debug>(result: Result<T>) -> String {
+    match result {
         Ok(reply) => format!("{reply:?}"),
-        Err(Error::Rejected(no)) => {
-            format!("rejected {} {}", no.status, no.code.unwrap_or_default())
+        Err(Error::Rejected(rejection)) => {
+            format!("rejected {} {}", rejection.status, rejection.code.unwrap_or_default())
         }
         Err(error) => format!("{error:?}"),
     }
 }
 
-/// Reads a reply as the call of its endpoint, and tells in words what came of it.
-fn told(vector: &Value) -> String {
+/// Reads a reply as that of its endpoint's call, and describes the result as text.
+fn outcome(vector: &Value) -> String {
     let endpoint = vector["endpoint"].as_str().unwrap();
     let path = endpoint.split('?').next().unwrap();
     let part = path.rsplit("/json/").next().unwrap().rsplit("/xml/").next().unwrap();
     match part {
-        "users/new" => shown(read::<CreateUser>(vector)),
-        "sms/{id}" => shown(read::<RequestSms>(vector)),
-        "call/{id}" => shown(read::<RequestCall>(vector)),
-        "verify/{token}/{id}" | "(any)" => shown(read::<Verify>(vector)),
-        "users/delete/{id}" => shown(read::<DeleteUser>(vector)),
-        "users/{id}/status" => shown(read::<UserStatus>(vector)),
-        "users/{id}/register_activity" => shown(read::<RegisterActivity>(vector)),
-        "app/details" => shown(read::<AppDetails>(vector)),
-        "app/stats" => shown(read::<AppStats>(vector)),
-        "phones/verification/start" => shown(read::<StartPhoneVerification>(vector)),
-        "phones/verification/check" => shown(read::<CheckPhoneVerification>(vector)),
-        "phones/info" => shown(read::<PhoneInfo>(vector)),
-        "users/{id}/approval_requests" => shown(read::<CreateApproval>(vector)),
-        "approval_requests/{uuid}" => shown(read::<CheckApproval>(vector)),
+        "users/new" => describe(read::<CreateUser>(vector)),
+        "sms/{id}" => describe(read::<RequestSms>(vector)),
+        "call/{id}" => describe(read::<RequestCall>(vector)),
+        "verify/{token}/{id}" | "(any)" => describe(read::<Verify>(vector)),
+        "users/delete/{id}" => describe(read::<DeleteUser>(vector)),
+        "users/{id}/status" => describe(read::<UserStatus>(vector)),
+        "users/{id}/register_activity" => describe(read::<RegisterActivity>(vector)),
+        "app/details" => describe(read::<AppDetails>(vector)),
+        "app/stats" => describe(read::<AppStats>(vector)),
+        "phones/verification/start" => describe(read::<StartPhoneVerification>(vector)),
+        "phones/verification/check" => describe(read::<CheckPhoneVerification>(vector)),
+        "phones/info" => describe(read::<PhoneInfo>(vector)),
+        "users/{id}/approval_requests" => describe(read::<CreateApproval>(vector)),
+        "approval_requests/{uuid}" => describe(read::<CheckApproval>(vector)),
         other => panic!("no call has the endpoint {other}"),
     }
 }
 
 #[test]
-fn recorded_replies_mean_what_they_say() {
-    // In the order of the vectors: a part of what each must be read as.
+fn recorded_replies_are_interpreted_correctly() {
+    // In the order of the vectors: a part of each expected description.
     let wanted = [
         "UserCreated { id: UserId(1000)",
         "rejected 400 60027",
@@ -90,9 +91,9 @@ fn recorded_replies_mean_what_they_say() {
         "ignored: true, device: Some(\"android\")",
     ];
     let vectors = vectors();
-    assert_eq!(vectors.len(), wanted.len(), "each vector has its meaning here");
+    assert_eq!(vectors.len(), wanted.len(), "`wanted` must have one entry for each vector");
     for (vector, wanted) in vectors.iter().zip(wanted) {
-        let told = told(vector);
-        assert!(told.contains(wanted), "{}: {told}\nwanted {wanted}", vector["endpoint"]);
+        let outcome = outcome(vector);
+        assert!(outcome.contains(wanted), "{}: {outcome}\nwanted {wanted}", vector["endpoint"]);
     }
 }

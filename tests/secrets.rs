@@ -1,7 +1,8 @@
-//! The API key and codes go to the service and nowhere else: not to another origin, not into errors
-//! or `Debug`, and not into what the libraries beneath log when a program asks for every detail.
+//! The API key and codes are sent to the service only: they reach no other origin, appear in no
+//! error and no `Debug` output, and are not logged by the libraries below, even at the most
+//! detailed level.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 #[path = "stub/tls.rs"]
@@ -19,12 +20,12 @@ use tls::{Identity, params};
 const PASSWORD: &str = "hidden-pass";
 const PHONE: &str = "555-010-0199";
 
-/// Everything that was logged on the threads that watch: other tests have services that repeat
-/// secrets, in replies that a program may log.
+/// Everything that was logged on the threads that opted in. The stubs of other tests echo secrets,
+/// and the log of a response may contain them.
 struct Log(Mutex<String>);
 
 thread_local! {
-    static WATCHES: Cell<bool> = const { Cell::new(false) };
+    static RECORDS: Cell<bool> = const { Cell::new(false) };
 }
 
 static LOG: Log = Log(Mutex::new(String::new()));
@@ -35,7 +36,7 @@ impl log::Log for Log {
     }
 
     fn log(&self, record: &log::Record<'_>) {
-        if !WATCHES.get() {
+        if !RECORDS.get() {
             return;
         }
         let mut all = self.0.lock().unwrap();
@@ -45,7 +46,7 @@ impl log::Log for Log {
     fn flush(&self) {}
 }
 
-/// What was logged as it is, and what rows of sixteen bytes in hexadecimal stand for.
+/// The log as it is, and the text of its hexadecimal dumps, which have rows of sixteen bytes.
 fn logged() -> (String, String) {
     let all = LOG.0.lock().unwrap().clone();
     let mut bytes = Vec::new();
@@ -58,26 +59,27 @@ fn logged() -> (String, String) {
     (all, String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Everything that a program can see of a verification, as text.
 fn verify(service: &Service) -> String {
-    let answer = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap());
+    let result = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap());
     format!(
-        "{answer:?} {service:?} {}",
-        answer.as_ref().map_or_else(ToString::to_string, |_| String::new())
+        "{result:?} {service:?} {}",
+        result.as_ref().map_or_else(ToString::to_string, |_| String::new())
     )
 }
 
-/// Every secret that these tests know, as it is and in the Base64 of the proxy's header.
+/// The secrets of these tests. "aGlkZGVu" is how the key and the password begin in Base64.
 const SECRETS: [&str; 5] = [KEY, TOKEN, PASSWORD, "aGlkZGVu", PHONE];
 
 #[test]
-fn nothing_that_is_sent_is_logged_or_told() {
-    WATCHES.set(true);
+fn secrets_that_are_sent_appear_in_no_log_and_no_error() {
+    RECORDS.set(true);
     log::set_logger(&LOG).unwrap();
     log::set_max_level(log::LevelFilter::Trace);
     let identity = Identity::self_signed(params());
-    let proxy = Stub::answering(response(407, "", ""));
-    let mut told = String::new();
-    for answer in [
+    let proxy = Stub::responding(response(407, "", ""));
+    let mut shown = String::new();
+    for bytes in [
         response(200, "", RIGHT),
         response(401, "", r#"{"message":"Invalid API key","error_code":"60001"}"#),
         response(503, "Retry-After: 9\r\n", "busy"),
@@ -88,40 +90,44 @@ fn nothing_that_is_sent_is_logged_or_told() {
     ] {
         let stub = tls::start(identity.config(), move |mut peer| {
             peer.request();
-            peer.send(&answer);
+            peer.send(&bytes);
         });
         let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY);
         let settings = settings.pin(identity.pin());
-        told += &format!("{settings:?}");
-        told += &verify(&settings.clone().open().unwrap());
-        told += &verify(&settings.clone().generation(Generation::Older).open().unwrap());
+        shown += &format!("{settings:?}");
+        shown += &verify(&settings.clone().open().unwrap());
+        shown += &verify(&settings.clone().generation(Generation::Older).open().unwrap());
         let service = settings.clone().open().unwrap();
         let email = "ada@example.com".parse().unwrap();
         let user = CreateUser::new(email, PHONE.parse().unwrap(), "1".parse().unwrap());
-        told += &format!("{:?}", service.handle(&user).map(|created| created.id));
+        shown += &format!("{:?}", service.handle(&user).map(|created| created.id));
         let proxy = format!("http://user:{PASSWORD}@{}", proxy.addr);
-        told += &verify(&settings.proxy(proxy).open().unwrap());
-        assert!(stub.asked().iter().all(|asked| asked.contains(KEY)), "{:?}", stub.asked());
+        shown += &verify(&settings.proxy(proxy).open().unwrap());
+        assert!(
+            stub.requests().iter().all(|request| request.contains(KEY)),
+            "{:?}",
+            stub.requests()
+        );
     }
-    assert!(proxy.asked().iter().all(|asked| !asked.contains(KEY)));
-    is_logged_at_trace_alone(&identity);
+    assert!(proxy.requests().iter().all(|request| !request.contains(KEY)));
+    reply_is_logged_at_trace_only(&identity);
     let (plain, bytes) = logged();
+    // The checks below mean nothing unless the responses were logged.
     assert!(plain.contains("ureq") && bytes.contains("HTTP/1.1 200 OK"), "{plain} {bytes}");
     for secret in SECRETS {
-        assert!(!told.contains(secret), "{secret} is told: {told}");
+        assert!(!shown.contains(secret), "{secret} is shown: {shown}");
         assert!(!plain.contains(secret), "{secret} is logged: {plain}");
         assert!(!bytes.contains(secret), "{secret} is logged in bytes: {bytes}");
     }
 }
 
-/// What a service tells in confidence is logged at one level of one library, as the documentation
-/// of `Remote` says.
-fn is_logged_at_trace_alone(identity: &Identity) {
-    const TOLD: &str =
+/// A secret in a reply is logged at one level of one library, as documented for `Remote`.
+fn reply_is_logged_at_trace_only(identity: &Identity) {
+    const BODY: &str =
         r#"{"success":true,"otpauth_uri":"otpauth://totp/x?secret=JBSWY3DPEHPK3PXP"}"#;
     let stub = tls::start(identity.config(), |mut peer| {
         peer.request();
-        peer.send(&response(200, "X-Told: JBSWY3DPEHPK3PXP\r\n", TOLD));
+        peer.send(&response(200, "X-Secret: JBSWY3DPEHPK3PXP\r\n", BODY));
     });
     let settings = Settings::new(&format!("https://{}", stub.addr)).api_key(KEY);
     let service = settings.pin(identity.pin()).open().unwrap();
@@ -129,8 +135,8 @@ fn is_logged_at_trace_alone(identity: &Identity) {
     assert!(enrolled.starts_with("Ok(") && !enrolled.contains("JBSWY3DP"), "{enrolled}");
     let (plain, bytes) = logged();
     assert!(bytes.contains("secret=JBSWY3DPEHPK3PXP"), "{bytes}");
-    let told = |line: &&str| line.contains("JBSWY3DP") || line.contains("4a42 5357");
-    for line in plain.lines().filter(told) {
+    let has_secret = |line: &&str| line.contains("JBSWY3DP") || line.contains("4a42 5357");
+    for line in plain.lines().filter(has_secret) {
         assert!(line.starts_with("TRACE ureq_proto::"), "{line}");
     }
 }
@@ -146,12 +152,12 @@ fn debug_shows_neither_bodies_nor_urls() {
     }
 }
 
-/// A service that repeats what it was sent, wherever an answer has room for it.
+/// The stub echoes what it received in every field of a response that can end up in an error.
 #[test]
-fn no_error_repeats_what_was_sent() {
-    let words = format!("{KEY} {TOKEN}");
-    let rejection = format!(r#"{{"success":false,"message":"{words}","token":"{words}"}}"#);
-    let fields = format!(r#"{{"errors":{{"{KEY}":"x","{TOKEN}":["y"],"z":"{words}"}}}}"#);
+fn errors_redact_secrets_that_the_service_echoes() {
+    let echo = format!("{KEY} {TOKEN}");
+    let rejection = format!(r#"{{"success":false,"message":"{echo}","token":"{echo}"}}"#);
+    let fields = format!(r#"{{"errors":{{"{KEY}":"x","{TOKEN}":["y"],"z":"{echo}"}}}}"#);
     let code = format!(r#"{{"errors":{{}},"error_code":"{KEY}"}}"#);
     for (status, host, body) in [
         (200, "", rejection.as_str()),
@@ -159,61 +165,61 @@ fn no_error_repeats_what_was_sent() {
         (503, "", &rejection),
         (400, "", &fields),
         (400, "", &code),
-        (404, "", &words),
+        (404, "", &echo),
         (302, KEY, ""),
         (302, TOKEN, ""),
     ] {
-        let stub = Stub::answering(response(status, &format!("Location: //{host}.a/\r\n"), body));
+        let stub = Stub::responding(response(status, &format!("Location: //{host}.a/\r\n"), body));
         let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
         let service = settings.open().unwrap();
-        let told = match service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()) {
+        let shown = match service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()) {
             Err(error) => format!("{error:?} {error}"),
             Ok(verdict) => panic!("{verdict:?}"),
         };
-        assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+        assert!(!shown.contains(KEY) && !shown.contains(TOKEN), "{shown}");
         let number = TOKEN.parse::<u64>().unwrap().try_into().unwrap();
-        let told = service.user_status(number).map(|_| ()).unwrap_err();
-        let told = format!("{told:?} {told}");
-        assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+        let error = service.user_status(number).map(|_| ()).unwrap_err();
+        let shown = format!("{error:?} {error}");
+        assert!(!shown.contains(KEY) && !shown.contains(TOKEN), "{shown}");
     }
 }
 
-/// A program that takes for granted what did not happen ends with what it held in its panic's text.
+/// A program that unwraps an error panics with its `Debug` output, which often ends up in a log.
 #[test]
-fn no_panic_of_a_program_tells_secrets() {
+fn panic_messages_contain_no_secrets() {
     for generation in [Generation::Current, Generation::Older] {
         let rejection = format!(r#"{{"success":false,"message":"{KEY} {TOKEN}"}}"#);
-        let stub = Stub::answering(response(400, "", &rejection));
+        let stub = Stub::responding(response(400, "", &rejection));
         let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
         let settings = settings.generation(generation);
         let service = settings.clone().open().unwrap();
         let key = seconder::model::Secret::new(KEY);
         let token: seconder::model::Token = TOKEN.parse().unwrap();
         let call = seconder::Verify::new(token.clone(), 1.try_into().unwrap());
-        let refused = service.handle(&call);
-        for ends in [
-            &(|| drop(refused.clone().expect("let in"))) as &dyn Fn(),
+        let result = service.handle(&call);
+        for panics in [
+            &(|| drop(result.clone().expect("verified"))) as &dyn Fn(),
             &|| panic!("{service:?}"),
             &|| panic!("{settings:?}"),
             &|| panic!("{key:?} {token:?} {call:?}"),
         ] {
-            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ends)).unwrap_err();
-            let told = panic.downcast_ref::<String>().unwrap();
-            assert!(!told.contains(KEY) && !told.contains(TOKEN), "{told}");
+            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
+            let text = panic.downcast_ref::<String>().unwrap();
+            assert!(!text.contains(KEY) && !text.contains(TOKEN), "{text}");
         }
     }
 }
 
 #[test]
-fn another_origin_gets_nothing() {
-    let remote = Stub::answering(response(200, "", RIGHT));
+fn redirects_are_not_followed() {
+    let remote = Stub::responding(response(200, "", RIGHT));
     for status in [301, 302, 303, 307, 308] {
         for to in [remote.url(), format!("//{}", remote.addr), "/somewhere".to_owned()] {
-            let stub = Stub::answering(response(status, &format!("Location: {to}/x\r\n"), ""));
+            let stub = Stub::responding(response(status, &format!("Location: {to}/x\r\n"), ""));
             let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
-            let told = verify(&settings.open().unwrap());
-            assert!(told.contains("redirects") && !told.contains("/x"), "{told}");
-            assert_eq!(stub.asked().len(), 1);
+            let shown = verify(&settings.open().unwrap());
+            assert!(shown.contains("redirects") && !shown.contains("/x"), "{shown}");
+            assert_eq!(stub.requests().len(), 1);
         }
     }
     assert_eq!(remote.connections(), 0);

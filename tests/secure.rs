@@ -1,6 +1,6 @@
-//! Whom the client believes over TLS, by which key, and that its deadline holds there too.
+//! Which servers the client trusts over TLS, by which keys, and that its deadline covers TLS too.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
 #[path = "stub/tls.rs"]
@@ -17,6 +17,7 @@ use stub::{KEY, Peer, RIGHT, Stub, TOKEN, in_time, response};
 use tls::{Encrypted, Identity, authority, params, pin};
 
 const DEADLINE: Duration = Duration::from_millis(500);
+/// How much later than the deadline a call may return.
 const LATE: Duration = Duration::from_millis(100);
 
 fn settings(stub: &Stub) -> Settings {
@@ -28,7 +29,7 @@ fn verify(settings: Settings) -> Result<Verdict> {
     settings.open()?.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 
-fn answer(mut peer: Peer<Encrypted>) {
+fn respond(mut peer: Peer<Encrypted>) {
     while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
 }
 
@@ -36,58 +37,58 @@ fn is_right(settings: Settings) {
     assert_eq!(verify(settings).unwrap(), Verdict::Right);
 }
 
-fn is_refused(settings: Settings, with: &str) {
+fn is_rejected(settings: Settings, part: &str) {
     let error = verify(settings).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error}");
-    assert!(error.retry_safe() && error.to_string().contains(with), "{error}");
+    assert!(error.retry_safe() && error.to_string().contains(part), "{error}");
 }
 
 #[test]
-fn a_pinned_key_is_believed_whoever_signed_it() {
+fn a_pinned_key_is_trusted_whoever_signed_the_certificate() {
     let ours = Identity::self_signed(params());
-    let stub = tls::start(ours.config(), answer);
+    let stub = tls::start(ours.config(), respond);
     let other = Identity::self_signed(params());
     is_right(settings(&stub).pin(ours.pin()));
     is_right(settings(&stub).pin(other.pin()).pin(ours.pin()));
-    let told = format!("its operator says that it is {}", ours.pin());
-    is_refused(settings(&stub).pin(other.pin()), &told);
-    // Without a pin it is from nobody.
-    is_refused(settings(&stub), "setting ca_file");
+    let hint = format!("its operator says that it is {}", ours.pin());
+    is_rejected(settings(&stub).pin(other.pin()), &hint);
+    // Without a pin, a self-signed certificate is untrusted.
+    is_rejected(settings(&stub), "setting ca_file");
 }
 
 #[test]
-fn a_pin_does_not_excuse_the_rest_of_a_certificate() {
-    let refused = |params: CertificateParams, with: &str| {
+fn a_pinned_certificate_must_be_current_and_name_the_host() {
+    let rejects = |params: CertificateParams, part: &str| {
         let identity = Identity::self_signed(params);
-        let stub = tls::start(identity.config(), answer);
-        is_refused(settings(&stub).pin(identity.pin()), with);
+        let stub = tls::start(identity.config(), respond);
+        is_rejected(settings(&stub).pin(identity.pin()), part);
     };
     let (mut expired, mut early, mut remote) = (params(), params(), params());
     (expired.not_before, expired.not_after) =
         (date_time_ymd(1999, 1, 1), date_time_ymd(2001, 1, 1));
-    refused(expired, "has expired");
+    rejects(expired, "has expired");
     early.not_before = date_time_ymd(4000, 1, 1);
-    refused(early, "not valid yet");
+    rejects(early, "not valid yet");
     remote.subject_alt_names.clear();
-    refused(remote, "for another host");
-    refused(CertificateParams::new(["2fa.example.com".to_owned()]).unwrap(), "for another host");
+    rejects(remote, "for another host");
+    rejects(CertificateParams::new(["2fa.example.com".to_owned()]).unwrap(), "for another host");
 }
 
 #[test]
-fn an_authority_as_a_server_needs_a_pin() {
+fn a_ca_certificate_used_by_a_server_needs_a_pin() {
     let mut params = params();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let identity = Identity::self_signed(params);
-    let stub = tls::start(identity.config(), answer);
-    is_refused(settings(&stub).ca_file(identity.files().0), "seconder serve --self-signed");
-    is_refused(settings(&stub).ca_file(identity.files().0), "setting pin");
+    let stub = tls::start(identity.config(), respond);
+    is_rejected(settings(&stub).ca_file(identity.files().0), "seconder serve --self-signed");
+    is_rejected(settings(&stub).ca_file(identity.files().0), "setting pin");
     is_right(settings(&stub).pin(identity.pin()));
 }
 
-/// A certificate as many make them, and its pin as the documents say. Does nothing on a machine
-/// without `openssl`.
+/// Uses the commands that are common for certificates, and those of the documents for pins. Does
+/// nothing on a machine without `openssl`.
 #[test]
-fn a_pin_is_what_openssl_says() {
+fn a_pin_computed_by_openssl_is_accepted() {
     const MAKE: &str = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
         -keyout key -out certificate.pem -days 2 -subj /CN=2fa -addext subjectAltName=IP:127.0.0.1";
     const PIN: &str = "openssl x509 -in certificate.pem -noout -pubkey |
@@ -104,33 +105,33 @@ fn a_pin_is_what_openssl_says() {
     let pin = format!("sha256/{}", String::from_utf8(sh(PIN).stdout).unwrap().trim_end());
     let read = |name| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let identity = Identity::read(&read("certificate.pem"), &read("key"));
-    let stub = tls::start(identity.config(), answer);
+    let stub = tls::start(identity.config(), respond);
     is_right(settings(&stub).pin(pin));
-    is_refused(settings(&stub).ca_file(folder.path().join("certificate.pem")), "setting pin");
+    is_rejected(settings(&stub).ca_file(folder.path().join("certificate.pem")), "setting pin");
 }
 
 #[test]
-fn a_pinned_authority_must_have_signed() {
+fn a_pinned_authority_must_have_signed_the_certificate() {
     let (ours, other) = (authority("ours"), authority("other"));
     let identity = Identity::signed(params(), &ours);
-    let stub = tls::start(identity.config(), answer);
+    let stub = tls::start(identity.config(), respond);
     is_right(settings(&stub).pin(pin(ours.key())));
     is_right(settings(&stub).pin(identity.pin()));
-    is_refused(settings(&stub).pin(pin(other.key())), "setting pin");
-    // An authority that is sent along and signed nothing.
-    let mut posing = Identity::signed(params(), &other);
-    posing.chain[1] = ours.der().clone();
-    let stub = tls::start(posing.config(), answer);
-    is_refused(settings(&stub).pin(pin(ours.key())), "trusted");
+    is_rejected(settings(&stub).pin(pin(other.key())), "setting pin");
+    // A chain with the pinned authority, which did not sign the certificate.
+    let mut forged = Identity::signed(params(), &other);
+    forged.chain[1] = ours.der().clone();
+    let stub = tls::start(forged.config(), respond);
+    is_rejected(settings(&stub).pin(pin(ours.key())), "trusted");
     let mut expired = params();
     expired.not_before = date_time_ymd(1999, 1, 1);
     expired.not_after = date_time_ymd(2001, 1, 1);
-    let stub = tls::start(Identity::signed(expired, &ours).config(), answer);
-    is_refused(settings(&stub).pin(pin(ours.key())), "has expired");
+    let stub = tls::start(Identity::signed(expired, &ours).config(), respond);
+    is_rejected(settings(&stub).pin(pin(ours.key())), "has expired");
 }
 
 #[test]
-fn with_a_file_both_must_hold() {
+fn with_ca_file_and_pin_both_must_match() {
     let (ours, other) = (authority("ours"), authority("other"));
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, authority: &tls::Authority| {
@@ -141,20 +142,20 @@ fn with_a_file_both_must_hold() {
     let (ours_file, other_file) = (file("ours", &ours), file("other", &other));
     let mut identity = Identity::signed(params(), &ours);
     identity.chain.truncate(1);
-    let stub = tls::start(identity.config(), answer);
+    let stub = tls::start(identity.config(), respond);
     is_right(settings(&stub).ca_file(&ours_file));
     is_right(settings(&stub).ca_file(&ours_file).pin(identity.pin()));
-    // The file has the authority that is not sent along.
+    // The chain lacks the authority, so the pin is checked against that of the file.
     is_right(settings(&stub).ca_file(&ours_file).pin(pin(ours.key())));
-    is_refused(settings(&stub).ca_file(&ours_file).pin(pin(other.key())), "setting pin");
-    is_refused(settings(&stub).ca_file(&other_file).pin(identity.pin()), "trusted");
+    is_rejected(settings(&stub).ca_file(&ours_file).pin(pin(other.key())), "setting pin");
+    is_rejected(settings(&stub).ca_file(&other_file).pin(identity.pin()), "trusted");
 }
 
 #[test]
-fn a_client_shows_its_certificate() {
+fn a_client_presents_its_certificate() {
     let (clients, others) = (authority("clients"), authority("others"));
     let identity = Identity::self_signed(params());
-    let stub = tls::start(identity.config_for(Some(&clients)), answer);
+    let stub = tls::start(identity.config_for(Some(&clients)), respond);
     let pinned = || settings(&stub).pin(identity.pin());
     let (known, stranger) =
         (Identity::signed(params(), &clients), Identity::signed(params(), &others));
@@ -166,70 +167,76 @@ fn a_client_shows_its_certificate() {
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
         assert!(error.to_string().contains("setting client_certificate"), "{error}");
     }
-    let told = |certificate: &Path, key: &Path| {
+    let error = |certificate: &Path, key: &Path| {
         let error = pinned().client_certificate(certificate, key).open().unwrap_err();
         assert!(
-            matches!(&error, Error::InvalidArgument { parameter, .. } if parameter == "client_certificate")
+            matches!(
+                &error,
+                Error::InvalidArgument { parameter, .. } if parameter == "client_certificate"
+            ),
+            "{error}"
         );
         error.to_string()
     };
-    assert!(told(Path::new("/nowhere/a"), &key).contains("/nowhere/a cannot be read"));
-    assert!(told(&certificate, Path::new("/nowhere/b")).contains("/nowhere/b cannot be read"));
-    assert!(told(&certificate, &certificate).contains("no private key"));
-    assert!(told(&key, &key).contains("no certificate"));
-    assert!(told(&certificate, &stranger.files().1).contains("do not belong together"));
+    assert!(error(Path::new("/nowhere/a"), &key).contains("/nowhere/a cannot be read"));
+    assert!(error(&certificate, Path::new("/nowhere/b")).contains("/nowhere/b cannot be read"));
+    assert!(error(&certificate, &certificate).contains("no private key"));
+    assert!(error(&key, &key).contains("no certificate"));
+    assert!(error(&certificate, &stranger.files().1).contains("do not belong together"));
 }
 
 #[test]
-fn tls_before_1_2_is_refused() {
+fn tls_before_1_2_is_rejected() {
     for version in [0, 1, 2] {
         let stub = Stub::start(move |mut peer| {
+            // A ServerHello that chooses an older version.
             let mut hello = vec![22, 3, version, 0, 42, 2, 0, 0, 38, 3, version];
             hello.extend([7; 32]);
             hello.extend([0, 0, 0x2f, 0]);
             peer.send(&hello);
-            peer.hush();
+            peer.stay_silent();
         });
         let identity = Identity::self_signed(params());
-        is_refused(settings(&stub).pin(identity.pin()), "no TLS version from 1.2 on");
+        is_rejected(settings(&stub).pin(identity.pin()), "no TLS version from 1.2 on");
     }
 }
 
 #[test]
-fn connections_are_kept_over_tls() {
+fn tls_connections_are_reused() {
     let identity = Identity::self_signed(params());
-    let stub = tls::start(identity.config(), answer);
+    let stub = tls::start(identity.config(), respond);
     let service = settings(&stub).pin(identity.pin()).open().unwrap();
     for _ in 0..5 {
         assert!(service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).is_ok());
     }
-    assert_eq!((stub.connections(), stub.asked().len()), (1, 5));
+    assert_eq!((stub.connections(), stub.requests().len()), (1, 5));
 }
 
-/// Wherever the pieces end in which what comes is read, none of it is left for the next call.
+/// The sizes vary so that the second response starts before, at and after the end of a read of the
+/// client. In no case may a part of it remain for the next call.
 #[test]
-fn a_connection_with_something_unasked_on_it_is_left() {
+fn a_connection_with_unsolicited_data_is_not_reused() {
     let identity = Identity::self_signed(params());
     let length = Arc::new(AtomicUsize::new(0));
     let served = Arc::clone(&length);
     let stub = tls::start(identity.config(), move |mut peer| {
         while peer.request().is_some() {
             let body = format!("{{\"x\":\"{}\"}}", "x".repeat(served.load(Ordering::SeqCst)));
-            // Two records, which arrive at once.
+            // Two records, sent in one write.
             let (tls, mut bytes) = (&mut peer.stream.conn, Vec::new());
-            for answer in [response(401, "", body), response(200, "", RIGHT)] {
-                tls.writer().write_all(&answer).unwrap();
+            for reply in [response(401, "", body), response(200, "", RIGHT)] {
+                tls.writer().write_all(&reply).unwrap();
                 tls.write_tls(&mut bytes).unwrap();
             }
             peer.stream.sock.write_all(&bytes).unwrap();
         }
     });
     let service = settings(&stub).pin(identity.pin()).open().unwrap();
-    for (calls, bytes) in (3500..4200).step_by(50).enumerate() {
-        length.store(bytes, Ordering::SeqCst);
+    for (calls, size) in (3500..4200).step_by(50).enumerate() {
+        length.store(size, Ordering::SeqCst);
         let error = service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
-        assert!(matches!(error, Error::Unauthorized { .. }), "{bytes} {error}");
-        assert_eq!(stub.connections(), calls + 1, "{bytes}");
+        assert!(matches!(error, Error::Unauthorized { .. }), "{size} {error}");
+        assert_eq!(stub.connections(), calls + 1, "{size}");
     }
 }
 
@@ -248,19 +255,19 @@ fn is_late(error: &Error, at: Stage) {
 }
 
 #[test]
-fn silence_before_and_after_tls() {
+fn silence_before_or_after_the_handshake_ends_at_the_deadline() {
     let identity = Identity::self_signed(params());
-    let stub = Stub::start(|mut peer| peer.hush());
+    let stub = Stub::start(|mut peer| peer.stay_silent());
     is_late(&ends(&stub, identity.pin()), Stage::Tls);
-    let stub = tls::start(identity.config(), |mut peer| peer.hush());
+    let stub = tls::start(identity.config(), |mut peer| peer.stay_silent());
     is_late(&ends(&stub, identity.pin()), Stage::Response);
 }
 
 #[test]
-fn drips_in_the_handshake() {
+fn a_dripping_handshake_ends_at_the_deadline() {
     let identity = Identity::self_signed(params());
-    let served = tls::start(identity.config(), answer);
-    // What stands between passes the service's side on a byte at a time.
+    let served = tls::start(identity.config(), respond);
+    // A relay that passes the service's bytes on one at a time.
     let stub = Stub::start(move |mut peer| {
         use std::io::Read;
         let mut service = std::net::TcpStream::connect(served.addr).unwrap();
@@ -276,7 +283,7 @@ fn drips_in_the_handshake() {
 }
 
 #[test]
-fn drips_in_the_answer() {
+fn a_dripping_response_over_tls_ends_at_the_deadline() {
     for (head, drip) in [
         ("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
         ("HTTP/1.1 200 OK\r\n", "X: x\r\n"),
@@ -293,9 +300,9 @@ fn drips_in_the_answer() {
 }
 
 #[test]
-fn an_answer_that_is_cut_off_is_none() {
+fn a_truncated_tls_response_is_unavailable() {
     let identity = Identity::self_signed(params());
-    // Without a length, only the end of TLS says that a body is whole.
+    // Without a length, only TLS's close_notify marks the end of a body.
     for head in ["Connection: close\r\n\r\n", "Content-Length: 400\r\n\r\n"] {
         let stub = tls::start(identity.config(), move |mut peer| {
             peer.request();

@@ -1,7 +1,8 @@
-//! What lets a user in: every status beside every shape of body, in both formats and generations.
-//! `docs/attacks.md` shows the outcome; `cargo test --test verdict -- --ignored` writes it anew.
+//! Which replies let a user in: every status with every shape of body, in both formats and both
+//! generations. `docs/attacks.md` has a table of the outcomes, which
+//! `cargo test --test verdict -- --ignored` regenerates.
 
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::calls::{Call, Verdict, Verify};
 use seconder::wire::{Format, Generation, Reply};
@@ -13,7 +14,8 @@ const DOCUMENT: &str = "docs/attacks.md";
 const BEGIN: &str = "<!-- The table below is written by tests/verdict.rs. -->\n";
 const END: &str = "<!-- The table above is written by tests/verdict.rs. -->\n";
 
-/// Shapes of bodies in JSON: what somebody might take for a right token, and what services sent.
+/// Shapes of JSON bodies: those that a careless client could mistake for a right token, and those
+/// that services were seen to send. The names appear in the table of `docs/attacks.md`.
 const BODIES: &[(&str, &str)] = &[
     ("a right token", r#"{"token":"is valid","success":"true","message":"Token is valid."}"#),
     ("a right token, with a flag", r#"{"token":"is valid","success":true}"#),
@@ -89,7 +91,7 @@ const BODIES: &[(&str, &str)] = &[
     ("a page", r#"<html>{"token":"is valid","success":"true"}</html>"#),
 ];
 
-/// Shapes that XML alone has.
+/// Shapes that only XML has.
 const XML_BODIES: &[&str] = &[
     "<!DOCTYPE hash [<!ENTITY v \"is valid\">]><hash><token>&v;</token><success>true</success></hash>",
     "<hash><token>is invalid</token><token>is valid</token><success>true</success></hash>",
@@ -108,11 +110,11 @@ const XML_BODIES: &[&str] = &[
 fn verdict(status: u16, text: &str, format: Format, generation: Generation) -> Result<Verdict> {
     let mut reply = Reply::read(status, format.read(text.as_bytes()))?;
     reply.generation = generation;
-    Verify::read(reply).map(|found| found.verdict)
+    Verify::read(reply).map(|verification| verification.verdict)
 }
 
-fn name(found: &Result<Verdict>) -> &'static str {
-    match found {
+fn name(result: &Result<Verdict>) -> &'static str {
+    match result {
         Ok(Verdict::Right) => "**Right**",
         Ok(Verdict::Wrong) => "Wrong",
         Ok(Verdict::NotChecked) => "NotChecked",
@@ -125,32 +127,33 @@ fn name(found: &Result<Verdict>) -> &'static str {
     }
 }
 
-/// The same body in XML.
+/// The same body in XML; `None` if it is not a JSON object.
 fn in_xml(text: &str) -> Option<String> {
     let body = Format::Json.read(text.as_bytes()).ok().filter(serde_json::Value::is_object)?;
     Some(String::from_utf8(Format::Xml.write(&body)).unwrap())
 }
 
 #[test]
-fn exactly_the_right_ones_are_right() {
+fn only_a_reply_that_confirms_the_token_is_right() {
     let mut right = Vec::new();
     for generation in [Generation::Current, Generation::Older] {
         for status in STATUSES {
             for (shape, text) in BODIES {
-                let found = verdict(status, text, Format::Json, generation);
-                // In XML, an empty `errors` is a body of that name, and that is a failure.
+                let result = verdict(status, text, Format::Json, generation);
+                // XML cannot distinguish an empty `errors` from an `errors` document, which is a
+                // failure, so the two formats differ there.
                 let alike = !text.contains(r#""errors":{}"#);
                 if let Some(xml) = in_xml(text).filter(|_| alike) {
-                    let likewise = verdict(status, &xml, Format::Xml, generation);
-                    assert_eq!(name(&found), name(&likewise), "{status} {shape}: {xml}");
+                    let in_xml = verdict(status, &xml, Format::Xml, generation);
+                    assert_eq!(name(&result), name(&in_xml), "{status} {shape}: {xml}");
                 }
-                if matches!(found, Ok(Verdict::Right)) {
+                if matches!(result, Ok(Verdict::Right)) {
                     right.push((generation, status, *shape));
                 }
             }
             for text in XML_BODIES {
-                let found = verdict(status, text, Format::Xml, generation);
-                assert!(!matches!(found, Ok(Verdict::Right)), "{status} {text}");
+                let result = verdict(status, text, Format::Xml, generation);
+                assert!(!matches!(result, Ok(Verdict::Right)), "{status} {text}");
             }
         }
     }
@@ -173,7 +176,7 @@ fn zeroed_memory_means_wrong() {
 }
 
 #[test]
-fn a_wrong_token_is_told_from_a_wrong_key_by_the_body_alone() {
+fn the_body_of_a_401_distinguishes_a_wrong_token_from_a_wrong_key() {
     let of = |shape: &str| {
         let (_, text) = BODIES.iter().find(|(name, _)| *name == shape).unwrap();
         verdict(401, text, Format::Json, Generation::Current)
@@ -216,7 +219,7 @@ fn document() -> (PathBuf, String) {
 }
 
 #[test]
-fn the_document_shows_the_outcome() {
+fn the_table_in_the_document_is_up_to_date() {
     assert!(
         document().1.contains(&table()),
         "{DOCUMENT} is not up to date: cargo test --test verdict -- --ignored"

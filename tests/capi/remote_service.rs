@@ -1,4 +1,4 @@
-//! What a remote service is asked by a C program with its settings.
+//! The requests that a C program with its own settings sends to a remote service.
 
 use super::stub::{RIGHT, Stub, response};
 use super::tools::{Folder, command, compile, run};
@@ -15,7 +15,7 @@ fn ends_well(what: &str, stub: &Stub) {
 }
 
 #[test]
-fn format_generation_and_names_are_those_of_the_options() {
+fn format_generation_and_names_are_taken_from_the_options() {
     let stub = Stub::start(|mut peer| {
         while let Some(request) = peer.request() {
             let older = request.contains("api_key=");
@@ -24,8 +24,8 @@ fn format_generation_and_names_are_those_of_the_options() {
         }
     });
     ends_well("formats", &stub);
-    let asked = stub.asked();
-    let [older, named] = asked.as_slice() else { panic!("{asked:?}") };
+    let requests = stub.requests();
+    let [older, named] = requests.as_slice() else { panic!("{requests:?}") };
     assert!(older.starts_with("GET /protected/xml/users/7/status?api_key=key HTTP/1.1\r\n"));
     assert!(!older.to_lowercase().contains("-api-key:"), "{older}");
     assert!(named.starts_with("GET /protected/xml/users/7/status HTTP/1.1\r\n"), "{named}");
@@ -33,22 +33,22 @@ fn format_generation_and_names_are_those_of_the_options() {
 }
 
 #[test]
-fn a_second_handle_has_its_own_time_limit() {
+fn a_second_handle_has_its_own_timeout() {
     let stub = Stub::start(|mut peer| {
         if peer.request().is_some() {
-            peer.hush();
+            peer.stay_silent();
         }
     });
     ends_well("waits", &stub);
-    assert_eq!(stub.asked().len(), 1);
+    assert_eq!(stub.requests().len(), 1);
 }
 
 #[test]
-fn calls_are_repeated_where_the_program_asks_for_it() {
-    let questions = AtomicUsize::new(0);
+fn calls_are_retried_if_the_options_request_it() {
+    let received = AtomicUsize::new(0);
     let stub = Stub::start(move |mut peer| {
         while peer.request().is_some() {
-            let busy = questions.fetch_add(1, Ordering::SeqCst) < 2;
+            let busy = received.fetch_add(1, Ordering::SeqCst) < 2;
             peer.send(&match busy {
                 true => response(503, "Retry-After: 1\r\n", r#"{"message":"busy"}"#),
                 false => response(200, "", RIGHT),
@@ -56,5 +56,5 @@ fn calls_are_repeated_where_the_program_asks_for_it() {
         }
     });
     ends_well("repeats", &stub);
-    assert_eq!(stub.asked().len(), 3);
+    assert_eq!(stub.requests().len(), 3);
 }

@@ -1,9 +1,9 @@
-//! Runs the cases of `tests/vectors/calls/*.txt` against whatever answers the calls. The format of
-//! the cases is told in `tests/vectors/calls/README.md`.
+//! Runs the cases of `tests/vectors/calls/*.txt` against anything that handles calls.
+//! `tests/vectors/calls/README.md` describes their format.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may end in a panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
-use fresh::Hand;
+use fresh::ManualClock;
 use seconder::calls::{self, HandleAll, ROUTES};
 use seconder::engine::{Clock, Engine, Message, RespondToApproval};
 use seconder::model::{DeviceId, Secret};
@@ -17,18 +17,18 @@ use std::sync::{Arc, Mutex};
 #[path = "../fresh/mod.rs"]
 mod fresh;
 
-/// An engine whose time and messages the test holds.
+/// An engine whose clock and messages the test controls.
 pub(crate) struct World {
     pub(crate) engine: Engine,
-    clock: Hand,
+    clock: ManualClock,
     sent: Arc<Mutex<Vec<Message>>>,
     variables: BTreeMap<String, String>,
 }
 
 impl World {
-    /// A fresh engine, and the service that it is.
+    /// A new engine, and the service on it.
     pub(crate) fn new(folder: &Path, names: Names) -> (World, Service) {
-        let clock = Hand::at(1_786_924_800);
+        let clock = ManualClock::at(1_786_924_800);
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
         let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
@@ -46,8 +46,7 @@ impl World {
         (World { engine, clock, sent, variables: BTreeMap::new() }, service)
     }
 
-    /// Runs one file of cases: what is sent goes to `service`, which may be the engine itself or a
-    /// client of it.
+    /// Runs one file of cases. Calls go to `service`, which is the engine itself or a client of it.
     pub(crate) fn run(&mut self, service: &impl HandleAll, name: &str, text: &str) {
         let mut reply = None;
         for (number, line) in text.lines().enumerate() {
@@ -72,8 +71,8 @@ impl World {
 
     fn expect(&mut self, reply: &Reply, line: &str, place: &str) {
         let mut words = line.split_whitespace();
-        let shown = format!("{place}\ngot {} {}", reply.status, reply.body);
-        assert_eq!(reply.status.to_string(), words.next().unwrap(), "{shown}");
+        let context = format!("{place}\ngot {} {}", reply.status, reply.body);
+        assert_eq!(reply.status.to_string(), words.next().unwrap(), "{context}");
         for word in words {
             let (path, wanted) = word.split_once('=').expect(place);
             let got = match path {
@@ -84,23 +83,24 @@ impl World {
                 got.as_ref().map(|value| value.as_str().map_or(value.to_string(), Into::into));
             match wanted.strip_prefix('$') {
                 Some(name) if !self.variables.contains_key(name) => {
-                    self.variables.insert(name.into(), text.expect(&shown));
+                    self.variables.insert(name.into(), text.expect(&context));
                 }
                 Some(name) => {
-                    assert_eq!(text.as_ref(), self.variables.get(name), "{path}: {shown}")
+                    assert_eq!(text.as_ref(), self.variables.get(name), "{path}: {context}")
                 }
-                None if wanted == "-" => assert_eq!(got, None, "{path}: {shown}"),
-                None if wanted == "*" => assert!(got.is_some(), "{path}: {shown}"),
+                None if wanted == "-" => assert_eq!(got, None, "{path}: {context}"),
+                None if wanted == "*" => assert!(got.is_some(), "{path}: {context}"),
                 None if wanted.starts_with('~') => {
                     let part = wanted[1..].replace('_', " ");
-                    assert!(text.expect(&shown).contains(&part), "{path}: {shown}");
+                    assert!(text.expect(&context).contains(&part), "{path}: {context}");
                 }
                 None => {
+                    // A `_` stands for a space, or for itself where the text has one.
                     let wanted: Value = serde_json::from_str(&wanted.replace('_', " "))
                         .or_else(|_| serde_json::from_str(wanted))
                         .expect(place);
                     let plain = serde_json::from_str(&word[path.len() + 1..]).ok();
-                    assert!(got == Some(wanted) || got == plain, "{path}: {shown}");
+                    assert!(got == Some(wanted) || got == plain, "{path}: {context}");
                 }
             }
         }
@@ -135,12 +135,12 @@ impl World {
                 assert_eq!(status, words[3], "{place}");
                 return;
             }
-            _ => panic!("{place}: no such word"),
+            _ => panic!("{place}: unknown command"),
         };
         self.variables.insert(name.trim_start_matches('$').into(), value);
     }
 
-    /// The code of the oldest message that was not looked at.
+    /// Removes the oldest message, and returns this part of it.
     fn sent(&self, part: &str, place: &str) -> String {
         let mut sent = self.sent.lock().unwrap();
         assert!(!sent.is_empty(), "{place}: nothing was sent");
@@ -151,7 +151,7 @@ impl World {
             "to" => message.to,
             "via" => message.via.name().into(),
             "text" => message.text,
-            _ => panic!("{place}: no such part"),
+            _ => panic!("{place}: unknown part of a message"),
         }
     }
 
@@ -159,20 +159,20 @@ impl World {
         let device = form::unescape(device).unwrap();
         let (id, secret) = device.split_once(':').unwrap();
         let device_id: DeviceId = id.parse().unwrap();
-        let answered = self.engine.respond_to_approval(&RespondToApproval {
+        let result = self.engine.respond_to_approval(&RespondToApproval {
             uuid: uuid.parse().unwrap(),
             device_id,
             device_secret: Secret::new(secret),
             response: response.parse().unwrap(),
         });
-        match answered {
+        match result {
             Ok(approval) => approval.status.name().into(),
             Err(seconder::Error::Rejected(rejection)) => rejection.code.unwrap(),
             Err(other) => other.to_string(),
         }
     }
 
-    /// Puts the values of variables in, so that a form carries them.
+    /// Replaces variables with their values, escaped for a form.
     fn replace(&self, text: &str) -> String {
         let mut parts = text.split('$');
         let mut out = parts.next().unwrap_or_default().to_owned();
@@ -194,7 +194,7 @@ fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     }
 }
 
-/// Another code of the same length.
+/// A different code of the same length.
 fn other(code: &str) -> String {
     let last = code.bytes().last().unwrap() - b'0';
     format!("{}{}", &code[..code.len() - 1], (last + 1) % 10)
@@ -203,6 +203,7 @@ fn other(code: &str) -> String {
 /// Every file of cases, by name.
 pub(crate) fn cases() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // The tests of `server/` include this file too, one folder below the cases.
     let folder = [folder.join("tests"), folder.join("../tests")].into_iter();
     let folder = folder.map(|folder| folder.join("vectors/calls")).find(|f| f.is_dir()).unwrap();
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

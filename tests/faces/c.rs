@@ -1,5 +1,6 @@
-//! The C header against the library's own declarations: what serde says of replies, and what the
-//! sources say of everything else. What C calls otherwise, or leaves out, is listed with its reason.
+//! Compares the C header with the library's own declarations: with serde's fields for replies, and
+//! with the Rust sources for everything else. Items that C names differently are listed with the
+//! reason.
 
 use super::sources::{
     Takes, constant_case, functions, members, methods, parameters, variant_fields, variants,
@@ -10,30 +11,30 @@ use std::collections::BTreeSet;
 
 const HEADER: &str = "include/seconder.h";
 
-/// What C has for something of Rust that it does not call the same. None is left out on purpose.
-struct Otherwise {
+/// An item of Rust that C names differently. If `c` is empty, C has no separate item for it.
+struct Mapped {
     rust: &'static str,
     c: &'static [&'static str],
     why: &'static str,
 }
 
-const fn otherwise(rust: &'static str, c: &'static [&'static str], why: &'static str) -> Otherwise {
-    Otherwise { rust, c, why }
+const fn mapped(rust: &'static str, c: &'static [&'static str], why: &'static str) -> Mapped {
+    Mapped { rust, c, why }
 }
 
-/// Complains of what C lacks of `names`, each of which is called `prefix` and the name there unless
-/// it is called otherwise; gives what C has for them.
-fn shown(
+/// Fails unless C has an item for each of `names`: `prefix` and the name, or what `others` maps it
+/// to. Returns the names of those items.
+fn expect_all(
     what: &str,
     names: &[String],
     prefix: &str,
-    others: &[Otherwise],
+    others: &[Mapped],
     there: &BTreeSet<String>,
 ) -> BTreeSet<String> {
     assert!(!names.is_empty(), "{what}: nothing was found to compare");
     for other in others {
         assert!(names.iter().any(|name| name == other.rust), "{what} has no `{}`", other.rust);
-        assert!(!other.why.is_empty(), "{what}: say why `{}` is called otherwise", other.rust);
+        assert!(!other.why.is_empty(), "{what}: say why `{}` is named differently", other.rust);
     }
     let of = |name: &String| -> Vec<String> {
         match others.iter().find(|other| other.rust == name) {
@@ -47,10 +48,10 @@ fn shown(
     wanted
 }
 
-/// As [`shown`], for a struct of C, which must have nothing else but `own`.
-fn is_struct(what: &str, names: &[String], c: &str, others: &[Otherwise], own: &[&str]) {
+/// As [`expect_all`], for a struct of C, which may have no other fields except `own`.
+fn is_struct(what: &str, names: &[String], c: &str, others: &[Mapped], own: &[&str]) {
     let there = c_struct(c);
-    let wanted = shown(what, names, "", others, &there);
+    let wanted = expect_all(what, names, "", others, &there);
     let companion = |name: &String| {
         let list = ["_count", "_size", "_userdata", "_userdata_free"];
         list.iter().any(|end| name.strip_suffix(end).is_some_and(|n| there.contains(n)))
@@ -59,12 +60,13 @@ fn is_struct(what: &str, names: &[String], c: &str, others: &[Otherwise], own: &
         .difference(&wanted)
         .filter(|name| !companion(name) && !own.contains(&name.as_str()))
         .collect();
-    assert!(more.is_empty(), "{HEADER}:1: struct {c}: nothing of Rust is {more:?}");
+    assert!(more.is_empty(), "{HEADER}:1: struct {c}: Rust has no {more:?}");
 }
 
-/// A call's reply and what its accessors in C begin with; what C has no accessor for.
-fn reply<C: Call>(prefix: &str, others: &[Otherwise]) -> &'static str {
-    // A list is a count, and one of it by its index.
+/// Checks that a call's reply has an accessor in C for each field. `prefix` is what their names
+/// begin with. Returns the name of the call.
+fn reply<C: Call>(prefix: &str, others: &[Mapped]) -> &'static str {
+    // A list has a function for its count, and one for an item by its index.
     let there: BTreeSet<String> = c_functions()
         .iter()
         .flat_map(|name| match name.strip_suffix("_count") {
@@ -73,15 +75,15 @@ fn reply<C: Call>(prefix: &str, others: &[Otherwise]) -> &'static str {
         })
         .collect();
     let names: Vec<String> = fields::<C::Reply>().iter().map(|name| in_the_api(name)).collect();
-    shown(C::ROUTE.name, &names, &format!("seconder_{prefix}_"), others, &there);
+    expect_all(C::ROUTE.name, &names, &format!("seconder_{prefix}_"), others, &there);
     C::ROUTE.name
 }
 
 #[test]
-fn every_field_of_every_reply_can_be_reached() {
+fn every_field_of_every_reply_has_an_accessor() {
     let verdict = [
-        otherwise("verdict", &[], "it is the status of seconder_verify()"),
-        otherwise("reused", &[], "it is the status SECONDER_TOKEN_REUSED"),
+        mapped("verdict", &[], "it is the status of seconder_verify()"),
+        mapped("reused", &[], "it is the status SECONDER_TOKEN_REUSED"),
     ];
     let compared = [
         reply::<CreateUser>("user_created", &[]),
@@ -105,7 +107,7 @@ fn every_field_of_every_reply_can_be_reached() {
 }
 
 #[test]
-fn every_struct_inside_of_a_reply_or_a_call_is_whole() {
+fn every_struct_has_the_fields_of_its_rust_type() {
     let serde = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     is_struct("Device", &serde(fields::<Device>()), "seconder_device_info", &[], &[]);
     let month = serde(fields::<MonthlyStatistic>());
@@ -120,51 +122,55 @@ fn every_struct_inside_of_a_reply_or_a_call_is_whole() {
 }
 
 #[test]
-fn every_field_of_what_is_no_reply_can_be_reached() {
+fn every_field_of_events_messages_and_devices_has_an_accessor() {
     let there = c_functions();
     let event = members("src/callback/event.rs", "Event");
-    shown("Event", &event, "seconder_event_", &[], &there);
+    expect_all("Event", &event, "seconder_event_", &[], &there);
     let message = members("src/engine/delivery.rs", "Message");
-    shown("Message", &message, "seconder_message_", &[], &there);
+    expect_all("Message", &message, "seconder_message_", &[], &there);
     let callback = members("src/engine/delivery.rs", "SignedCallback");
     let headers = ["count", "name", "value"];
     let headers = headers.map(|part| format!("seconder_signed_callback_header_{part}"));
     assert!(headers.iter().all(|name| there.contains(name)), "headers of callbacks");
     let listed = [
-        otherwise("headers", &["seconder_signed_callback_header_count"], "a list is counted"),
-        otherwise(
+        mapped("headers", &["seconder_signed_callback_header_count"], "a list is counted"),
+        mapped(
             "body",
             &["seconder_signed_callback_body", "seconder_signed_callback_body_size"],
             "bytes are a pointer and a size",
         ),
     ];
-    shown("SignedCallback", &callback, "seconder_signed_callback_", &listed, &there);
+    expect_all("SignedCallback", &callback, "seconder_signed_callback_", &listed, &there);
     let device = members("src/engine/devices.rs", "DeviceRegistered");
-    let id = [otherwise("device_id", &["seconder_device_id"], "it is a device's own")];
-    shown("DeviceRegistered", &device, "seconder_device_", &id, &there);
+    let id = [mapped("device_id", &["seconder_device_id"], "the name has `device` already")];
+    expect_all("DeviceRegistered", &device, "seconder_device_", &id, &there);
 }
 
 #[test]
-fn every_field_of_an_error_can_be_reached() {
+fn every_field_of_an_error_has_an_accessor() {
     let mut names = members("src/error.rs", "Rejection");
     names.extend(variant_fields("src/error.rs", "Error"));
     names.sort();
     names.dedup();
     let others = [
-        otherwise("code", &["seconder_error_service_code"], "it is the service's, not C's"),
-        otherwise(
+        mapped(
+            "code",
+            &["seconder_error_service_code"],
+            "it is the service's code, not C's status",
+        ),
+        mapped(
             "message",
             &["seconder_error_message", "seconder_error_service_message"],
             "the whole text, and the service's part of it",
         ),
-        otherwise("reason", &["seconder_error_field_text"], "the parameter is the one field"),
-        otherwise(
+        mapped("reason", &["seconder_error_field_text"], "the parameter is the only field"),
+        mapped(
             "retry_after",
             &["seconder_error_retry_after_seconds"],
-            "a number has its unit in its name",
+            "the name of a number includes its unit",
         ),
-        otherwise("status", &["seconder_error_http_status"], "C's own is the other status"),
-        otherwise(
+        mapped("status", &["seconder_error_http_status"], "`status` is C's own"),
+        mapped(
             "fields",
             &[
                 "seconder_error_field_count",
@@ -174,39 +180,39 @@ fn every_field_of_an_error_can_be_reached() {
             "a list is counted",
         ),
     ];
-    shown("Error", &names, "seconder_error_", &others, &c_functions());
+    expect_all("Error", &names, "seconder_error_", &others, &c_functions());
     let methods = methods("src/error.rs", "Error", |_| true);
-    shown("Error", &methods, "seconder_error_", &[], &c_functions());
+    expect_all("Error", &methods, "seconder_error_", &[], &c_functions());
 }
 
 #[test]
 fn every_setting_is_an_option() {
-    let by_value = |takes: Takes| takes == Takes::ItselfWhole;
+    let by_value = |takes: Takes| takes == Takes::ByValue;
     let mut settings = methods("src/service.rs", "Settings", by_value);
     settings.extend(methods("src/service/remote_settings.rs", "Settings", by_value));
     let others = [
-        otherwise("api_key", &[], "an argument of seconder_open()"),
-        otherwise("open", &[], "seconder_open() itself"),
-        otherwise("clock", &[], "time is a Rust test's to make up"),
-        otherwise("random", &[], "randomness is a Rust test's to make up"),
-        otherwise("timeout", &["timeout_ms"], "a number has its unit in its name"),
-        otherwise("pin", &["pins"], "a list in place of many calls"),
-        otherwise("name_server", &["name_servers"], "a list in place of many calls"),
-        otherwise("client_certificate", &["client_certificate", "client_key"], "two files"),
-        otherwise(
+        mapped("api_key", &[], "an argument of seconder_open()"),
+        mapped("open", &[], "seconder_open() itself"),
+        mapped("clock", &[], "only tests in Rust replace the clock"),
+        mapped("random", &[], "only tests in Rust replace the random numbers"),
+        mapped("timeout", &["timeout_ms"], "the name of a number includes its unit"),
+        mapped("pin", &["pins"], "a list in place of many calls"),
+        mapped("name_server", &["name_servers"], "a list in place of many calls"),
+        mapped("client_certificate", &["client_certificate", "client_key"], "two files"),
+        mapped(
             "authenticator_codes",
             &["authenticator_digits", "authenticator_period"],
             "two numbers",
         ),
     ];
-    // Service::with_repeats has it in Rust.
+    // In Rust, `repeats` is set by Service::with_repeats.
     is_struct("Settings", &settings, "seconder_open_options", &others, &["repeats"]);
     let names = methods("src/wire/names.rs", "Names", by_value);
     is_struct("Names", &names, "seconder_names", &[], &["word"]);
 }
 
 #[test]
-fn every_call_of_the_engine_and_the_service_is_there() {
+fn every_method_of_the_service_and_the_engine_has_a_function() {
     let service = [
         methods("src/service.rs", "Service", |_| true),
         methods("src/service/remote_settings.rs", "Service", |_| true),
@@ -214,53 +220,57 @@ fn every_call_of_the_engine_and_the_service_is_there() {
     ];
     const WITH: &[&str] = &["seconder_service_with"];
     let others = [
-        otherwise("engine", &[], "C asks the service for what its engine does"),
-        otherwise("require_engine", &[], "as `engine`"),
-        otherwise("with_timeout", WITH, "one function for what a second handle changes"),
-        otherwise("with_repeats", WITH, "as `with_timeout`"),
-        otherwise("handle_with_body", &[], "C shows what the interface knows"),
-        otherwise("poll_approval", &["seconder_wait_for_approval"], "a function of C's ends it"),
-        otherwise("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
+        mapped("engine", &[], "the engine's functions take the service"),
+        mapped("require_engine", &[], "as `engine`"),
+        mapped("with_timeout", WITH, "one function for all that a second handle changes"),
+        mapped("with_repeats", WITH, "as `with_timeout`"),
+        mapped("handle_with_body", &[], "C exposes only the fields of the interface"),
+        mapped(
+            "poll_approval",
+            &["seconder_wait_for_approval"],
+            "a callback of the caller's can end the wait",
+        ),
+        mapped("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
     ];
-    shown("Service", &service.concat(), "seconder_", &others, &c_functions());
+    expect_all("Service", &service.concat(), "seconder_", &others, &c_functions());
     let files = ["src/engine.rs", "src/engine/approvals.rs", "src/engine/devices.rs"];
     let engine = files.map(|file| methods(file, "Engine", |_| true)).concat();
     let others = [
-        otherwise("names", &[], "for a server in front of it; C gave them itself"),
-        otherwise("authenticate", &[], "for a server in front of it"),
+        mapped("names", &[], "for a server in front of the engine; C has set them itself"),
+        mapped("authenticate", &[], "for a server in front of the engine"),
     ];
-    shown("Engine", &engine, "seconder_", &others, &c_functions());
+    expect_all("Engine", &engine, "seconder_", &others, &c_functions());
 }
 
 #[test]
-fn callbacks_and_codes_of_apps_are_whole() {
+fn callbacks_and_totp_are_complete() {
     let there = c_functions();
     let functions = functions("src/callback.rs");
-    shown("callback", &functions, "seconder_callback_", &[], &there);
+    expect_all("callback", &functions, "seconder_callback_", &[], &there);
     let verifier = "src/callback/verifier.rs";
-    let asks = methods(verifier, "Verifier", |takes| takes != Takes::ItselfWhole);
-    shown("Verifier", &asks, "seconder_verifier_", &[], &there);
-    let options = methods(verifier, "Verifier", |takes| takes == Takes::ItselfWhole);
+    let calls = methods(verifier, "Verifier", |takes| takes != Takes::ByValue);
+    expect_all("Verifier", &calls, "seconder_verifier_", &[], &there);
+    let options = methods(verifier, "Verifier", |takes| takes == Takes::ByValue);
     let others = [
-        otherwise("url", &["urls"], "a list in place of many calls"),
-        otherwise("fresh", &["fresh_seconds"], "a number has its unit in its name"),
-        otherwise("replay", &["replay", "replay_capacity"], "a function, or replay::Memory"),
+        mapped("url", &["urls"], "a list in place of many calls"),
+        mapped("fresh", &["fresh_seconds"], "the name of a number includes its unit"),
+        mapped("replay", &["replay", "replay_capacity"], "a function, or replay::Memory"),
     ];
     is_struct("Verifier", &options, "seconder_verifier_options", &others, &[]);
     let totp = methods("src/otp.rs", "Totp", |_| true);
-    shown("Totp", &totp, "seconder_totp_", &[], &there);
+    expect_all("Totp", &totp, "seconder_totp_", &[], &there);
     let new = parameters("src/otp.rs", "Totp", "new");
-    let secret = [otherwise("secret", &[], "an argument of seconder_totp_new()")];
+    let secret = [mapped("secret", &[], "an argument of seconder_totp_new()")];
     is_struct("Totp::new", &new, "seconder_totp_options", &secret, &[]);
 }
 
 #[test]
-fn every_choice_has_a_constant() {
+fn every_enum_variant_has_a_constant() {
     let there = c_constants();
     let is = |file: &str, name: &str, prefix: &str| {
         let names: Vec<String> =
             variants(file, name).iter().map(|variant| constant_case(variant)).collect();
-        shown(name, &names, prefix, &[], &there);
+        expect_all(name, &names, prefix, &[], &there);
     };
     is("src/error.rs", "Error", "SECONDER_");
     is("src/error.rs", "Stage", "SECONDER_STAGE_");
@@ -271,7 +281,7 @@ fn every_choice_has_a_constant() {
     is("src/otp.rs", "Algorithm", "SECONDER_ALGORITHM_");
 }
 
-/// The functions of the header, by their names.
+/// The names of the header's functions.
 pub(crate) fn c_functions() -> BTreeSet<String> {
     let header = super::without_comments(&read(HEADER));
     let named = header.lines().filter_map(|line| {

@@ -1,42 +1,42 @@
-//! Every function of the header says what its callers must know of it.
+//! Every function of the header documents what its callers must know.
 
 use super::read;
 use seconder::calls::ROUTES;
 
-/// A function as the header shows it.
-struct Shown {
+/// A function, as the header declares it.
+struct Function {
     name: String,
     /// Its comment, on one line.
-    says: String,
+    comment: String,
     returns: String,
     arguments: String,
 }
 
-impl Shown {
-    /// The type of the handle that it gives.
-    fn gives(&self) -> Option<&str> {
+impl Function {
+    /// The type of the handle that it returns through `out`.
+    fn handle(&self) -> Option<&str> {
         let (before, _) = self.arguments.split_once(" **out")?;
         before.rsplit([' ', '(']).next()
     }
 }
 
-/// What is wrong with a function's comment.
-fn faults(function: &Shown) -> Vec<String> {
-    let says = |text: &str| function.says.contains(text);
+/// What a function's comment lacks.
+fn faults(function: &Function) -> Vec<String> {
+    let says = |text: &str| function.comment.contains(text);
     let mut faults = Vec::new();
-    if !function.says.ends_with('.') {
+    if !function.comment.ends_with('.') {
         faults.push("has no comment of whole sentences".to_owned());
     }
     let status = function.returns.contains("seconder_status") && function.name != "error_status";
-    let named = function.says.split("SECONDER_").skip(1);
+    let named = function.comment.split("SECONDER_").skip(1);
     if status && !named.into_iter().any(|rest| !rest.starts_with("OK")) {
         faults.push("names no status but SECONDER_OK".to_owned());
     }
-    if function.gives().is_some_and(|handle| !says(&format!("{handle}_free()"))) {
-        faults.push("does not say what frees what it gives".to_owned());
+    if function.handle().is_some_and(|handle| !says(&format!("{handle}_free()"))) {
+        faults.push("does not name the function that frees its result".to_owned());
     }
     if function.returns.contains('*') && !says("NULL") {
-        faults.push("does not say when it gives NULL".to_owned());
+        faults.push("does not say when it returns NULL".to_owned());
     }
     if function.name.ends_with("_free") && !says("NULL is fine.") {
         faults.push("does not say that NULL is fine".to_owned());
@@ -50,14 +50,14 @@ fn faults(function: &Shown) -> Vec<String> {
 }
 
 #[test]
-fn every_function_says_what_its_callers_must_know() {
+fn every_function_documents_what_its_callers_must_know() {
     let found = functions(&read("include/seconder.h"));
     assert_eq!(found.len(), super::c::c_functions().len(), "every function has a comment");
     let complaints: Vec<String> = found
         .iter()
         .flat_map(|function| {
             let complain =
-                |fault| format!("src/capi: seconder_{} {fault}: say it there", function.name);
+                |fault| format!("src/capi: seconder_{} {fault}: add it there", function.name);
             faults(function).into_iter().map(complain)
         })
         .collect();
@@ -65,14 +65,14 @@ fn every_function_says_what_its_callers_must_know() {
 }
 
 #[test]
-fn what_a_comment_lacks_is_found() {
+fn faults_in_comments_are_found() {
     let found = functions(
         "/**\n * Does something.\n */\nSECONDER_MUST_USE\nseconder_status seconder_verify(int a,\n    \
-         struct seconder_text **out);\n\n/**\n * Gives\n */\nconst char *seconder_x(void);\n",
+         struct seconder_text **out);\n\n/**\n * Returns\n */\nconst char *seconder_x(void);\n",
     );
     let faults: Vec<usize> = found.iter().map(|function| faults(function).len()).collect();
     assert_eq!(faults, [3, 2]);
-    assert_eq!(found.first().and_then(Shown::gives), Some("seconder_text"));
+    assert_eq!(found.first().and_then(Function::handle), Some("seconder_text"));
 }
 
 /// Every field of a struct and every constant has a comment of its own.
@@ -88,18 +88,18 @@ fn every_field_and_constant_has_a_comment() {
         });
         (field || constant) && !pair[0].trim().ends_with("*/")
     });
-    // A prototype may go on in a second line.
+    // The second line of a prototype looks like a field.
     let bad: Vec<&str> =
         undocumented.map(|pair| pair[1]).filter(|line| !line.ends_with(");")).collect();
     assert!(bad.is_empty(), "src/capi: say what these are: {bad:?}");
     assert!(lines.iter().any(|line| line.starts_with("#define SECONDER_FOREVER -1")));
 }
 
-fn functions(header: &str) -> Vec<Shown> {
+fn functions(header: &str) -> Vec<Function> {
     header.split("/**\n").skip(1).filter_map(function).collect()
 }
 
-fn function(text: &str) -> Option<Shown> {
+fn function(text: &str) -> Option<Function> {
     let (comment, rest) = text.split_once(" */\n")?;
     let (declared, _) = rest.split_once(");")?;
     let (before, arguments) = declared.split_once('(')?;
@@ -108,9 +108,9 @@ fn function(text: &str) -> Option<Shown> {
         return None;
     }
     let lines = comment.lines().map(|line| line.trim_start_matches([' ', '*']));
-    Some(Shown {
+    Some(Function {
         name: name.to_owned(),
-        says: lines.collect::<Vec<_>>().join(" "),
+        comment: lines.collect::<Vec<_>>().join(" "),
         returns: returns.to_owned(),
         arguments: arguments.to_owned(),
     })

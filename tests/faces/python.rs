@@ -1,6 +1,6 @@
-//! The Python module against the library's own declarations: what serde says of calls and replies,
-//! and what the sources say of everything else. What Python calls otherwise is listed with its
-//! reason.
+//! Compares the Python module with the library's own declarations: with serde's fields for calls
+//! and replies, and with the Rust sources for everything else. Items that Python names differently
+//! are listed with the reason.
 
 use super::{fields, flat, in_the_api, names, python_parameters as parameters, read, sources};
 use seconder::calls::*;
@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 
 const PACKAGE: &str = "bindings/python/seconder";
 
-/// What Rust has under a name, what Python has for it, and why it is not the same.
-type Otherwise = (&'static str, &'static [&'static str], &'static str);
+/// An item of Rust, the items that Python has for it, and why they are named differently.
+type Mapped = (&'static str, &'static [&'static str], &'static str);
 
-/// What Python must have for these names of Rust's.
-fn needed(what: &str, rust: &BTreeSet<String>, others: &[Otherwise]) -> BTreeSet<String> {
+/// The names that Python must have for these names of Rust.
+fn needed(what: &str, rust: &BTreeSet<String>, others: &[Mapped]) -> BTreeSet<String> {
     assert!(!rust.is_empty(), "{what}: nothing was found to compare");
     for (name, _, why) in others {
         assert!(rust.contains(*name), "{what} has no `{name}`");
-        assert!(!why.is_empty(), "{what}: say why `{name}` is called otherwise");
+        assert!(!why.is_empty(), "{what}: say why `{name}` is named differently");
     }
     let of = |name: &String| match others.iter().find(|(rust, ..)| rust == name) {
         Some((_, python, _)) => python.iter().map(|name| (*name).to_owned()).collect(),
@@ -31,7 +31,7 @@ fn same(what: &str, file: &str, python: &BTreeSet<String>, wanted: &BTreeSet<Str
     let more: Vec<&String> = python.difference(wanted).collect();
     assert!(
         lacking.is_empty() && more.is_empty(),
-        "{PACKAGE}/{file}:1: {what}: lacks {lacking:?}, has what Rust has not: {more:?}"
+        "{PACKAGE}/{file}:1: {what}: lacks {lacking:?}, has what Rust lacks: {more:?}"
     );
 }
 
@@ -45,21 +45,21 @@ fn every_call_has_its_parameters() {
     }
 }
 
-/// The class of Python that has a reply's fields.
-fn reply<C: Call>(class: &str, others: &[Otherwise]) -> &'static str {
+/// Checks that a class of Python has the fields of a call's reply. Returns the name of the call.
+fn reply<C: Call>(class: &str, others: &[Mapped]) -> &'static str {
     holds(class, &names(fields::<C::Reply>()), others);
     C::ROUTE.name
 }
 
 #[track_caller]
-fn holds(class: &str, rust: &BTreeSet<String>, others: &[Otherwise]) {
+fn holds(class: &str, rust: &BTreeSet<String>, others: &[Mapped]) {
     let found = attributes(&python("results.py"), class);
     same(class, "results.py", &found, &needed(class, rust, others));
 }
 
 #[test]
 fn every_reply_has_its_fields() {
-    let verdict: [Otherwise; 2] = [
+    let verdict: [Mapped; 2] = [
         ("verdict", &[], "verify() returns, or raises TokenInvalid or NotChecked"),
         ("reused", &[], "it is TokenInvalid.reused"),
     ];
@@ -89,7 +89,7 @@ fn every_reply_has_its_fields() {
 }
 
 #[test]
-fn what_is_no_reply_has_its_fields() {
+fn events_messages_and_devices_have_their_fields() {
     holds("ApprovalRequest", &members("src/engine/approvals.rs", "ApprovalRequest"), &[]);
     holds("DeviceRegistered", &members("src/engine/devices.rs", "DeviceRegistered"), &[]);
     holds("Event", &members("src/callback/event.rs", "Event"), &[]);
@@ -98,15 +98,15 @@ fn what_is_no_reply_has_its_fields() {
 }
 
 #[test]
-fn every_setting_can_be_given() {
+fn every_setting_is_a_parameter() {
     let mut rust = methods("src/service.rs", "Settings");
     rust.extend(methods("src/service/remote_settings.rs", "Settings"));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
-    let others: [Otherwise; 7] = [
+    let others: [Mapped; 7] = [
         ("new", &[], "open() itself"),
         ("open", &[], "open() itself"),
-        ("clock", &[], "time is a test's to make up"),
-        ("random", &[], "randomness is a test's to make up"),
+        ("clock", &[], "only tests replace the clock"),
+        ("random", &[], "only tests replace the random numbers"),
         ("pin", &["pins"], "a list in place of many calls"),
         ("name_server", &["name_servers"], "a list in place of many calls"),
         (
@@ -122,11 +122,11 @@ fn every_setting_can_be_given() {
         assert!(own.is_none_or(|own| shown.remove(own)), "{file}");
         same("Settings", file, &shown, &wanted);
     }
-    let others: [Otherwise; 4] = [
-        ("new", &["word"], "the word is a field as the others are"),
-        ("api_key", &["api_key_header"], "it is not the key"),
-        ("signature", &["signature_header"], "it is not the signature"),
-        ("nonce", &["nonce_header"], "it is not the nonce"),
+    let others: [Mapped; 4] = [
+        ("new", &["word"], "the word is a field like the others"),
+        ("api_key", &["api_key_header"], "it is the name of the header, not the key"),
+        ("signature", &["signature_header"], "it is the name of the header, not the signature"),
+        ("nonce", &["nonce_header"], "it is the name of the header, not the nonce"),
     ];
     let mut rust = methods("src/wire/names.rs", "Names");
     rust.retain(|name| !name.contains("_wire"));
@@ -137,7 +137,7 @@ fn every_setting_can_be_given() {
 }
 
 #[test]
-fn every_call_of_the_service_and_the_engine_is_there() {
+fn every_method_of_the_service_and_the_engine_is_exposed() {
     let mut rust = BTreeSet::new();
     for file in ["src/service.rs", "src/service/remote_settings.rs", "src/service/waiting.rs"] {
         rust.extend(methods(file, "Service"));
@@ -146,14 +146,14 @@ fn every_call_of_the_service_and_the_engine_is_there() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned()]);
-    let others: [Otherwise; 7] = [
-        ("engine", &[], "the service is asked for what its engine does"),
+    let others: [Mapped; 7] = [
+        ("engine", &[], "Service has the engine's methods"),
         ("require_engine", &[], "as `engine`"),
         ("handle_with_body", &[], "each result has `extra`"),
-        ("poll_approval", &[], "AsyncService.wait_for_approval asks so"),
-        ("wait_for_approval_with", &[], "time passes by Python's clock"),
-        ("names", &[], "for a server in front of it"),
-        ("authenticate", &[], "for a server in front of it"),
+        ("poll_approval", &[], "AsyncService.wait_for_approval polls with it"),
+        ("wait_for_approval_with", &[], "Python waits by its own clock"),
+        ("names", &[], "for a server in front of the engine"),
+        ("authenticate", &[], "for a server in front of the engine"),
     ];
     let mut wanted = needed("Service", &rust, &others);
     wanted.extend(ROUTES.iter().map(|route| route.name.to_owned()));
@@ -167,11 +167,11 @@ fn every_call_of_the_service_and_the_engine_is_there() {
 }
 
 #[test]
-fn callbacks_and_codes_of_apps_are_whole() {
+fn callbacks_and_totp_are_complete() {
     let mut rust = methods("src/callback/verifier.rs", "Verifier");
     rust.extend(members("src/callback.rs", "Received"));
-    let others: [Otherwise; 3] = [
-        ("new", &["api_key"], "what it takes"),
+    let others: [Mapped; 3] = [
+        ("new", &["api_key"], "its argument"),
         ("verify", &[], "the function itself"),
         ("parameters", &[], "it is verify_parameters()"),
     ];
@@ -179,13 +179,13 @@ fn callbacks_and_codes_of_apps_are_whole() {
     let shown = parameters(&module, "verify").unwrap_or_default();
     same("Verifier", "callback.py", &shown, &needed("Verifier", &rust, &others));
     let rust = sources::functions("src/callback.rs").into_iter().collect();
-    let others: [Otherwise; 1] = [("sign_query", &[], "sign() with method=\"GET\"")];
+    let others: [Mapped; 1] = [("sign_query", &[], "sign() with method=\"GET\"")];
     let mut shown = functions(&module);
     shown.remove("first_time");
     same("callback", "callback.py", &shown, &needed("callback", &rust, &others));
     let mut rust = methods("src/otp.rs", "Totp");
     rust.extend(["generate".to_owned()]);
-    let others: [Otherwise; 1] = [("new", &[], "the class itself")];
+    let others: [Mapped; 1] = [("new", &[], "the class itself")];
     let shown = functions(&python("totp.py"));
     same("Totp", "totp.py", &shown, &needed("Totp", &rust, &others));
 }
@@ -196,9 +196,9 @@ fn every_error_has_its_class_and_its_attributes() {
     let classes =
         |line: &str| Some(line.strip_prefix("class ")?.split(['(', ':']).next()?.to_owned());
     let shown: BTreeSet<String> = module.lines().filter_map(classes).collect();
-    let others: [Otherwise; 2] = [
-        ("Storage", &["StorageError"], "an exception of this name says that it is one"),
-        ("Internal", &["InternalError"], "an exception of this name says that it is one"),
+    let others: [Mapped; 2] = [
+        ("Storage", &["StorageError"], "the bare name does not say that it is an exception"),
+        ("Internal", &["InternalError"], "the bare name does not say that it is an exception"),
     ];
     let mut wanted = needed("Error", &variants("src/error.rs", "Error"), &others);
     let own = ["SecondFactorError", "TokenInvalid", "NotChecked", "Timeout"];
@@ -208,9 +208,9 @@ fn every_error_has_its_class_and_its_attributes() {
     rust.extend(sources::variant_fields("src/error.rs", "Error"));
     rust.extend(methods("src/error.rs", "Error"));
     rust.extend(["reused".to_owned()]);
-    let others: [Otherwise; 3] = [
+    let others: [Mapped; 3] = [
         ("reason", &[], "it is the message"),
-        ("status", &["http_status"], "as a header of HTTP is no HTTP header"),
+        ("status", &["http_status"], "the name says that it is the HTTP status"),
         ("timed_out", &[], "it is the class Timeout"),
     ];
     let attributes = shown.iter().flat_map(|class| attributes(&module, class)).collect();
@@ -218,7 +218,7 @@ fn every_error_has_its_class_and_its_attributes() {
 }
 
 #[test]
-fn every_choice_is_a_word() {
+fn every_enum_has_all_variants() {
     let module = python("enums.py");
     for (file, name) in [
         ("src/calls/check_approval.rs", "ApprovalStatus"),
@@ -243,7 +243,7 @@ fn every_choice_is_a_word() {
 }
 
 #[test]
-fn python_is_read_as_it_is_meant() {
+fn classes_and_functions_are_parsed_from_python() {
     let module = "class A(B):\n    x: int = 1\n    \"\"\"y: z\"\"\"\n\n    def f(self, a: int, *, b=(1, 2)):\n        \
         c: int = 1\n\nclass C:\n    y: int\n\ndef g(): pass";
     assert_eq!(attributes(module, "A"), names(&["x"]));
@@ -255,7 +255,7 @@ fn python(file: &str) -> String {
     read(&format!("{PACKAGE}/{file}"))
 }
 
-/// The lines of a class.
+/// The lines of a class, after its first.
 fn body<'a>(module: &'a str, class: &str) -> impl Iterator<Item = &'a str> {
     let starts = [format!("class {class}("), format!("class {class}:")];
     let of = move |line: &&str| !starts.iter().any(|start| line.starts_with(start));
@@ -263,7 +263,7 @@ fn body<'a>(module: &'a str, class: &str) -> impl Iterator<Item = &'a str> {
     module.lines().skip_while(of).skip(1).take_while(inside)
 }
 
-/// What is annotated in a class.
+/// The annotated attributes of a class.
 fn attributes(module: &str, class: &str) -> BTreeSet<String> {
     let name = |line: &str| {
         let (name, _) = line.strip_prefix("    ")?.split_once(": ")?;
@@ -281,7 +281,7 @@ fn attributes(module: &str, class: &str) -> BTreeSet<String> {
     code.filter_map(name).collect()
 }
 
-/// The functions that programs call.
+/// The public functions and methods of a module.
 fn functions(module: &str) -> BTreeSet<String> {
     let defined = |line: &str| {
         let line = line.strip_prefix("    ").unwrap_or(line);

@@ -1,13 +1,13 @@
-//! What the library's sources declare, by name: for the comparison of the faces with them.
+//! The names that the library's sources declare, for comparison with the language interfaces.
 
 use super::read;
 use syn::{FnArg, ImplItem, Item, Type, Visibility};
 
-/// How a function takes what it is a method of.
+/// How a method takes `self`.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Takes {
-    ItselfWhole,
-    AReference,
+    ByValue,
+    ByReference,
     Nothing,
 }
 
@@ -42,12 +42,12 @@ fn implementations(file: &str, name: &str) -> Vec<syn::ImplItemFn> {
     inside.flatten().filter_map(method).collect()
 }
 
-/// The public methods and functions of a type that take it so, without `new` where it makes options.
+/// The public methods and functions of a type that take `self` in an accepted way.
 pub(super) fn methods(file: &str, name: &str, takes: impl Fn(Takes) -> bool) -> Vec<String> {
     let fits = |method: &syn::ImplItemFn| {
         takes(match method.sig.inputs.first() {
-            Some(FnArg::Receiver(r)) if r.reference.is_some() => Takes::AReference,
-            Some(FnArg::Receiver(_)) => Takes::ItselfWhole,
+            Some(FnArg::Receiver(r)) if r.reference.is_some() => Takes::ByReference,
+            Some(FnArg::Receiver(_)) => Takes::ByValue,
             _ => Takes::Nothing,
         })
     };
@@ -80,7 +80,7 @@ fn idents(fields: &syn::Fields) -> Vec<String> {
     fields.iter().filter_map(|field| Some(field.ident.as_ref()?.to_string())).collect()
 }
 
-/// What can be read of a value: its public fields, and what its methods give that ask for nothing.
+/// What can be read of a value: its public fields, and its methods without parameters.
 pub(super) fn members(file: &str, name: &str) -> Vec<String> {
     let of = |item: Item| match item {
         Item::Struct(item) if item.ident == name => Some(item.fields),
@@ -90,8 +90,10 @@ pub(super) fn members(file: &str, name: &str) -> Vec<String> {
     let public = fields.filter(|field| matches!(field.vis, Visibility::Public(_)));
     let mut names: Vec<String> =
         public.filter_map(|field| Some(field.ident?.to_string())).collect();
-    let gives = |method: &String| parameters(file, name, method).is_empty();
-    names.extend(methods(file, name, |takes| takes == Takes::AReference).into_iter().filter(gives));
+    let is_getter = |method: &String| parameters(file, name, method).is_empty();
+    names.extend(
+        methods(file, name, |takes| takes == Takes::ByReference).into_iter().filter(is_getter),
+    );
     names
 }
 

@@ -1,7 +1,7 @@
-//! A fresh service for a test, and a user of it.
+//! A new service for a test, and a user of it.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::engine::{Clock, Message};
 use seconder::model::{Token, UserId};
@@ -14,13 +14,13 @@ pub(crate) fn url(path: &Path) -> String {
     format!("sqlite:{}", path.display())
 }
 
-/// A service whose messages are kept.
+/// A service, and the messages that it delivers.
 pub(crate) fn open(path: &Path) -> (Service, Arc<Mutex<Vec<Message>>>) {
     open_with(Settings::new(&url(path)))
 }
 
-/// The same with a clock of the test's own.
-pub(crate) fn open_at(path: &Path, clock: &Hand) -> (Service, Arc<Mutex<Vec<Message>>>) {
+/// The same with a clock that the test sets.
+pub(crate) fn open_at(path: &Path, clock: &ManualClock) -> (Service, Arc<Mutex<Vec<Message>>>) {
     open_with(Settings::new(&url(path)).clock(clock.clone()))
 }
 
@@ -34,13 +34,13 @@ fn open_with(settings: Settings) -> (Service, Arc<Mutex<Vec<Message>>>) {
     (settings.deliver(deliver).open().unwrap(), sent)
 }
 
-/// A clock that stands still until it is told to go on.
+/// A clock that stands still until the test sets it.
 #[derive(Clone)]
-pub(crate) struct Hand(Arc<Mutex<u64>>);
+pub(crate) struct ManualClock(Arc<Mutex<u64>>);
 
-impl Hand {
-    pub(crate) fn at(seconds: u64) -> Hand {
-        Hand(Arc::new(Mutex::new(seconds)))
+impl ManualClock {
+    pub(crate) fn at(seconds: u64) -> ManualClock {
+        ManualClock(Arc::new(Mutex::new(seconds)))
     }
 
     pub(crate) fn set(&self, seconds: u64) {
@@ -48,7 +48,7 @@ impl Hand {
     }
 }
 
-impl Clock for Hand {
+impl Clock for ManualClock {
     fn now(&self) -> Duration {
         Duration::from_secs(*self.0.lock().unwrap())
     }
@@ -58,6 +58,7 @@ pub(crate) fn ada(service: &Service) -> UserId {
     service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id
 }
 
+/// A verification with `force`, which checks the code also for a user who was never confirmed.
 pub(crate) fn forced(token: Token, user: UserId) -> Verify {
     Verify { force: true, ..Verify::new(token, user) }
 }

@@ -1,30 +1,31 @@
-//! The C header as a list of what it declares, with the comments. What is held equal to the header
-//! (man pages, the C++ wrapper, the ABI) reads it here.
-#![allow(dead_code, reason = "each test takes what it needs")]
+//! Parses the C header into its declarations and their comments, for the tests that compare other
+//! files with it: the man pages, the C++ wrapper and the ABI.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::fs;
 use std::path::Path;
 
-/// `seconder_status seconder_check_token(const char *text, ...)`.
+/// A function, such as `seconder_status seconder_check_token(const char *text, ...)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) returns: String,
-    /// Each with its type and its name; empty for `void`.
+    /// The declaration of each parameter; empty for `void`.
     pub(crate) parameters: Vec<String>,
     pub(crate) about: String,
 }
 
-/// A struct whose fields are shown.
+/// A struct whose fields are public.
 #[derive(Clone, Debug)]
 pub(crate) struct Struct {
     pub(crate) name: String,
-    /// The declaration of each field, and what is said of it.
+    /// The declaration and the comment of each field.
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) about: String,
 }
 
-/// A type that is a name alone, or a pointer to a function.
+/// An opaque type, an integer type, or a pointer to a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Type {
     pub(crate) name: String,
@@ -41,7 +42,7 @@ pub(crate) struct Constant {
 
 #[derive(Default)]
 pub(crate) struct Header {
-    /// The comment that the header begins with.
+    /// The comment at the start of the header.
     pub(crate) opening: String,
     pub(crate) functions: Vec<Function>,
     pub(crate) structs: Vec<Struct>,

@@ -1,7 +1,7 @@
-//! A service on this machine that does as a test tells it, connection by connection.
+//! A service on this machine whose behaviour on each connection is a function of the test.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
@@ -15,33 +15,33 @@ pub(crate) const TOKEN: &str = "7654321";
 pub(crate) const RIGHT: &str =
     r#"{"token":"is valid","success":"true","message":"Token is valid."}"#;
 
-/// How long a stub goes on with one connection at most, whatever it was told to do.
+/// How long a stub serves one connection at most, whatever the test's function does.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A listener that counts its connections and keeps the requests that came.
+/// A listener that counts its connections and records the requests.
 pub(crate) struct Stub {
     pub(crate) addr: SocketAddr,
     pub(crate) accepted: Arc<AtomicUsize>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// One side of a connection, with what has come of it.
+/// The stub's end of a connection.
 pub(crate) struct Peer<S> {
     pub(crate) stream: S,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     until: Instant,
 }
 
 impl Stub {
-    /// Does the same with each connection, each on a thread of its own.
+    /// Runs `behave` for each connection, on a separate thread.
     pub(crate) fn start(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Stub {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stub = Stub {
             addr: listener.local_addr().unwrap(),
             accepted: Arc::default(),
-            asked: Arc::default(),
+            requests: Arc::default(),
         };
-        let (accepted, asked) = (Arc::clone(&stub.accepted), Arc::clone(&stub.asked));
+        let (accepted, requests) = (Arc::clone(&stub.accepted), Arc::clone(&stub.requests));
         let behave = Arc::new(behave);
         spawn(move || {
             for stream in listener.incoming() {
@@ -51,7 +51,7 @@ impl Stub {
                 stream.set_write_timeout(Some(PATIENCE)).unwrap();
                 stream.set_nodelay(true).unwrap();
                 let until = Instant::now() + PATIENCE;
-                let peer = Peer { stream, asked: Arc::clone(&asked), until };
+                let peer = Peer { stream, requests: Arc::clone(&requests), until };
                 let behave = Arc::clone(&behave);
                 spawn(move || behave(peer));
             }
@@ -59,8 +59,8 @@ impl Stub {
         stub
     }
 
-    /// Answers every request on every connection with the same bytes.
-    pub(crate) fn answering(response: impl Into<Vec<u8>>) -> Stub {
+    /// Responds to every request on every connection with the same bytes.
+    pub(crate) fn responding(response: impl Into<Vec<u8>>) -> Stub {
         let response = response.into();
         Stub::start(move |mut peer| while peer.request().is_some() && peer.send(&response) {})
     }
@@ -73,19 +73,19 @@ impl Stub {
         self.accepted.load(Ordering::SeqCst)
     }
 
-    /// The requests that have come so far.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    /// The requests received so far.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
 impl<S: Read + Write> Peer<S> {
-    /// The same connection inside another, such as TLS.
+    /// Wraps the stream of this connection, for example in TLS.
     pub(crate) fn through<T>(self, wrap: impl FnOnce(S) -> T) -> Peer<T> {
-        Peer { stream: wrap(self.stream), asked: self.asked, until: self.until }
+        Peer { stream: wrap(self.stream), requests: self.requests, until: self.until }
     }
 
-    /// The next request, head and body; none when the other side has gone.
+    /// The next request, head and body. `None` once the client has closed the connection.
     pub(crate) fn request(&mut self) -> Option<String> {
         let mut bytes = Vec::new();
         let mut byte = [0];
@@ -97,25 +97,25 @@ impl<S: Read + Write> Peer<S> {
             }
         }
         let text = String::from_utf8(bytes).unwrap();
-        self.asked.lock().unwrap().push(text.clone());
+        self.requests.lock().unwrap().push(text.clone());
         Some(text)
     }
 
-    /// Whether all was sent: the other side is still there, and the stub's patience not at its end.
+    /// Sends bytes. Returns false if the client has closed the connection or [`PATIENCE`] is over.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> bool {
         let sent = self.stream.write_all(bytes).and_then(|()| self.stream.flush());
         sent.is_ok() && Instant::now() < self.until
     }
 
-    /// Sends the same bytes over and over, with a pause before each.
+    /// Sends the same bytes repeatedly, with a pause after each time.
     pub(crate) fn drip(&mut self, bytes: &[u8], pause: Duration) {
         while self.send(bytes) {
             std::thread::sleep(pause);
         }
     }
 
-    /// Says nothing until the other side goes.
-    pub(crate) fn hush(&mut self) {
+    /// Sends nothing until the client closes the connection.
+    pub(crate) fn stay_silent(&mut self) {
         let mut buffer = [0; 4096];
         while Instant::now() < self.until && self.stream.read(&mut buffer).is_ok_and(|n| n > 0) {}
     }
@@ -128,23 +128,23 @@ pub(crate) fn response(status: u16, headers: &str, body: impl AsRef<[u8]>) -> Ve
     [head.as_bytes(), body].concat()
 }
 
-/// What a call gives that must end within this time. A machine that is busy with other things may be
-/// late once or twice, so there are three tries.
+/// The result of a call that must end within this time. There are three attempts, as a busy machine
+/// may delay one.
 pub(crate) fn in_time<T>(limit: Duration, mut call: impl FnMut() -> T) -> T {
     let mut took = Vec::new();
     for _ in 0..3 {
         let started = Instant::now();
-        let found = call();
+        let result = call();
         took.push(started.elapsed());
         if took.last() < Some(&limit) {
-            return found;
+            return result;
         }
     }
     panic!("the calls took {took:?}");
 }
 
-/// Whether something comes true, which other threads must come round to.
-pub(crate) fn soon(what: impl Fn() -> bool) -> bool {
+/// Waits until a condition holds that depends on other threads. Returns whether it does.
+pub(crate) fn eventually(what: impl Fn() -> bool) -> bool {
     let until = Instant::now() + PATIENCE;
     while !what() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
@@ -152,15 +152,15 @@ pub(crate) fn soon(what: impl Fn() -> bool) -> bool {
     what()
 }
 
-/// An address where nobody listens, nor can anybody while the socket is kept.
-pub(crate) fn nobody() -> (Socket, SocketAddr) {
+/// An address that refuses connections. Its port stays reserved while the socket is kept.
+pub(crate) fn closed_port() -> (Socket, SocketAddr) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = socket.local_addr().unwrap().as_socket().unwrap();
     (socket, address)
 }
 
-#[allow(clippy::disallowed_methods, reason = "a test needs somebody to talk to")]
+#[allow(clippy::disallowed_methods, reason = "the stub must run beside the client under test")]
 pub(crate) fn spawn(work: impl FnOnce() + Send + 'static) {
     std::thread::spawn(work);
 }

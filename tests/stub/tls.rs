@@ -1,6 +1,6 @@
-//! TLS for a stub, with certificates of every kind.
+//! TLS for a stub, with certificates that the test chooses.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use crate::stub::{Peer, Stub};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PublicKeyData};
@@ -15,14 +15,14 @@ use tempfile::TempDir;
 pub(crate) type Encrypted = StreamOwned<ServerConnection, TcpStream>;
 pub(crate) type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// A certificate with what leads to an authority, and its key.
+/// A certificate with its chain, and its key.
 pub(crate) struct Identity {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: KeyPair,
     folder: TempDir,
 }
 
-/// What a certificate for 127.0.0.1 says that is no authority's.
+/// The parameters of an end-entity certificate for 127.0.0.1.
 pub(crate) fn params() -> CertificateParams {
     let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
     params.is_ca = IsCa::ExplicitNoCa;
@@ -42,7 +42,7 @@ impl Identity {
         Identity::new(vec![params.self_signed(&key).unwrap().der().clone()], key)
     }
 
-    /// Signed by an authority, which is sent along.
+    /// Signed by an authority, whose certificate is part of the chain.
     pub(crate) fn signed(params: CertificateParams, by: &Authority) -> Identity {
         let key = KeyPair::generate().unwrap();
         let own = params.signed_by(&key, by).unwrap();
@@ -75,7 +75,8 @@ impl Identity {
         self.config_for(None)
     }
 
-    /// What serves with this, to clients that this authority vouches for.
+    /// The configuration of a server with this identity. With an authority, clients must present a
+    /// certificate that it signed.
     pub(crate) fn config_for(&self, clients: Option<&Authority>) -> ServerConfig {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
@@ -95,7 +96,7 @@ impl Identity {
     }
 }
 
-/// The pin of a key, by the reckoning of another library than the client's.
+/// The pin of a key, computed with a different library from the client's.
 pub(crate) fn pin(key: &KeyPair) -> String {
     use base64::Engine as _;
     use sha2::Digest as _;
@@ -115,7 +116,7 @@ pub(crate) fn pem(certificates: &[CertificateDer<'static>]) -> String {
     certificates.iter().map(one).collect()
 }
 
-/// A stub that speaks TLS. Where TLS does not come about, the connection is closed.
+/// A stub that speaks TLS. It closes the connection if the handshake fails.
 pub(crate) fn start(
     config: ServerConfig,
     behave: impl Fn(Peer<Encrypted>) + Send + Sync + 'static,
@@ -125,8 +126,9 @@ pub(crate) fn start(
         let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
         while connection.is_handshaking() {
             if connection.complete_io(&mut peer.stream).is_err() {
-                // What is left unread would reset the connection before the alert is read.
-                return peer.hush();
+                // Closing with unread data would reset the connection before the client reads the
+                // alert.
+                return peer.stay_silent();
             }
         }
         behave(peer.through(|stream| StreamOwned::new(connection, stream)));
