@@ -1,7 +1,8 @@
-//! What programs that are built already rely on: the symbols of the library, the numbers of the
-//! constants, and the types behind every function, beside what is committed in `abi/`.
+//! What existing programs rely on: compares the symbols of the library, the values of the constants
+//! and the types of every function with the baseline in `abi/`.
+
 #![cfg(all(feature = "capi", target_pointer_width = "64", target_os = "linux"))]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "header/mod.rs"]
 mod header;
@@ -19,22 +20,25 @@ const SYMBOLS: &str = "tests/abi/symbols.txt";
 const CONSTANTS: &str = "tests/abi/constants.txt";
 const TYPES: &str = "tests/abi/libseconder.abi";
 const ADVICE: &str = "CONTRIBUTING.md, \"The C interface\", says which changes are allowed; \
-                      `make abi-baseline` writes down what is";
+                      `make abi-baseline` updates the baseline";
 
 #[test]
-fn the_symbols_are_those_that_were_promised() {
-    let promised = read(SYMBOLS);
-    let shown = symbols();
+fn the_symbols_match_the_baseline() {
+    let baseline = read(SYMBOLS);
+    let current = symbols();
     let (old, new): (BTreeSet<&str>, BTreeSet<&str>) =
-        (promised.lines().collect(), shown.lines().collect());
-    let gone: Vec<_> = old.difference(&new).collect();
-    let come: Vec<_> = new.difference(&old).collect();
-    assert!(gone.is_empty() && come.is_empty(), "{SYMBOLS}: gone {gone:?}, new {come:?}. {ADVICE}");
+        (baseline.lines().collect(), current.lines().collect());
+    let removed: Vec<_> = old.difference(&new).collect();
+    let added: Vec<_> = new.difference(&old).collect();
+    assert!(
+        removed.is_empty() && added.is_empty(),
+        "{SYMBOLS}: removed {removed:?}, added {added:?}. {ADVICE}"
+    );
     let foreign: Vec<_> = new.iter().filter(|name| !name.starts_with("seconder_")).collect();
     assert!(new.len() > 100 && foreign.is_empty(), "{foreign:?}");
 }
 
-/// A line for each symbol that the library shows.
+/// One line for each symbol that the library exports.
 fn symbols() -> String {
     let found = run(command("nm").args(["-D", "--defined-only"]).arg(library()));
     let mut names: Vec<&str> =
@@ -44,7 +48,7 @@ fn symbols() -> String {
 }
 
 #[test]
-fn the_constants_have_the_numbers_that_were_promised() {
+fn the_constants_match_the_baseline() {
     assert_eq!(constants(), read(CONSTANTS), "{CONSTANTS}: {ADVICE}");
 }
 
@@ -53,18 +57,18 @@ fn constants() -> String {
     constants.iter().map(|c| format!("{} {}\n", c.name, c.value)).collect()
 }
 
-/// The header as a C compiler reads it, and abidiff's judgement.
+/// abidiff compares the types of the header, as a C compiler understands it, with the baseline.
 #[test]
-fn the_types_are_those_that_were_promised() {
+fn the_types_match_the_baseline() {
     let folder = Folder::new();
     let fresh = types(&folder);
     let outcome = run(command("abidiff").arg(root().join(TYPES)).arg(fresh));
     assert!(outcome.good, "{TYPES}: {ADVICE}\n{}", outcome.text);
 }
 
-/// A field in the middle, another type and a function that is gone are found.
+/// It detects a field in the middle of a struct, a changed return type and a removed function.
 #[test]
-fn abidiff_sees_what_breaks_programs() {
+fn abidiff_detects_incompatible_changes() {
     let header = read("include/seconder.h");
     let changes = [
         ("    bool force;\n", "    bool before;\n    /** It. */\n    bool force;\n"),
@@ -93,9 +97,8 @@ fn types(folder: &Folder) -> PathBuf {
     types_of(folder, &read("include/seconder.h"))
 }
 
-/// What abidw writes of a library that has every function of the header, and that a C compiler
-/// built: what a compiler for Rust says of the same types tells of what is behind the handles too,
-/// which may change.
+/// The output of abidw for a C library with every function of the header. The debug information of
+/// the real library would also describe the Rust types behind the handles, which may change.
 fn types_of(folder: &Folder, header: &str) -> PathBuf {
     folder.write("seconder.h", header);
     let mut source = "#include \"seconder.h\"\n".to_owned();
@@ -112,7 +115,7 @@ fn types_of(folder: &Folder, header: &str) -> PathBuf {
     let built = folder.path().join("libseconder.so");
     let soname = concat!("-Wl,-soname,libseconder.so.", env!("CARGO_PKG_VERSION_MAJOR"));
     let mut compiler = command("gcc");
-    // The name of the source is written down, so it is told without its folder.
+    // The debug information has the path of the source, so the path must not contain the folder.
     compiler.current_dir(folder.path()).args(["-std=c11", "-g", "-shared", "-fPIC", soname]);
     compiler.arg("header.c").arg("-o").arg(&built);
     let outcome = run(&mut compiler);

@@ -1,7 +1,8 @@
-//! The C interface as C programs meet it: the header, the shared library, and programs in `c/` that
-//! are built against both.
+//! The C interface as C programs see it: the header, the shared library, and the programs in `c/`,
+//! which are built against both.
+
 #![cfg(feature = "capi")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "capi/examples.rs"]
 mod examples;
@@ -18,7 +19,7 @@ use tools::{Folder, compile, dynamic, header, library, root, run, strict};
 
 const C: &[&str] = &["c89", "c99", "c11", "c17", "c2x"];
 const CPP: &[&str] = &["c++98", "c++11", "c++14", "c++17", "c++20", "c++2b"];
-/// The programs in `c/` that need nothing but a folder to work in.
+/// The programs in `c/` whose only argument is a folder to work in.
 const PROGRAMS: &[&str] = &[
     "nothing",
     "options",
@@ -33,13 +34,14 @@ const PROGRAMS: &[&str] = &[
     "leaks",
     "threads",
 ];
+// Including the header twice must be harmless.
 const INCLUDES: &str = "#include \"seconder.h\"\n#include \"seconder.h\"\n";
 
 #[test]
-fn the_header_is_what_the_sources_say() {
+fn the_header_is_up_to_date() {
     assert!(
         header() == fs::read_to_string(root().join("include/seconder.h")).unwrap_or_default(),
-        "include/seconder.h:1: is not what src/capi says. Write it anew with \
+        "include/seconder.h:1: is not up to date with src/capi. Regenerate it with \
          `cargo test --features capi --test capi -- --ignored write_header`"
     );
 }
@@ -52,7 +54,7 @@ fn write_header() {
 }
 
 #[test]
-fn the_header_is_plain_and_tells_its_version() {
+fn the_header_is_ascii_and_defines_its_version() {
     let header = header();
     assert!(header.is_ascii());
     assert!(
@@ -63,7 +65,7 @@ fn the_header_is_plain_and_tells_its_version() {
 }
 
 #[test]
-fn the_header_is_clean_in_every_c_and_cpp() {
+fn the_header_compiles_without_warnings_in_every_standard() {
     let folder = Folder::new();
     let c =
         folder.write("header.c", &format!("{INCLUDES}int main(void) {{ return SECONDER_OK; }}\n"));
@@ -82,7 +84,7 @@ fn the_header_is_clean_in_every_c_and_cpp() {
 }
 
 #[test]
-fn a_status_that_nobody_looks_at_is_a_warning() {
+fn ignoring_a_status_is_a_compiler_warning() {
     let text = "#include \"seconder.h\"\nint main(void) {\n    (void)seconder_version();\n    \
                 seconder_verify(0, 0, 0, 0, 0, 0, 0);\n    return 0;\n}";
     let folder = Folder::new();
@@ -92,17 +94,18 @@ fn a_status_that_nobody_looks_at_is_a_warning() {
 }
 
 #[test]
-fn every_function_that_returns_a_status_says_so() {
+fn every_function_that_returns_a_status_is_marked_must_use() {
     let text = header();
     let lines: Vec<&str> = text.lines().collect();
     for pair in lines.windows(2).filter(|pair| pair[1].starts_with("seconder_status seconder_")) {
+        // seconder_error_status() only reads a status that another function has returned.
         let reads_one = pair[1].starts_with("seconder_status seconder_error_status(");
         assert!(pair[0] == "SECONDER_MUST_USE" || reads_one, "{}", pair[1]);
     }
 }
 
 #[test]
-fn the_library_shows_what_the_header_shows_and_nothing_else() {
+fn the_library_exports_exactly_what_the_header_declares() {
     assert!(exported().len() > 50);
     assert_eq!(tools::symbols(&library()), exported());
 }
@@ -111,28 +114,28 @@ fn exported() -> BTreeSet<String> {
     header().lines().filter_map(declared).map(str::to_owned).collect()
 }
 
-/// Programs find every function in every library; what a part does that was left out is refused.
+/// Every build exports every function. Those that need a part that was left out return an error.
 #[test]
-fn a_library_without_an_engine_shows_the_same() {
+fn a_library_without_an_engine_exports_the_same_functions() {
     let mut shown = tools::symbols(&tools::variant().join("libseconder.so"));
-    assert!(shown.remove("seconder_panic_test"), "the one function that no other library has");
+    assert!(shown.remove("seconder_panic_test"), "the function that only this build has");
     assert_eq!(shown, exported());
-    comes_to_its_end_with_the_variant("remote");
+    succeeds_with_the_variant("remote");
 }
 
 #[test]
 fn a_panic_does_not_cross_the_ffi_boundary() {
-    comes_to_its_end_with_the_variant("panic");
+    succeeds_with_the_variant("panic");
 }
 
-fn comes_to_its_end_with_the_variant(name: &str) {
+fn succeeds_with_the_variant(name: &str) {
     let folder = Folder::new();
     let program = tools::compile_with(&format!("tests/c/{name}.c"), &folder, tools::variant());
     let outcome = run(&mut tools::command(&program));
     assert!(outcome.good, "tests/c/{name}.c: {}", outcome.text);
 }
 
-/// The function that a line declares, where it declares one.
+/// The name of the function that a line declares, if any.
 fn declared(line: &str) -> Option<&str> {
     let (before, _) = line.split_once('(')?;
     let (kind, name) = before.rsplit_once([' ', '*'])?;
@@ -141,7 +144,7 @@ fn declared(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn the_library_needs_the_system_alone() {
+fn the_library_depends_on_system_libraries_only() {
     let found = dynamic();
     let all = |tag: &str| -> Vec<&str> {
         let lines = found.lines().filter(|line| line.contains(tag));
@@ -157,7 +160,7 @@ fn the_library_needs_the_system_alone() {
 }
 
 #[test]
-fn programs_in_c_come_to_their_end() {
+fn c_programs_succeed() {
     for name in PROGRAMS {
         let folder = Folder::new();
         let program = compile(&format!("tests/c/{name}.c"), &folder);
@@ -167,7 +170,7 @@ fn programs_in_c_come_to_their_end() {
 }
 
 #[test]
-fn the_demo_comes_to_its_end_and_cleans_up() {
+fn the_demo_succeeds() {
     let folder = Folder::new();
     let program = compile("examples/demo.c", &folder);
     let outcome = run(&mut tools::command(&program));
@@ -176,7 +179,7 @@ fn the_demo_comes_to_its_end_and_cleans_up() {
 }
 
 #[test]
-fn recorded_callbacks_are_believed_as_they_should_be() {
+fn recorded_callbacks_are_verified() {
     let vectors = fs::read_to_string(root().join("tests/vectors/callback_signature.json"));
     let vectors: Vec<Value> = serde_json::from_str(&vectors.unwrap()).unwrap();
     let folder = Folder::new();
@@ -208,10 +211,10 @@ fn recorded_callbacks_are_believed_as_they_should_be() {
     assert!(seen.len() > 1, "the vectors must have callbacks of both kinds");
 }
 
-/// Programs that are built already know where each field is. Fields are added at the end alone.
+/// Existing programs depend on the offset of each field. Fields may only be added at the end.
 #[test]
 #[cfg(all(target_pointer_width = "64", target_os = "linux"))]
-fn structs_are_laid_out_as_ever() {
+fn the_layout_of_structs_is_unchanged() {
     let golden = fs::read_to_string(root().join("tests/c/layout.txt")).unwrap_or_default();
     assert_eq!(layout(), golden, "tests/c/layout.txt: a struct changed");
 }

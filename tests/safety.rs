@@ -1,8 +1,10 @@
-//! What a process keeps that loads the library: its memory, threads, descriptors and signals as they
-//! were, whatever it is given, and a child as safe as its parent. Programs in C, in `safety/`, look
-//! at themselves; valgrind and sanitizers look at them and at the programs of `c/`.
+//! The library leaves no trace in the process that loads it: memory, threads, descriptors and
+//! signals stay as they were, whatever arguments it gets, and a forked child is as safe as its
+//! parent. The C programs in `safety/` inspect themselves; valgrind and sanitizers check them and
+//! those in `c/`.
+
 #![cfg(all(feature = "capi", target_os = "linux"))]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "safety/elf.rs"]
 mod elf;
@@ -16,7 +18,7 @@ mod stub;
 #[path = "stub/tls.rs"]
 mod tls;
 #[path = "capi/tools.rs"]
-#[allow(dead_code, reason = "each test file uses its part")]
+#[allow(dead_code, reason = "each test file uses a part of it")]
 mod tools;
 #[path = "safety/watched.rs"]
 mod watched;
@@ -26,79 +28,79 @@ use services::Service;
 use std::fs;
 use tools::library;
 
-/// Whoever loads a module and lets it go, ten thousand times.
+/// Loads and unloads the library ten thousand times, as programs with plug-in modules do.
 fn loads(service: &Service, every: &str) {
-    let program = Program::compile("tests/safety/load.c", Watch::Nobody, &[]);
+    let program = Program::compile("tests/safety/load.c", Watch::Unwatched, &[]);
     let library = library().display().to_string();
     program.ends_well("load.c", &[&library, &service.url, "10000", every]);
 }
 
 #[test]
-fn loading_and_unloading_with_a_sandbox_leaves_nothing() {
+fn loading_and_unloading_with_a_sandbox_leaks_nothing() {
     loads(&Service::sandbox(), "5");
 }
 
 #[test]
-fn loading_and_unloading_with_a_database_leaves_nothing() {
+fn loading_and_unloading_with_a_database_leaks_nothing() {
     loads(&Service::sqlite(), "50");
 }
 
 #[test]
-fn loading_and_unloading_with_a_remote_service_leaves_nothing() {
+fn loading_and_unloading_with_a_remote_service_leaks_nothing() {
     loads(&Service::http(), "1");
 }
 
 fn verifies(service: &Service, times: &str) {
-    let program = Program::build("tests/safety/verify.c", Watch::Nobody);
+    let program = Program::build("tests/safety/verify.c", Watch::Unwatched);
     program.ends_well("verify.c", &service.arguments(times));
 }
 
 #[test]
-fn verifications_in_a_sandbox_leave_nothing() {
+fn verifications_in_a_sandbox_leak_nothing() {
     verifies(&Service::sandbox(), "100000");
 }
 
 #[test]
-fn verifications_on_a_database_leave_nothing() {
+fn verifications_on_a_database_leak_nothing() {
     verifies(&Service::sqlite(), "100000");
 }
 
 #[test]
-fn verifications_by_a_remote_service_leave_nothing() {
+fn verifications_by_a_remote_service_leak_nothing() {
     verifies(&Service::http(), "100000");
 }
 
 #[test]
-fn verifications_over_tls_leave_nothing() {
+fn verifications_over_tls_leak_nothing() {
     verifies(&Service::https(), "20000");
 }
 
 #[test]
-fn a_fork_between_opening_and_verifying_does_no_harm() {
-    let program = Program::build("tests/safety/fork.c", Watch::Nobody);
+fn a_fork_between_opening_and_verifying_is_safe() {
+    let program = Program::build("tests/safety/fork.c", Watch::Unwatched);
     for service in Service::each() {
         program.ends_well("fork.c", &service.arguments("100"));
     }
 }
 
 #[test]
-fn wrong_arguments_are_errors() {
+fn invalid_arguments_return_errors() {
     let functions = header::functions(&tools::header());
-    let program = Program::build("tests/safety/misuse.c", Watch::Nobody);
+    let program = Program::build("tests/safety/misuse.c", Watch::Unwatched);
     let lines = fs::read_to_string(program.folder().join("misuse.inc")).unwrap();
-    let shown = tools::run(tools::command("nm").args(["-D", "--defined-only"]).arg(library()));
-    let shown: Vec<&str> =
-        shown.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    assert_eq!(functions.len(), shown.len());
-    for name in shown {
-        assert!(lines.contains(&format!("{{\"{name}\", ")), "{name} is tried");
+    let listed = tools::run(tools::command("nm").args(["-D", "--defined-only"]).arg(library()));
+    let exported: Vec<&str> =
+        listed.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    assert_eq!(functions.len(), exported.len());
+    for name in exported {
+        assert!(lines.contains(&format!("{{\"{name}\", ")), "{name} is not tested");
     }
     program.ends_well::<&str>("misuse.c", &[]);
 }
 
-/// C's own types tell handles of different kinds apart.
+/// Only the types of C distinguish handles of different kinds: there is no check at run time.
 #[test]
-fn a_handle_of_another_kind_does_not_compile() {
+fn passing_a_handle_of_another_type_does_not_compile() {
     let text = "#include \"seconder.h\"\nvoid f(seconder_error *e);\n\
                 void f(seconder_error *e) { seconder_service_free(e); }\n";
     let folder = tools::Folder::new();
@@ -109,11 +111,11 @@ fn a_handle_of_another_kind_does_not_compile() {
 }
 
 #[test]
-fn copies_of_the_library_do_not_meet() {
-    let with = [place(Watch::Nobody).join("libseconder.a").display().to_string()];
+fn copies_of_the_library_are_independent() {
+    let with = [place(Watch::Unwatched).join("libseconder.a").display().to_string()];
     for exporting in [&[][..], &["-rdynamic".to_owned()]] {
         let with = [&with[..], exporting].concat();
-        let program = Program::compile("tests/safety/copies.c", Watch::Nobody, &with);
+        let program = Program::compile("tests/safety/copies.c", Watch::Unwatched, &with);
         let another = program.folder().join("another.so");
         fs::copy(library(), &another).unwrap();
         program.ends_well("copies.c", &[program.folder(), &library(), &another]);

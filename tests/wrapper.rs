@@ -1,8 +1,9 @@
-//! The C++ wrapper: it has all that the C header has, it compiles everywhere, and programs that are
-//! built with it do what they should.
+//! The C++ wrapper covers the C header completely, compiles with every supported standard, and
+//! programs built with it work.
+
 #![cfg(feature = "capi")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "a test plays the user with the phone")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+#![allow(clippy::disallowed_methods, reason = "a thread plays the user with the phone")]
 
 #[path = "header/mod.rs"]
 mod header;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 use tools::{Folder, library, run};
 
-/// The standards, by names that compilers knew before they were finished too.
+/// The standards. `c++2b` is known to older compilers too, unlike `c++23`.
 const STANDARDS: [&str; 3] = ["c++17", "c++20", "c++2b"];
 const COMPILERS: [&str; 2] = ["g++", "clang++"];
 const WARNINGS: [&str; 9] = [
@@ -64,7 +65,7 @@ fn every_function_and_constant_is_wrapped() {
 #[test]
 fn every_option_can_be_set() {
     let text = read("include/seconder.hpp");
-    // What is read has accessors or is given as it is.
+    // Structs that callers only read: the wrapper has accessors for them, or passes them on.
     const READ: [&str; 4] = [
         "seconder_device_info",
         "seconder_monthly_statistic",
@@ -85,7 +86,7 @@ fn every_option_can_be_set() {
 }
 
 #[test]
-fn the_wrapper_is_clean_in_every_cpp() {
+fn the_wrapper_compiles_without_warnings_in_every_standard() {
     let folder = Folder::new();
     let source = folder.write(
         "twice.cpp",
@@ -103,7 +104,7 @@ fn the_wrapper_is_clean_in_every_cpp() {
 }
 
 #[test]
-fn an_older_cpp_is_told_what_is_needed() {
+fn an_older_standard_fails_with_a_message_that_names_cpp17() {
     let folder = Folder::new();
     let source = folder.write("old.cpp", "#include \"seconder.hpp\"\n");
     let outcome = run(tools::command("g++")
@@ -128,7 +129,8 @@ fn mistakes_do_not_compile() {
         ("service.try_verify(\"123456\", 1);", "nodiscard"),
         ("if (service.check_approval(\"a\")) return;", "convert"),
     ];
-    for (mistake, said) in [("", "")].iter().chain(&MISTAKES) {
+    // Without a mistake, the same code must compile.
+    for (mistake, message) in [("", "")].iter().chain(&MISTAKES) {
         let folder = Folder::new();
         let source = folder.write(
             "mistake.cpp",
@@ -142,7 +144,7 @@ fn mistakes_do_not_compile() {
             .args(["-Wno-unused-variable", "-fsyntax-only"])
             .arg(source));
         assert_eq!(outcome.good, mistake.is_empty(), "{mistake}: {}", outcome.text);
-        assert!(outcome.text.contains(said), "{mistake}: {}", outcome.text);
+        assert!(outcome.text.contains(message), "{mistake}: {}", outcome.text);
     }
 }
 
@@ -160,7 +162,7 @@ fn build(compiler_name: &str, sources: &[&str], more: &[&str], folder: &Folder) 
 }
 
 #[test]
-fn programs_in_cpp_come_to_their_end() {
+fn cpp_programs_succeed() {
     let wrapper: &[&str] = &["tests/cpp/wrapper.cpp", "tests/cpp/other.cpp"];
     let no_exceptions: &[&str] = &["tests/cpp/no_exceptions.cpp"];
     for compiler in COMPILERS {
@@ -175,10 +177,10 @@ fn programs_in_cpp_come_to_their_end() {
     }
 }
 
-/// A linker takes the first of two functions of one name: what a file without exceptions has of the
-/// wrapper must not be what a file with them runs.
+/// A linker keeps the first of two inline functions of one name. A file with exceptions must not
+/// end up with functions of the wrapper that were compiled without them.
 #[test]
-fn files_with_and_without_exceptions_keep_their_own() {
+fn files_with_and_without_exceptions_can_be_linked_together() {
     let folder = Folder::new();
     let no_exceptions = folder.path().join("no_exceptions.o");
     let outcome = run(compiler("g++", "c++17")
@@ -192,11 +194,12 @@ fn files_with_and_without_exceptions_keep_their_own() {
     assert!(outcome.good, "{}", outcome.text);
 }
 
-/// How long anything of the example may take.
+/// How long each step of the example may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The example in a folder of its own, which is told what `says` makes of the folder, line by line.
-fn login(program: &Path, says: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
+/// Runs the example in a new folder, with the lines of `input` as its input. Returns whether it
+/// succeeded, and its output.
+fn login(program: &Path, input: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
     let folder = Folder::new();
     let mut child = tools::command(program)
         .current_dir(folder.path())
@@ -205,7 +208,7 @@ fn login(program: &Path, says: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    for line in says(folder.path()) {
+    for line in input(folder.path()) {
         writeln!(stdin, "{}", line()).unwrap();
     }
     drop(stdin);
@@ -213,6 +216,7 @@ fn login(program: &Path, says: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// A line of input. It is a function, as a code is only known once the message was delivered.
 type Line = Box<dyn Fn() -> String>;
 
 fn line(text: &str) -> Line {
@@ -233,11 +237,11 @@ fn within<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     panic!("{what}");
 }
 
-/// The code of the message that comes into the spool folder.
+/// Waits for the message in the spool folder, and returns its code.
 fn code(folder: &Path) -> String {
-    within("no message came", || {
+    within("no message was delivered", || {
         let files = fs::read_dir(folder.join("seconder.spool")).into_iter().flatten().flatten();
-        // What begins with a dot is not finished.
+        // A file whose name begins with a dot is still being written, and has no extension.
         let files = files.map(|file| file.path());
         let files = files.filter(|path| path.extension().is_some_and(|end| end == "txt"));
         let texts = files.filter_map(|path| fs::read_to_string(path).ok());
@@ -249,7 +253,7 @@ fn code(folder: &Path) -> String {
 }
 
 #[test]
-fn the_example_lets_in_whom_the_code_or_the_phone_seconds() {
+fn the_example_accepts_a_right_code_or_an_approval() {
     let folder = Folder::new();
     let program = build("g++", &["examples/login.cpp"], &[], &folder);
 
@@ -278,23 +282,23 @@ fn the_example_lets_in_whom_the_code_or_the_phone_seconds() {
     assert!(denied.1.contains("It was denied on the phone."), "{}", denied.1);
 }
 
-/// The lines of a user who answers on a phone, which is a second process on the same database.
+/// The input of a user who responds on a phone. The phone uses the database from this process.
 fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Line> {
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let phone = move || {
-        let service = within("no database came", || seconder::open(&url).ok());
+        let service = within("no database was created", || seconder::open(&url).ok());
         let engine = service.engine().unwrap();
         let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
         let device = engine.register_device(user.id, DeviceType::Android).unwrap();
         thread::spawn(move || {
             let engine = service.engine().unwrap();
-            let uuid = within("nobody asked", || {
+            let uuid = within("no approval request was created", || {
                 let open = engine.open_approvals(device.device_id, &device.secret).unwrap();
                 open.into_iter().next().map(|request| request.uuid)
             });
             let device_secret = device.secret;
             let device_id = device.device_id;
-            let _answered = engine
+            let _approval = engine
                 .respond_to_approval(&RespondToApproval {
                     uuid,
                     device_id,

@@ -1,4 +1,5 @@
-//! The examples in C, as somebody uses them: a login is typed, a phone answers, a service posts.
+//! Runs the examples in C as users do: with typed input, responses on a phone, and callbacks of a
+//! service.
 
 use super::tools::{Folder, command, compile};
 use seconder::engine::{ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval};
@@ -11,10 +12,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Long enough for whatever a program here does.
+/// Long enough for every step of the programs here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program at work, which ends with the test.
+/// A running program, which is killed when the test ends.
 struct Running {
     child: Child,
     input: Option<ChildStdin>,
@@ -43,10 +44,10 @@ impl Running {
         line
     }
 
-    /// Whether it ended well, and what it had still to say.
+    /// Waits for its end. Returns whether it succeeded, and the rest of its output.
     fn ends(mut self) -> (bool, String) {
         drop(self.input.take());
-        let status = soon("the program ends", || self.child.try_wait().unwrap());
+        let status = eventually("the program ends", || self.child.try_wait().unwrap());
         let mut text = String::new();
         self.output.read_to_string(&mut text).unwrap();
         (status.success(), text)
@@ -60,19 +61,19 @@ impl Drop for Running {
     }
 }
 
-/// What comes of a question that is asked until there is an answer.
-fn soon<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+/// Polls until there is a result.
+fn eventually<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
-        if let Some(answer) = ask() {
-            return answer;
+        if let Some(result) = poll() {
+            return result;
         }
         assert!(begun.elapsed() < PATIENCE, "{what}: never");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// A login at a database of its own, which this test has open too.
+/// The login example with a new database, which this test has open too.
 struct Login {
     folder: Folder,
     program: std::path::PathBuf,
@@ -91,7 +92,7 @@ impl Login {
         Login { folder, program, url, service, user }
     }
 
-    /// The program with the password typed, and what was chosen then.
+    /// Starts the program, and types the password and this input.
     fn begin(&self, then: &str) -> Running {
         let mut running = Running::start(&self.program, &[&self.url]);
         running.types(&format!("ada\nanalytical engine\n{then}"));
@@ -101,7 +102,7 @@ impl Login {
     /// The code of the one message in the spool folder.
     fn code(&self) -> String {
         let spool = self.folder.path().join("login.spool");
-        soon("a message", || {
+        eventually("a message", || {
             let file = std::fs::read_dir(&spool).ok()?.flatten().map(|file| file.path());
             let message =
                 file.into_iter().find(|path| path.extension().is_some_and(|e| e == "txt"));
@@ -125,7 +126,7 @@ fn keeps_out(running: Running, because: &str) {
 }
 
 #[test]
-fn a_login_by_sms() {
+fn a_code_by_sms_logs_in_once() {
     let login = Login::new();
     let mut running = login.begin("sms\n");
     let code = login.code();
@@ -135,7 +136,7 @@ fn a_login_by_sms() {
 }
 
 #[test]
-fn a_login_with_a_wrong_code_has_to_wait() {
+fn a_login_is_rate_limited_after_a_wrong_code() {
     let login = Login::new();
     let mut running = login.begin("sms\n");
     let wrong = if login.code() == "0000000" { "0000001" } else { "0000000" };
@@ -144,7 +145,7 @@ fn a_login_with_a_wrong_code_has_to_wait() {
 }
 
 #[test]
-fn a_login_by_the_code_of_an_app() {
+fn an_authenticator_code_logs_in() {
     let login = Login::new();
     let app = login.service.enrol_authenticator(login.user).unwrap();
     let code = Totp::from_uri(app.uri.expose()).unwrap().code(now());
@@ -153,33 +154,34 @@ fn a_login_by_the_code_of_an_app() {
 }
 
 #[test]
-fn a_login_by_a_question_on_the_phone() {
-    for (answer, in_) in [(ApprovalResponse::Approve, true), (ApprovalResponse::Deny, false)] {
+fn an_approval_on_the_phone_logs_in() {
+    for (response, succeeds) in [(ApprovalResponse::Approve, true), (ApprovalResponse::Deny, false)]
+    {
         let login = Login::new();
         let engine = login.service.engine().unwrap();
         let phone = engine.register_device(login.user, DeviceType::Ios).unwrap();
         let running = login.begin("push\n");
-        answer_one(&login.service, &phone, answer);
-        match in_ {
+        respond_to_one(&login.service, &phone, response);
+        match succeeds {
             true => lets_in(running),
             false => keeps_out(running, "denied on the phone"),
         }
     }
 }
 
-/// Answers the one question that comes to a phone.
-fn answer_one(service: &Service, phone: &DeviceRegistered, response: ApprovalResponse) {
+/// Waits for the approval request on a phone, and responds to it.
+fn respond_to_one(service: &Service, phone: &DeviceRegistered, response: ApprovalResponse) {
     let engine = service.engine().unwrap();
-    let asked = soon("a question", || {
+    let request = eventually("an approval request", || {
         engine.open_approvals(phone.device_id, &phone.secret).unwrap().into_iter().next()
     });
     let (device_id, device_secret) = (phone.device_id, phone.secret.clone());
-    let response = RespondToApproval { uuid: asked.uuid, device_id, device_secret, response };
+    let response = RespondToApproval { uuid: request.uuid, device_id, device_secret, response };
     let _ = engine.respond_to_approval(&response).unwrap();
 }
 
 #[test]
-fn a_login_that_goes_nowhere() {
+fn a_login_fails_without_a_factor_a_password_or_a_service() {
     let login = Login::new();
     keeps_out(login.begin("stars\n"), "no such second factor");
     keeps_out(login.begin(""), "Second factor");
@@ -192,7 +194,7 @@ fn a_login_that_goes_nowhere() {
     assert!(!good && text.contains("out of order") && text.ends_with("Nobody comes in.\n"));
 }
 
-#[allow(clippy::disallowed_methods, reason = "the programs ask the system's clock")]
+#[allow(clippy::disallowed_methods, reason = "the programs use the system's clock")]
 fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
@@ -200,7 +202,7 @@ fn now() -> u64 {
 const KEY: &str = "the-application-key";
 
 #[test]
-fn a_listener_believes_what_the_service_posts() {
+fn the_callback_example_accepts_only_signed_callbacks() {
     let folder = Folder::new();
     let program = compile("examples/callback.c", &folder);
     let mut running = Running::start(&program, &[KEY, "0", "6"]);
@@ -212,13 +214,13 @@ fn a_listener_believes_what_the_service_posts() {
     let service = settings.open().unwrap();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
     let phone = service.engine().unwrap().register_device(user, DeviceType::Android).unwrap();
-    for (answer, told) in
+    for (response, text) in
         [(ApprovalResponse::Approve, "approved"), (ApprovalResponse::Deny, "did not approve")]
     {
-        let asked = service.create_approval(user, "Log in?").unwrap();
-        answer_one(&service, &phone, answer);
+        let request = service.create_approval(user, "Log in?").unwrap();
+        respond_to_one(&service, &phone, response);
         let line = running.line();
-        assert_eq!(line, format!("User {user} {told} request {}.\n", asked.uuid));
+        assert_eq!(line, format!("User {user} {text} request {}.\n", request.uuid));
     }
 
     let (nonce, body) =
@@ -237,17 +239,17 @@ fn a_listener_believes_what_the_service_posts() {
     assert_eq!(posted(host, &format!("{forged}{body}")), "401");
     assert_eq!(posted(host, &format!("{}{body}", head(&signature))), "200");
     assert_eq!(posted(host, &format!("{}{body}", head(&signature))), "401", "a replay");
-    assert_eq!(posted(host, &head(&signature)), "400", "a body that never comes");
+    assert_eq!(posted(host, &head(&signature)), "400", "a body that never arrives");
     let (good, text) = running.ends();
     assert!(good && text.contains("received before"), "{text}");
 }
 
-/// The status that a request is answered with.
+/// Sends a request, and returns the status of the response.
 fn posted(host: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response.split(' ').nth(1).unwrap_or_default().to_owned()
 }

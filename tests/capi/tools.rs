@@ -1,4 +1,4 @@
-//! Compilers, the shared library, and folders to work in.
+//! Helpers that run compilers, build the shared library, and create folders to work in.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -7,14 +7,14 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::{env, fs};
 
-/// What came of a program.
+/// The result of a program.
 pub(crate) struct Outcome {
     pub(crate) good: bool,
-    /// What it wrote to its two ways out, the errors first.
+    /// Its standard error, followed by its standard output.
     pub(crate) text: String,
 }
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -37,7 +37,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The header as it was just made of the sources.
+/// The header as the build just generated it from the sources.
 pub(crate) fn header() -> String {
     include_str!(concat!(env!("OUT_DIR"), "/seconder.h")).to_owned()
 }
@@ -52,7 +52,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     Outcome { good: output.status.success(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
-/// A compiler that forgives nothing.
+/// A compiler that treats every warning as an error.
 pub(crate) fn strict(compiler: &str, standard: &str) -> Command {
     let mut command = Command::new(compiler);
     command.arg(format!("-std={standard}"));
@@ -86,10 +86,10 @@ pub(crate) fn compile_with(source: &str, folder: &Folder, place: &Path) -> PathB
     program
 }
 
-/// The symbols that a library shows.
+/// The symbols that a library exports.
 pub(crate) fn symbols(library: &Path) -> BTreeSet<String> {
-    let shown = run(command("nm").args(["-D", "--defined-only"]).arg(library)).text;
-    shown.lines().filter_map(|line| Some(line.split_whitespace().last()?.to_owned())).collect()
+    let listed = run(command("nm").args(["-D", "--defined-only"]).arg(library)).text;
+    listed.lines().filter_map(|line| Some(line.split_whitespace().last()?.to_owned())).collect()
 }
 
 pub(crate) fn library() -> PathBuf {
@@ -101,32 +101,32 @@ pub(crate) fn dynamic() -> String {
     run(command("readelf").arg("-d").arg(library())).text
 }
 
-/// Where the library is by all the names that linkers and loaders look for: the folder that
-/// `SECONDER_LIBRARY_DIR` names, else one of this test's own.
+/// The folder with the library under all names that linkers and loaders look for:
+/// `SECONDER_LIBRARY_DIR` if it is set, otherwise one that this test builds.
 fn place() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    #[allow(clippy::disallowed_methods, reason = "who runs the tests may have built the library")]
+    #[allow(clippy::disallowed_methods, reason = "a library that was built before can be used")]
     PLACE.get_or_init(|| match env::var_os("SECONDER_LIBRARY_DIR") {
         Some(place) => root().join(place),
         None => built(&["capi"], "lib"),
     })
 }
 
-/// A library of its own kind: without an engine, and with a function that panics.
+/// The folder of a different build: without an engine, and with a function that panics.
 pub(crate) fn variant() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
         let place = built(&["capi,remote,panic-test", "--no-default-features"], "variant");
-        // Whoever takes the library from where cargo leaves it must not find this one.
+        // Others use the library where cargo leaves it, and must not find this build there.
         built(&["capi"], "lib");
         place
     })
 }
 
-/// Builds the library with these features, after which more arguments may come, beside what the
-/// tests were built into, as `make` does, and puts it into a folder of that name.
+/// Builds the library in the tests' own target folder, as `make` does, and copies it into a folder
+/// of this name. `features` is the list of features, after which further arguments may follow.
 fn built(features: &[&str], name: &str) -> PathBuf {
-    // Each takes the place of the other where cargo leaves them.
+    // Cargo writes every build to the same file, so the next build must wait for the copy.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
@@ -141,7 +141,7 @@ fn built(features: &[&str], name: &str) -> PathBuf {
     fs::create_dir_all(&place).unwrap();
     let soname = format!("libseconder.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
     for name in ["libseconder.so", &soname] {
-        // A copy takes the place of another at once, so tests that run meanwhile find either.
+        // A rename is atomic: other tests that run meanwhile find the old copy or the new one.
         let fresh = place.join(format!("{name}.{}", std::process::id()));
         fs::copy(target.join("debug/libseconder.so"), &fresh).unwrap();
         fs::rename(&fresh, place.join(name)).unwrap();

@@ -1,6 +1,6 @@
 /* Three copies of the library in one process, one of them linked into the program: copies FOLDER
- * LIBRARY ANOTHER. Each has its own state, and none meets the symbols of another. A database belongs
- * to one copy. */
+ * LIBRARY ANOTHER. Each copy has its own state, and uses its own symbols only. Each has its own
+ * database, as two copies in a process must not share one. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -12,8 +12,8 @@ struct copy {
     const char *(*version)(void);
     seconder_status (*open)(const char *, const char *, const seconder_open_options *, size_t,
                             seconder_service **, seconder_error **);
-    seconder_status (*create_user)(const seconder_service *, const char *, const char *, const char *,
-                                   const seconder_create_user_options *, size_t,
+    seconder_status (*create_user)(const seconder_service *, const char *, const char *,
+                                   const char *, const seconder_create_user_options *, size_t,
                                    seconder_user_created **, seconder_error **);
     seconder_status (*verify)(const seconder_service *, const char *, uint64_t,
                               const seconder_verify_options *, size_t, seconder_verification **,
@@ -24,7 +24,7 @@ struct copy {
     seconder_service *service;
 };
 
-/* C has no word for a pointer to data that becomes one to a function. */
+/* ISO C has no conversion from a data pointer to a function pointer, so the bytes are copied. */
 static void find(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -83,6 +83,7 @@ int main(int count, char **arguments)
     copies[1] = load(arguments[2]);
     copies[2] = load(arguments[3]);
     for (index = 0; index < COPIES; index++) {
+        /* Different addresses show that they are different copies. */
         CHECK(copies[index].version() != copies[(index + 1) % COPIES].version());
         CHECK(same(copies[index].version(), SECONDER_VERSION));
         snprintf(url, sizeof url, "sqlite:%s/%d.db", arguments[1], index);

@@ -1,4 +1,4 @@
-//! The library as a file: what the loader does with it.
+//! The library's ELF file: what the loader does with it.
 
 use super::programs::{Watch, place};
 use super::tools::{command, library, run};
@@ -7,13 +7,13 @@ fn read(option: &str) -> String {
     run(command("readelf").args([option, "-W"]).arg(library())).text
 }
 
-/// The lines of readelf that begin with a word.
+/// The lines of readelf's output that begin with a word.
 fn rows<'a>(text: &'a str, first: &str) -> Vec<&'a str> {
     text.lines().filter(|line| line.split_whitespace().next() == Some(first)).collect()
 }
 
 #[test]
-fn no_memory_of_the_library_is_written_and_run() {
+fn no_segment_is_both_writable_and_executable() {
     let segments = read("-l");
     let stack = rows(&segments, "GNU_STACK");
     assert!(stack.len() == 1 && stack[0].contains(" RW "), "{segments}");
@@ -24,7 +24,7 @@ fn no_memory_of_the_library_is_written_and_run() {
 }
 
 #[test]
-fn what_is_resolved_is_resolved_at_once_and_then_read_only() {
+fn symbols_are_resolved_at_load_and_then_read_only() {
     assert_eq!(rows(&read("-l"), "GNU_RELRO").len(), 1);
     let dynamic = read("-d");
     assert!(dynamic.contains("(FLAGS)") && dynamic.contains("BIND_NOW"), "{dynamic}");
@@ -32,23 +32,24 @@ fn what_is_resolved_is_resolved_at_once_and_then_read_only() {
     assert!(!dynamic.contains("RPATH") && !dynamic.contains("RUNPATH"), "{dynamic}");
 }
 
-/// What its dependencies keep for the whole process, they would lose each time.
+/// Its dependencies allocate memory for the whole process, which every `dlclose()` would leak.
 #[test]
-fn the_library_stays_once_it_is_loaded() {
+fn the_library_is_never_unloaded() {
     assert!(read("-d").contains("NODELETE"));
 }
 
 #[test]
-fn the_library_has_no_hand_in_signals_threads_or_environment() {
+fn the_library_does_not_change_signals_or_the_environment() {
     let needed = run(command("nm").args(["-D", "--undefined-only"]).arg(library())).text;
     let names: Vec<&str> = needed
         .lines()
         .filter_map(|line| line.split_whitespace().last()?.split('@').next())
         .collect();
+    // Without a name that must be there, an empty list would pass.
     assert!(names.contains(&"malloc"), "{needed}");
     for name in ["sigaction", "signal", "setenv", "putenv", "unsetenv", "atexit", "system", "umask"]
     {
         assert!(!names.contains(&name), "{name} is called");
     }
-    assert!(place(Watch::Nobody).join("libseconder.a").exists());
+    assert!(place(Watch::Unwatched).join("libseconder.a").exists());
 }

@@ -1,4 +1,4 @@
-/* Does what must not be done, so that it is seen who notices: faults leak | faults beyond. */
+/* Contains deliberate faults, to check that the tools detect them: faults leak | faults beyond. */
 #include "check.h"
 
 static void leak(void)
@@ -7,11 +7,12 @@ static void leak(void)
     CHECK(service != NULL);
 }
 
-/* The options are said to be larger than they are. It is the library that reads beyond them. */
+/* Passes a size larger than that of the options. It is the library that reads beyond them. */
 static void beyond(void)
 {
     seconder_verify_options *options = calloc(1, sizeof *options);
     seconder_service *service = open_or_die("sandbox:", NULL, NULL);
+    /* volatile: the compiler must not know the value. */
     volatile size_t size = 2 * sizeof *options;
     seconder_error *why = NULL;
     CHECK(options != NULL);

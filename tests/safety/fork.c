@@ -1,9 +1,9 @@
 /* Forks between opening and verifying, alone and while threads verify: fork URL FORKS [CA_FILE].
  *
- * A client goes on in the parent and in the child. A database goes on in the parent, and the child
- * is refused, also when it opens another; it may when its parent has none open. The sandbox knows
- * its answer without its memory, and is refused for everything else. What hangs is ended by an
- * alarm. */
+ * A client works in the parent and in the child. A database works in the parent; in the child,
+ * every call on it fails with SECONDER_STORAGE, and so does opening a database while the parent has
+ * one open. The sandbox verifies tokens in the child without its database, and all its other calls
+ * fail there. An alarm ends a process that hangs. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -19,7 +19,7 @@ static seconder_open_options options;
 static seconder_service *service;
 static int done;
 
-static bool answers(const char *kind)
+static bool is_service(const char *kind)
 {
     return strncmp(url, kind, strlen(kind)) == 0;
 }
@@ -34,10 +34,10 @@ static void verify(seconder_service *with, seconder_status wanted)
     seconder_error_free(why);
 }
 
-/* What a verification comes to: of a database, that of a user who was never confirmed. */
+/* The status of a verification. On a database, it is that of a user who was never confirmed. */
 static seconder_status usual(void)
 {
-    return answers("sqlite:") ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_OK;
+    return is_service("sqlite:") ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_OK;
 }
 
 static void in_child(void)
@@ -46,13 +46,13 @@ static void in_child(void)
     int round;
     alarm(PATIENCE);
     for (round = 0; round < 2; round++)
-        verify(service, answers("sqlite:") ? SECONDER_STORAGE : SECONDER_OK);
-    if (!answers("http"))
+        verify(service, is_service("sqlite:") ? SECONDER_STORAGE : SECONDER_OK);
+    if (!is_service("http"))
         EXPECT(SECONDER_STORAGE, seconder_delete_user(service, 1, NULL, 0, NULL, &error));
-    if (answers("sqlite:")) {
+    if (is_service("sqlite:")) {
         EXPECT(SECONDER_STORAGE, seconder_open(url, "key", NULL, 0, &own, &error));
         CHECK(own == NULL);
-    } else if (answers("http")) {
+    } else if (is_service("http")) {
         own = open_or_die(url, "key", &options);
         verify(own, SECONDER_OK);
         seconder_service_free(own);
@@ -60,8 +60,8 @@ static void in_child(void)
     seconder_service_free(service);
 }
 
-/* What a child holds of its parent's threads and databases it does not free. So that nobody who
- * watches calls that lost, a watched child ends as another program. */
+/* A child does not free its copies of the parent's threads and databases. A leak checker would
+ * report them, so a watched child replaces itself with another program. */
 static void end_child(void)
 {
 #ifdef WATCHED
@@ -79,7 +79,7 @@ static void wait_for(pid_t child)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* The parent verifies while the child does, and the child's child too. */
+/* Verifies in the parent, the child and a grandchild at the same time. */
 static void fork_once(void)
 {
     pid_t child = fork(), grandchild;
@@ -96,14 +96,14 @@ static void fork_once(void)
     verify(service, usual());
 }
 
-/* A child whose parent has nothing open opens what it likes. */
+/* A child whose parent has no database open can open one. */
 static void fork_when_closed(void)
 {
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE);
         service = open_or_die(url, "key", &options);
-        if (!answers("sandbox:"))
+        if (!is_service("sandbox:"))
             verify(service, usual());
         seconder_service_free(service);
         end_child();
@@ -111,7 +111,7 @@ static void fork_when_closed(void)
     wait_for(child);
 }
 
-static void *go_on(void *nothing)
+static void *keep_verifying(void *nothing)
 {
     while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
         verify(service, usual());
@@ -121,8 +121,8 @@ static void *go_on(void *nothing)
 static void enrol(void)
 {
     seconder_user_created *user = NULL;
-    EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0,
-                                             &user, &error));
+    EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
+                                             0, &user, &error));
     CHECK(seconder_user_created_id(user) == 1);
     seconder_user_created_free(user);
 }
@@ -137,7 +137,7 @@ int main(int count, char **arguments)
     options.allow_loopback_http = true;
     options.ca_file = count == 4 ? arguments[3] : NULL;
     service = open_or_die(url, "key", &options);
-    if (!answers("http"))
+    if (!is_service("http"))
         enrol();
 
     fork_once();
@@ -145,11 +145,11 @@ int main(int count, char **arguments)
     seconder_service_free(service);
     fork_when_closed();
     service = open_or_die(url, "key", &options);
-    if (answers("sandbox:"))
+    if (is_service("sandbox:"))
         enrol();
 
     for (index = 0; index < THREADS; index++)
-        CHECK(pthread_create(&threads[index], NULL, go_on, NULL) == 0);
+        CHECK(pthread_create(&threads[index], NULL, keep_verifying, NULL) == 0);
     for (index = 0; index < forks; index++)
         fork_once();
     __atomic_store_n(&done, 1, __ATOMIC_RELEASE);

@@ -1,4 +1,5 @@
-//! Wrong arguments for every function of the header, as lines of C that `misuse.c` includes.
+//! Generates the C code that `misuse.c` includes: calls of every function of the header with
+//! invalid arguments.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ struct Parameter {
     name: String,
 }
 
-/// The structs of the header that a caller fills, with the names of their fields that are texts.
+/// The names of the text fields of each struct that a caller fills.
 type Structs = BTreeMap<String, Vec<String>>;
 
 impl Parameter {
@@ -36,7 +37,7 @@ impl Parameter {
         self.kind.trim_start_matches("const ").trim_end_matches([' ', '*'])
     }
 
-    /// An argument that nothing is wrong with.
+    /// A valid argument, as C code.
     fn valid(&self) -> String {
         match (self.name.as_str(), self.kind.as_str()) {
             ("out" | "error", kind) if kind.ends_with("**") => format!("&{}", self.name),
@@ -59,6 +60,7 @@ impl Parameter {
         }
     }
 
+    /// The argument as C code: the macros of `misuse.c` replace it in the case of that index.
     fn argument(&self, index: usize) -> String {
         let valid = self.valid();
         match (self.is_pointer(), self.is_text()) {
@@ -69,7 +71,7 @@ impl Parameter {
     }
 }
 
-/// A text that nothing is wrong with.
+/// A valid text for the parameter of this name.
 fn text(name: &str) -> &str {
     match name {
         "url" => "sandbox:",
@@ -116,7 +118,7 @@ fn function(text: &str) -> Function {
     }
 }
 
-/// The texts of each struct of the header.
+/// The text fields of each struct of the header.
 fn structs(header: &str) -> Structs {
     let (mut found, mut name) = (Structs::new(), String::new());
     for line in header.lines() {
@@ -134,7 +136,7 @@ fn structs(header: &str) -> Structs {
     found
 }
 
-/// The lines of C: a function for each function, and a table of them.
+/// The C code: one function for each function of the header, and a table of them.
 pub(crate) fn misuses(header: &str) -> String {
     let structs = structs(header);
     let functions = functions(header);
@@ -214,12 +216,12 @@ fn row(function: &Function, structs: &Structs) -> String {
             (_, true) => 'p',
             _ => 'n',
         };
-        // A check of a form tells what it checks.
-        let told = match (parameter.name.as_str(), name.strip_prefix("seconder_check_")) {
+        // The errors of a seconder_check_…() name what it checks, not its parameter `text`.
+        let reported = match (parameter.name.as_str(), name.strip_prefix("seconder_check_")) {
             ("text", Some(checked)) => checked,
             (name, _) => name,
         };
-        row += &format!("{{'{kind}', \"{told}\"}}, ");
+        row += &format!("{{'{kind}', \"{reported}\"}}, ");
     }
     row += "{0, NULL}}, ";
     match filled(function, structs) {

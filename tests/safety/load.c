@@ -1,8 +1,9 @@
-/* Loads and unloads the library at the path, with a login in between now and then: load PATH URL
+/* Loads and unloads the library at the path, with a login in every EVERYth round: load PATH URL
  * ROUNDS EVERY.
  *
- * The library asks to stay once it is loaded, so a round is cheap, and what its dependencies keep
- * for the whole process is made once. The first rounds load it in processes of their own. */
+ * The library stays mapped once it is loaded, so further rounds are cheap, and what its
+ * dependencies keep for the whole process is allocated once. To really load it each time, the first
+ * rounds run in separate processes. */
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -13,12 +14,12 @@
 
 static int trips;
 
-struct face {
+struct functions {
     void *library;
     seconder_status (*open)(const char *, const char *, const seconder_open_options *, size_t,
                             seconder_service **, seconder_error **);
-    seconder_status (*create_user)(const seconder_service *, const char *, const char *, const char *,
-                                   const seconder_create_user_options *, size_t,
+    seconder_status (*create_user)(const seconder_service *, const char *, const char *,
+                                   const char *, const seconder_create_user_options *, size_t,
                                    seconder_user_created **, seconder_error **);
     seconder_status (*verify)(const seconder_service *, const char *, uint64_t,
                               const seconder_verify_options *, size_t, seconder_verification **,
@@ -27,7 +28,7 @@ struct face {
     void (*service_free)(seconder_service *);
 };
 
-/* C has no word for a pointer to data that becomes one to a function. */
+/* ISO C has no conversion from a data pointer to a function pointer, so the bytes are copied. */
 static void find(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -35,22 +36,22 @@ static void find(void *library, const char *name, void *function)
     memcpy(function, &found, sizeof found);
 }
 
-static struct face load(const char *path)
+static struct functions load(const char *path)
 {
-    struct face face;
-    face.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (face.library == NULL)
+    struct functions functions;
+    functions.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (functions.library == NULL)
         fprintf(stderr, "%s\n", dlerror());
-    CHECK(face.library != NULL);
-    find(face.library, "seconder_open", &face.open);
-    find(face.library, "seconder_create_user", &face.create_user);
-    find(face.library, "seconder_verify", &face.verify);
-    find(face.library, "seconder_user_created_free", &face.user_free);
-    find(face.library, "seconder_service_free", &face.service_free);
-    return face;
+    CHECK(functions.library != NULL);
+    find(functions.library, "seconder_open", &functions.open);
+    find(functions.library, "seconder_create_user", &functions.create_user);
+    find(functions.library, "seconder_verify", &functions.verify);
+    find(functions.library, "seconder_user_created_free", &functions.user_free);
+    find(functions.library, "seconder_service_free", &functions.service_free);
+    return functions;
 }
 
-static void login(const struct face *face, const char *url)
+static void login(const struct functions *functions, const char *url)
 {
     seconder_service *service = NULL;
     seconder_user_created *user = NULL;
@@ -58,28 +59,28 @@ static void login(const struct face *face, const char *url)
     seconder_open_options options;
     memset(&options, 0, sizeof options);
     options.allow_loopback_http = true;
-    CHECK(face->open(url, "key", &options, sizeof options, &service, NULL) == SECONDER_OK);
+    CHECK(functions->open(url, "key", &options, sizeof options, &service, NULL) == SECONDER_OK);
     if (strncmp(url, "http", 4) != 0) {
-        CHECK(face->create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
-                                NULL) == SECONDER_OK);
-        face->user_free(user);
+        CHECK(functions->create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0,
+                                     &user, NULL) == SECONDER_OK);
+        functions->user_free(user);
     }
-    status = face->verify(service, "0000000", 1, NULL, 0, NULL, NULL);
+    status = functions->verify(service, "0000000", 1, NULL, 0, NULL, NULL);
     CHECK(status == (strncmp(url, "sqlite:", 7) == 0 ? SECONDER_TOKEN_NOT_CHECKED : SECONDER_OK));
-    face->service_free(service);
+    functions->service_free(service);
 }
 
 static void *round_trip(void *arguments)
 {
     char **given = arguments;
-    struct face face = load(given[1]);
+    struct functions functions = load(given[1]);
     if (__sync_fetch_and_add(&trips, 1) % atoi(given[4]) == 0)
-        login(&face, given[2]);
-    CHECK(dlclose(face.library) == 0);
+        login(&functions, given[2]);
+    CHECK(dlclose(functions.library) == 0);
     return NULL;
 }
 
-static void in_a_process_of_its_own(char **arguments)
+static void in_a_new_process(char **arguments)
 {
     struct process before, after;
     int status;
@@ -97,7 +98,7 @@ static void in_a_process_of_its_own(char **arguments)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void in_a_thread_of_its_own(char **arguments)
+static void in_a_new_thread(char **arguments)
 {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, round_trip, arguments) == 0);
@@ -111,14 +112,16 @@ int main(int count, char **arguments)
     CHECK(count == 5);
     rounds = atoi(arguments[3]);
     for (round = 0; round < PROCESSES && round < rounds; round++)
-        in_a_process_of_its_own(arguments);
+        in_a_new_process(arguments);
+    /* Not loaded in this process yet. */
     CHECK(dlopen(arguments[1], RTLD_NOW | RTLD_NOLOAD) == NULL);
 
     for (round = 0; round < rounds; round++) {
+        /* The first tenth is a warm-up. */
         if (round == rounds / 10)
             look(&before);
         if (round % 10 == 0)
-            in_a_thread_of_its_own(arguments);
+            in_a_new_thread(arguments);
         else
             round_trip(arguments);
     }

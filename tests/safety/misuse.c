@@ -1,15 +1,15 @@
-/* Every function of the header with arguments that are missing, no text, or of a wrong size.
+/* Calls every function of the header with arguments that are NULL, not UTF-8, or of a wrong size.
  *
- * misuse.inc is made of the header: a function for each of its functions, which calls it with one
- * argument wrong. */
+ * misuse.inc is generated from the header. It has a function for each function of the header, which
+ * calls it with one invalid argument. */
 #include "check.h"
 
 #define PARAMETERS 12
 #define FIELDS 24
 
-/* What is wrong with a call: a pointer that is NULL by its place, all of them, a text by its place,
- * a text in the options, or the size of the options. */
-#define WELL (-1)
+/* Which argument of a call is invalid: none, all pointers, the pointer at an index (NULL), the text
+ * at an index, a text in the options, or the size of the options. */
+#define VALID (-1)
 #define ALL_NULL (-2)
 #define BAD_TEXT 100
 #define BAD_FIELD 200
@@ -30,7 +30,7 @@ struct parameter {
 
 struct attempt {
     const char *name;
-    enum kind kind;
+    enum kind kind; /* whether it returns a status, something to look at, or nothing */
     seconder_status (*call)(int which);
     struct parameter parameters[PARAMETERS];
     size_t options_size;
@@ -53,7 +53,7 @@ static size_t size_of(size_t whole, int which)
     return which == LARGER_USED || which == LARGER_UNUSED ? whole + 8 : whole;
 }
 
-/* Options of just this size, so that a byte read beyond them is seen by what looks for that. */
+/* Options of exactly this size, so that valgrind and the sanitizers detect a read beyond them. */
 static void *filled(size_t size, int which, size_t whole)
 {
     char *options = malloc(size == 0 ? 1 : size);
@@ -66,11 +66,12 @@ static void *filled(size_t size, int which, size_t whole)
 
 #include "misuse.inc"
 
-static void complain(const struct attempt *attempt, int which, seconder_status got, const char *wanted)
+static void complain(const struct attempt *attempt, int which, seconder_status got,
+                     const char *wanted)
 {
+    const char *parameter = seconder_error_parameter(error);
     fprintf(stderr, "%s, case %d: %d of %s where %s was wanted: %s\n", attempt->name, which, got,
-            seconder_error_parameter(error) == NULL ? "nothing" : seconder_error_parameter(error), wanted,
-            seconder_error_message(error));
+            parameter == NULL ? "nothing" : parameter, wanted, seconder_error_message(error));
     complaints++;
 }
 
@@ -86,15 +87,15 @@ static seconder_status call(const struct attempt *attempt, int which)
     return got;
 }
 
-/* The call finds fault with this argument. */
-static void is_told(const struct attempt *attempt, int which, const char *name)
+/* The call must return SECONDER_INVALID_ARGUMENT for the parameter of this name. */
+static void is_rejected(const struct attempt *attempt, int which, const char *name)
 {
     seconder_status got = call(attempt, which);
     if (got != SECONDER_INVALID_ARGUMENT || !same(seconder_error_parameter(error), name))
         complain(attempt, which, got, name);
 }
 
-/* What may be NULL, beside options and ways out. */
+/* Whether an argument may be NULL: options, out, error, and those listed here. */
 static bool is_optional(const struct attempt *attempt, const char *name)
 {
     static const char *const optional[][2] = {{"seconder_open", "api_key"}};
@@ -115,14 +116,14 @@ static void arguments(const struct attempt *attempt)
         if (attempt->parameters[index].kind == 'n')
             continue;
         if (!is_optional(attempt, name)) {
-            is_told(attempt, index, name);
+            is_rejected(attempt, index, name);
         } else {
             seconder_status got = call(attempt, index);
             if (got == SECONDER_INVALID_ARGUMENT && !same(seconder_error_parameter(error), name))
                 complain(attempt, index, got, name);
         }
         if (attempt->parameters[index].kind == 't')
-            is_told(attempt, BAD_TEXT + index, name);
+            is_rejected(attempt, BAD_TEXT + index, name);
     }
 }
 
@@ -132,12 +133,12 @@ static void options(const struct attempt *attempt)
     if (attempt->options_size == 0)
         return;
     for (size = 0; size < (int)attempt->options_size; size++)
-        is_told(attempt, SIZE + size, attempt->options_size_name);
-    is_told(attempt, LARGER_USED, attempt->options_size_name);
+        is_rejected(attempt, SIZE + size, attempt->options_size_name);
+    is_rejected(attempt, LARGER_USED, attempt->options_size_name);
     if (call(attempt, LARGER_UNUSED) == SECONDER_INVALID_ARGUMENT)
         complain(attempt, LARGER_UNUSED, SECONDER_INVALID_ARGUMENT, "something valid");
     for (index = 0; attempt->fields[index] != NULL; index++)
-        is_told(attempt, BAD_FIELD + index, attempt->fields[index]);
+        is_rejected(attempt, BAD_FIELD + index, attempt->fields[index]);
 }
 
 static void misuse(const struct attempt *attempt)
@@ -145,27 +146,28 @@ static void misuse(const struct attempt *attempt)
     if (attempt->kind != STATUS) {
         call(attempt, ALL_NULL);
         if (!is_nothing && !same(attempt->name, "seconder_error_status") &&
-            !same(attempt->name, "seconder_error_message") && !same(attempt->name, "seconder_version"))
+            !same(attempt->name, "seconder_error_message") &&
+            !same(attempt->name, "seconder_version"))
             complain(attempt, ALL_NULL, 0, "nothing");
         return;
     }
-    if (call(attempt, WELL) == SECONDER_INVALID_ARGUMENT)
-        complain(attempt, WELL, SECONDER_INVALID_ARGUMENT, "something valid");
+    if (call(attempt, VALID) == SECONDER_INVALID_ARGUMENT)
+        complain(attempt, VALID, SECONDER_INVALID_ARGUMENT, "something valid");
     if (call(attempt, ALL_NULL) != SECONDER_INVALID_ARGUMENT)
         complain(attempt, ALL_NULL, SECONDER_OK, "an error");
     arguments(attempt);
     options(attempt);
 }
 
-/* A user of their own for the device: the one of the table is deleted. */
+/* Creates two users. The device belongs to the second, as the table's calls delete the first. */
 static void enrol(void)
 {
     static const char *const phones[] = {"555-010-0123", "555-010-0124"};
     seconder_user_created *user = NULL;
     int index;
     for (index = 0; index < 2; index++) {
-        EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", phones[index], "1", NULL, 0,
-                                                 &user, &error));
+        EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", phones[index], "1",
+                                                 NULL, 0, &user, &error));
         seconder_user_created_free(user);
     }
     EXPECT(SECONDER_OK, seconder_register_device(service, 2, "ios", &device, &error));

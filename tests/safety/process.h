@@ -1,4 +1,4 @@
-/* What can be seen of this process, to be compared before and after. */
+/* A snapshot of this process, to compare its state before and after. */
 #ifndef PROCESS_H
 #define PROCESS_H
 
@@ -93,7 +93,7 @@ static inline void same_signals(const sigset_t *one, const sigset_t *other)
         CHECK(sigismember(one, index) == sigismember(other, index));
 }
 
-/* Threads, descriptors, signals, and what else belongs to the process as a whole. */
+/* Compares threads, descriptors, signals, and everything else that belongs to the whole process. */
 static inline void same_but_for_memory(const struct process *before, const struct process *after)
 {
     int index;
@@ -113,8 +113,8 @@ static inline void same_but_for_memory(const struct process *before, const struc
     CHECK(before->environment_sum == after->environment_sum);
 }
 
-/* What malloc() keeps ready for its threads counts as in use, so a little is allowed. Where somebody
- * who watches has put another malloc() in its place, it is they who look for what is lost. */
+/* The heap may grow a little, as malloc() counts its caches for threads as in use. Valgrind and the
+ * sanitizers replace malloc(), so that the heap is 0 here; they find leaks themselves. */
 static inline void same_memory(const struct process *before, const struct process *after,
                                size_t heap_allowed, long resident_allowed_kib)
 {

@@ -1,25 +1,25 @@
-//! Programs in C: how they are built, and who watches them run.
+//! Builds the programs in C, and runs them under valgrind or with sanitizers.
 
 use super::tools::{self, Folder, Outcome, command, library, root, run, strict};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Who watches.
+/// Which tool watches a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
-    Nobody,
-    /// The program is run by valgrind, which sees every access.
+    Unwatched,
+    /// The program runs in valgrind, which checks every memory access.
     Valgrind,
-    /// The program is built to be watched, and the library is as ever.
+    /// The program is built with sanitizers, the library is not.
     Program,
-    /// The program and the library with its SQLite are built to be watched.
+    /// The program and the library, including SQLite, are built with sanitizers.
     All,
 }
 
-/// How long a program may take.
+/// How many seconds a program may take.
 const PATIENCE: &str = "400";
 
-/// A program, and the folder that it lies in and may write to.
+/// A program, and its folder, in which it may write.
 pub(crate) struct Program {
     folder: Folder,
     watch: Watch,
@@ -30,7 +30,7 @@ impl Program {
         Program::link(source, watch, &place(watch))
     }
 
-    /// A program that finds the library in a folder.
+    /// Builds a program that uses the shared library in a folder.
     pub(crate) fn link(source: &str, watch: Watch, place: &Path) -> Program {
         let library = [
             format!("-L{}", place.display()),
@@ -40,14 +40,14 @@ impl Program {
         Program::compile(source, watch, &library)
     }
 
-    /// A program that has what it is given of the library.
+    /// Builds a program with these linker arguments.
     pub(crate) fn compile(source: &str, watch: Watch, with: &[String]) -> Program {
         let folder = Folder::new();
         if source.ends_with("misuse.c") {
             folder.write("misuse.inc", &super::header::misuses(&tools::header()));
         }
         let watched: &[&str] = match watch {
-            Watch::Nobody => &[],
+            Watch::Unwatched => &[],
             Watch::Valgrind => &["-DWATCHED"],
             Watch::Program | Watch::All => {
                 &["-DWATCHED", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -78,7 +78,7 @@ impl Program {
         if self.watch == Watch::Valgrind {
             bounded.args(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"]);
             bounded.arg("--exit-on-first-error=yes");
-            // What is "possibly" lost is what is installed for other programs too.
+            // The same suppressions as are installed for users: memory that dependencies keep.
             let known = root().join("packaging/valgrind.supp");
             bounded.arg(format!("--suppressions={}", known.display()));
         }
@@ -94,7 +94,7 @@ impl Program {
 
 const UBSAN: &str = "print_stacktrace=1";
 
-/// The folder of the library that is as ever, or is watched.
+/// The folder of the library for a watch: the usual one, or the one built with sanitizers.
 pub(crate) fn place(watch: Watch) -> PathBuf {
     let usual = library().parent().unwrap().to_owned();
     match watch {

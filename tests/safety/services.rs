@@ -1,4 +1,5 @@
-//! Who answers: an engine, or a service on this machine that answers by the token's last digit.
+//! The services under test: an engine, or a stub on this machine that chooses its response by the
+//! token's last digit.
 
 use super::stub::{Peer, RIGHT, Stub, response};
 use super::tls::{self, Identity};
@@ -32,13 +33,13 @@ impl Service {
     }
 
     pub(crate) fn http() -> Service {
-        let stub = Stub::start(answer);
+        let stub = Stub::start(respond);
         Service { _stub: Some(stub), ..Service::new(String::new()) }.at("http")
     }
 
     pub(crate) fn https() -> Service {
         let identity = Identity::self_signed(tls::params());
-        let stub = tls::start(identity.config(), answer);
+        let stub = tls::start(identity.config(), respond);
         let (chain, _) = identity.files();
         let ca_file = Some(chain.display().to_string());
         let service = Service::new(String::new());
@@ -54,18 +55,18 @@ impl Service {
         Service { url: url.unwrap_or_default(), ..self }
     }
 
-    /// The URL, so many rounds, and the certificates to trust.
+    /// The arguments of a program: the URL, the number of rounds, and the CA file, if any.
     pub(crate) fn arguments(&self, rounds: &str) -> Vec<String> {
         let given = [self.url.clone(), rounds.to_owned()];
         given.into_iter().chain(self.ca_file.clone()).collect()
     }
 }
 
-/// Answers the verifications of one connection, and closes it over a token that ends in 2.
-fn answer<S: Read + Write>(peer: Peer<S>) {
+/// Responds to the verifications of one connection, and closes it for a token that ends in 2.
+fn respond<S: Read + Write>(peer: Peer<S>) {
     let mut stream = BufReader::new(peer.stream);
-    while let Some(asked) = request(&mut stream) {
-        let reply = match asked.split("/verify/").nth(1).and_then(|rest| rest.get(..7)) {
+    while let Some(line) = request(&mut stream) {
+        let reply = match line.split("/verify/").nth(1).and_then(|rest| rest.get(..7)) {
             Some("0000000") => response(200, "", RIGHT),
             Some("0000001") => response(401, "", WRONG),
             Some("0000003") => response(200, "", "{"),
@@ -77,7 +78,7 @@ fn answer<S: Read + Write>(peer: Peer<S>) {
     }
 }
 
-/// The first line of a request without a body; none when the other side has gone.
+/// The first line of a request without a body. `None` once the client has closed the connection.
 fn request(stream: &mut impl BufRead) -> Option<String> {
     let (mut first, mut line) = (String::new(), String::new());
     stream.read_line(&mut first).ok().filter(|length| *length > 0)?;

@@ -1,6 +1,6 @@
-/* Verifies so many times, on one thread and on several: verify URL ROUNDS [CA_FILE].
+/* Verifies ROUNDS times, on one thread and on several: verify URL ROUNDS [CA_FILE].
  *
- * The rounds are of every kind that the service answers. Between the first tenth and the last
+ * The rounds cover every kind of result of the service. After a warm-up of a tenth of the rounds,
  * nothing may grow. */
 #define _GNU_SOURCE
 #include "process.h"
@@ -17,8 +17,9 @@ static uint64_t unconfirmed, guessed;
 static int enrolled;
 static __thread char code[16];
 
-/* Every answer has what belongs to it, and no more. */
-static seconder_status ask(const struct work *work, const char *token, uint64_t user, bool force)
+/* A success has a verification and no error; a failure has an error and no verification. */
+static seconder_status verify_once(const struct work *work, const char *token, uint64_t user,
+                                   bool force)
 {
     seconder_verify_options options;
     seconder_verification *verification = GARBAGE(seconder_verification);
@@ -26,7 +27,8 @@ static seconder_status ask(const struct work *work, const char *token, uint64_t 
     seconder_status status;
     memset(&options, 0, sizeof options);
     options.force = force;
-    status = seconder_verify(work->service, token, user, &options, sizeof options, &verification, &why);
+    status = seconder_verify(work->service, token, user, &options, sizeof options, &verification,
+                             &why);
     CHECK((verification != NULL) == (status == SECONDER_OK));
     CHECK((why == NULL) == (status == SECONDER_OK));
     seconder_verification_free(verification);
@@ -34,22 +36,22 @@ static seconder_status ask(const struct work *work, const char *token, uint64_t 
     return status;
 }
 
-/* The stub answers by the token's last digit. */
-static void ask_remote(const struct work *work, int round)
+/* The stub chooses its response by the token's last digit. */
+static void verify_remote(const struct work *work, int round)
 {
     static const char *const tokens[] = {"0000000", "0000001", "0000000", "0000002", "0000003"};
     static const seconder_status wanted[] = {SECONDER_OK, SECONDER_TOKEN_WRONG, SECONDER_OK,
                                              SECONDER_UNAVAILABLE, SECONDER_INVALID_RESPONSE};
     int kind = round % 100 == 99 ? 3 + round / 100 % 2 : round % 3;
-    CHECK(ask(work, tokens[kind], 1, false) == wanted[kind]);
+    CHECK(verify_once(work, tokens[kind], 1, false) == wanted[kind]);
 }
 
-static void ask_sandbox(const struct work *work, int round)
+static void verify_sandbox(const struct work *work, int round)
 {
     if (round % 2 == 0)
-        CHECK(ask(work, "0000000", 1, false) == SECONDER_OK);
+        CHECK(verify_once(work, "0000000", 1, false) == SECONDER_OK);
     else
-        CHECK(ask(work, "0000001", 1, false) == SECONDER_TOKEN_WRONG);
+        CHECK(verify_once(work, "0000001", 1, false) == SECONDER_TOKEN_WRONG);
 }
 
 static int32_t deliver(const seconder_message *message, void *userdata)
@@ -74,8 +76,9 @@ static uint64_t enrol(seconder_service *service)
     return id;
 }
 
-/* A user who was never confirmed, one whose code is guessed, and now and then a new one who logs in. */
-static void ask_database(const struct work *work, int round)
+/* A user who was never confirmed, a user whose code is guessed, and in every hundredth round a new
+ * user who logs in. */
+static void verify_database(const struct work *work, int round)
 {
     seconder_status status;
     seconder_error *why = NULL;
@@ -83,17 +86,17 @@ static void ask_database(const struct work *work, int round)
     if (round % 100 == 99) {
         id = enrol(work->service);
         CHECK(seconder_request_sms(work->service, id, NULL, 0, NULL, &why) == SECONDER_OK);
-        CHECK(ask(work, code, id, true) == SECONDER_OK);
-        CHECK(ask(work, code, id, true) == SECONDER_TOKEN_REUSED);
+        CHECK(verify_once(work, code, id, true) == SECONDER_OK);
+        CHECK(verify_once(work, code, id, true) == SECONDER_TOKEN_REUSED);
     } else if (round % 2 == 0) {
-        CHECK(ask(work, "123456", unconfirmed, false) == SECONDER_TOKEN_NOT_CHECKED);
+        CHECK(verify_once(work, "123456", unconfirmed, false) == SECONDER_TOKEN_NOT_CHECKED);
     } else {
-        status = ask(work, "123456", guessed, true);
+        status = verify_once(work, "123456", guessed, true);
         CHECK(status == SECONDER_TOKEN_WRONG || status == SECONDER_RATE_LIMITED);
     }
 }
 
-static void *go(void *given)
+static void *run(void *given)
 {
     const struct work *work = given;
     int round;
@@ -102,7 +105,7 @@ static void *go(void *given)
     return NULL;
 }
 
-/* Half on this thread, half on others. */
+/* Half of the rounds on this thread, the other half on others. */
 static void all(const struct work *work, int rounds)
 {
     pthread_t threads[THREADS];
@@ -110,21 +113,21 @@ static void all(const struct work *work, int rounds)
     int index;
     mine.rounds = rounds / 2;
     theirs.rounds = rounds / 2 / THREADS;
-    go(&mine);
+    run(&mine);
     for (index = 0; index < THREADS; index++)
-        CHECK(pthread_create(&threads[index], NULL, go, &theirs) == 0);
+        CHECK(pthread_create(&threads[index], NULL, run, &theirs) == 0);
     for (index = 0; index < THREADS; index++)
         CHECK(pthread_join(threads[index], NULL) == 0);
 }
 
-/* How the URL's service is asked. */
+/* Chooses the rounds for the URL's service, and creates their users. */
 static void prepare(struct work *work, const char *url)
 {
-    work->verify = strncmp(url, "http", 4) == 0 ? ask_remote : ask_sandbox;
+    work->verify = strncmp(url, "http", 4) == 0 ? verify_remote : verify_sandbox;
     if (strncmp(url, "sqlite:", 7) == 0) {
         unconfirmed = enrol(work->service);
         guessed = enrol(work->service);
-        work->verify = ask_database;
+        work->verify = verify_database;
     }
 }
 
@@ -148,10 +151,10 @@ int main(int count, char **arguments)
     look(&before);
     all(&work, rounds);
     look(&after);
-    /* SQLite keeps up to 2 MB of a growing database at hand. */
-    same_memory(&before, &after, (work.verify == ask_database ? 512 : 64) * 1024, 1024);
-    /* How many connections are kept depends on how many threads called at once. */
-    if (work.verify == ask_remote)
+    /* SQLite caches up to 2 MB of a growing database. */
+    same_memory(&before, &after, (work.verify == verify_database ? 512 : 64) * 1024, 1024);
+    /* The number of connections kept depends on how many threads called at once. */
+    if (work.verify == verify_remote)
         memcpy(after.descriptors, before.descriptors, sizeof after.descriptors);
     same_but_for_memory(&before, &after);
 

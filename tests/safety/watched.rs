@@ -1,4 +1,4 @@
-//! The programs in C, watched by valgrind and by sanitizers.
+//! Runs the programs in C under valgrind and with sanitizers.
 
 use super::programs::{Program, Watch, built_by};
 use super::services::Service;
@@ -6,43 +6,44 @@ use super::tools::{library, root};
 use serde_json::Value;
 use std::fs;
 
-/// Programs of `c/` that are told more than a folder, or need a library of another kind.
+/// Programs of `c/` that need other arguments than a folder, or a different build of the library.
 const OTHERS: &[&str] = &["callback.c", "remote_service.c", "layout.c", "panic.c", "remote.c"];
 
-/// Whether the watch sees what the program does wrong, here and in the library.
-fn sees(watch: Watch) {
+/// Checks that the watch detects faults in the program and in the library.
+fn detects_faults(watch: Watch) {
     let program = Program::build("tests/safety/faults.c", watch);
     for fault in ["leak", "beyond"] {
-        // A library that is not watched itself may read beyond what it was given.
+        // A sanitizer only detects what happens in code that was built with it.
         let blind = watch == Watch::Program && fault == "beyond";
         assert_eq!(program.outcome(&[fault]).good, blind, "{watch:?}: {fault}");
     }
 }
 
-/// Every program, with as many rounds as the watch has time for. The sanitizers' own locks do not
-/// survive a fork while threads allocate, so there is none then.
+/// Runs every program. `rounds` is limited by the speed of the watch. With sanitizers, `forks` is
+/// 0, as their own locks do not survive a fork while threads allocate.
 fn watch(watch: Watch, rounds: &str, forks: &str) {
-    let mut seen = 0;
+    let mut count = 0;
     for entry in fs::read_dir(root().join("tests/c")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name.ends_with(".c") && !OTHERS.contains(&name.as_str()) {
             let program = Program::build(&format!("tests/c/{name}"), watch);
             program.ends_well(&name, &[program.folder()]);
-            seen += 1;
+            count += 1;
         }
     }
-    assert!(seen > 7);
+    assert!(count > 7);
     Program::build("tests/safety/misuse.c", watch).ends_well::<&str>("misuse.c", &[]);
     let (verify, fork) = (
         Program::build("tests/safety/verify.c", watch),
         Program::build("tests/safety/fork.c", watch),
     );
-    // What the assembly of TLS's ciphers has written, valgrind takes for unset.
-    let seen = |service: &Service| watch != Watch::Valgrind || !service.url.starts_with("https:");
-    for service in Service::each().into_iter().filter(seen) {
+    // Valgrind takes the output of the TLS ciphers' assembly code for uninitialised.
+    let supported =
+        |service: &Service| watch != Watch::Valgrind || !service.url.starts_with("https:");
+    for service in Service::each().into_iter().filter(supported) {
         verify.ends_well("verify.c", &service.arguments(rounds));
     }
-    for service in Service::each().into_iter().filter(seen) {
+    for service in Service::each().into_iter().filter(supported) {
         fork.ends_well("fork.c", &service.arguments(forks));
     }
 }
@@ -63,8 +64,8 @@ fn callbacks(watch: Watch) {
 
 #[test]
 #[ignore = "`make test-safety` builds what it needs"]
-fn valgrind_finds_nothing() {
-    sees(Watch::Valgrind);
+fn valgrind_reports_no_errors() {
+    detects_faults(Watch::Valgrind);
     watch(Watch::Valgrind, "400", "1");
     let program = Program::compile("tests/safety/load.c", Watch::Valgrind, &[]);
     let library = library().display().to_string();
@@ -73,22 +74,22 @@ fn valgrind_finds_nothing() {
 
 #[test]
 #[ignore = "`make test-safety` builds what it needs"]
-fn sanitizers_of_the_programs_find_nothing() {
-    sees(Watch::Program);
+fn sanitized_programs_report_no_errors() {
+    detects_faults(Watch::Program);
     watch(Watch::Program, "5000", "0");
 }
 
 #[test]
 #[ignore = "`make test-safety` builds what it needs"]
-fn sanitizers_of_all_find_nothing() {
-    sees(Watch::All);
+fn sanitized_programs_and_library_report_no_errors() {
+    detects_faults(Watch::All);
     watch(Watch::All, "5000", "0");
     callbacks(Watch::All);
 }
 
 #[test]
 #[ignore = "`make test-safety` builds what it needs"]
-fn a_panic_ends_in_the_library() {
+fn a_panic_does_not_leave_the_library() {
     let place = built_by("panic-library");
     for watch in [Watch::Valgrind, Watch::Program] {
         Program::link("tests/c/panic.c", watch, &place).ends_well::<&str>("panic.c", &[]);
