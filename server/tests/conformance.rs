@@ -1,5 +1,6 @@
-//! The cases of `tests/vectors/calls`, answered through HTTPS.
-#![allow(clippy::unwrap_used, reason = "a test may end in a panic")]
+//! The cases of `tests/vectors/calls`, over HTTPS.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "../../tests/conformance/mod.rs"]
 mod conformance;
@@ -9,7 +10,7 @@ use seconder::Settings;
 use seconder::wire::{Format, Generation, Names};
 use seconder_server::{Server, Tls};
 
-/// Runs every case through a server and a client that speak the same names.
+/// Runs every case with a server and a client that use the same names.
 fn through_https(format: Format, generation: Generation, names: &Names) {
     for (name, text) in cases() {
         let folder = tempfile::tempdir().unwrap();
@@ -30,27 +31,27 @@ fn through_https(format: Format, generation: Generation, names: &Names) {
 }
 
 #[test]
-fn json() {
+fn every_case_passes_in_json() {
     through_https(Format::Json, Generation::Current, &Names::default());
 }
 
 #[test]
-fn xml() {
+fn every_case_passes_in_xml() {
     through_https(Format::Xml, Generation::Current, &Names::default());
 }
 
 #[test]
-fn json_in_the_older_generation() {
+fn every_case_passes_in_the_older_json() {
     through_https(Format::Json, Generation::Older, &Names::default());
 }
 
 #[test]
-fn xml_in_the_older_generation() {
+fn every_case_passes_in_the_older_xml() {
     through_https(Format::Xml, Generation::Older, &Names::default());
 }
 
 #[test]
-fn under_other_names() {
+fn every_case_passes_under_other_names() {
     let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
     for format in [Format::Json, Format::Xml] {
         for generation in [Generation::Current, Generation::Older] {

@@ -1,4 +1,4 @@
-//! The service as clients see it that know other names, the older generation, or XML.
+//! The service as seen by clients that use other names, the older generation, or XML.
 
 mod common;
 
@@ -7,7 +7,7 @@ use seconder::wire::Names;
 use serde_json::json;
 
 #[test]
-fn a_client_that_knows_other_names_is_answered_in_those() {
+fn replies_use_the_configured_names() {
     let names = Names::new("acme").and_then(|names| names.push_path("onetouch"));
     let world = World::named(names.unwrap_or_default());
     let key = common::KEY;
@@ -36,35 +36,38 @@ fn a_client_that_knows_other_names_is_answered_in_those() {
 }
 
 #[test]
-fn the_older_generation_gets_its_own_bodies() {
+fn the_older_generation_gets_the_older_bodies() {
     let world = World::start();
-    let ask = |method: &str, path: &str, params: &str| {
-        world.ask_as(None, method, &format!("{path}?api_key={}&{params}", common::KEY), None)
+    let send = |method: &str, path: &str, params: &str| {
+        world.request_as(None, method, &format!("{path}?api_key={}&{params}", common::KEY), None)
     };
     let user = "user[email]=ada@example.com&user[cellphone]=555-010-0123&user[country_code]=1";
-    let created = ask("POST", "/protected/json/users/new", user);
+    let created = send("POST", "/protected/json/users/new", user);
     let id = created.body["user"]["id"].as_u64().unwrap_or_default();
     assert_eq!(created.body, json!({"user": {"id": id}}));
-    let sent = ask("GET", &format!("/protected/json/sms/{id}"), "");
+    let sent = send("GET", &format!("/protected/json/sms/{id}"), "");
     assert_eq!(sent.body["success"], json!("SMS token was sent."), "{}", sent.body);
     let wrong = if world.code() == "0000000" { "0000001" } else { "0000000" };
-    let wrong = ask("GET", &format!("/protected/json/verify/{wrong}/{id}"), "force=true");
+    let wrong = send("GET", &format!("/protected/json/verify/{wrong}/{id}"), "force=true");
     assert_eq!((wrong.status, &wrong.body["errors"]["token"]), (401, &json!("is invalid")));
     for path in ["users/delete/ID", "users/ID/remove"] {
-        let again = ask("POST", "/protected/json/users/new", user);
+        let again = send("POST", "/protected/json/users/new", user);
         let path = path.replace("ID", &again.body["user"]["id"].to_string());
-        let gone = ask("POST", &format!("/protected/json/{path}"), "");
+        let gone = send("POST", &format!("/protected/json/{path}"), "");
         assert_eq!((gone.status, &gone.body["success"]), (200, &json!("true")), "{path}");
     }
-    let key = world.ask_as(None, "GET", "/protected/json/app/details?api_key=other", None);
+    let key = world.request_as(None, "GET", "/protected/json/app/details?api_key=other", None);
     assert_eq!((key.status, &key.body["error_code"]), (401, &json!("60001")));
 }
 
 #[test]
-fn xml_is_answered_in_xml() {
+fn xml_paths_return_xml() {
     let world = World::start();
-    let asked = world.ask("GET", "/protected/xml/app/details", None);
-    assert_eq!(asked.header("content-type"), "application/xml; charset=utf-8");
-    let no = world.ask("GET", "/protected/xml/users/4711/status", None);
-    assert_eq!((no.status, no.header("content-type")), (404, "application/xml; charset=utf-8"));
+    let reply = world.request("GET", "/protected/xml/app/details", None);
+    assert_eq!(reply.header("content-type"), "application/xml; charset=utf-8");
+    let unknown = world.request("GET", "/protected/xml/users/4711/status", None);
+    assert_eq!(
+        (unknown.status, unknown.header("content-type")),
+        (404, "application/xml; charset=utf-8")
+    );
 }

@@ -1,4 +1,4 @@
-//! The client of the library against the service behind HTTPS.
+//! The library's client against the service over HTTPS.
 
 mod common;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::time::Duration;
 
 #[test]
-fn a_user_is_enrolled_gets_a_code_and_comes_in_once() {
+fn an_enrolled_user_is_verified_once_per_code() {
     let world = World::start();
     let service = world.client();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
@@ -27,7 +27,7 @@ fn a_user_is_enrolled_gets_a_code_and_comes_in_once() {
     assert!(service.user_status(user.id).unwrap().confirmed);
     assert_eq!(service.app_stats().unwrap().stats.len(), 12);
     service.delete_user(user.id).unwrap();
-    assert!(matches!(service.user_status(user.id), Err(Error::Rejected(no)) if no.status == 404));
+    assert!(matches!(service.user_status(user.id), Err(Error::Rejected(r)) if r.status == 404));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_user_approves_on_a_device() {
 }
 
 #[test]
-fn a_wrong_key_is_the_operators_matter() {
+fn a_wrong_api_key_is_unauthorized_and_not_shown() {
     let world = World::start();
     let service = world.settings().api_key("hidden-key").open().unwrap();
     let error = service.app_details().unwrap_err();
@@ -68,24 +68,24 @@ fn a_wrong_key_is_the_operators_matter() {
 }
 
 #[test]
-fn a_wrong_base_url_is_told() {
+fn a_wrong_base_url_is_rejected_with_404() {
     let world = World::start();
     let url = format!("{}/somewhere", world.server.url());
     let service = Settings::new(&url).api_key(KEY).ca_file(world.ca_file()).open().unwrap();
     let error = service.verify(&"1234567".parse().unwrap(), 1.try_into().unwrap()).unwrap_err();
-    assert!(matches!(&error, Error::Rejected(no) if no.status == 404), "{error}");
+    assert!(matches!(&error, Error::Rejected(r) if r.status == 404), "{error}");
 }
 
 #[test]
-fn a_parameter_that_the_service_refuses_is_named() {
+fn a_rejection_names_the_invalid_parameter() {
     let world = World::start();
     let service = world.client();
     let email = "ada@example.com".parse().unwrap();
     let call = CreateUser::new(email, "11111".parse().unwrap(), "1".parse().unwrap());
     let error = service.handle(&call).unwrap_err();
-    let Error::Rejected(no) = error else { panic!("{error}") };
-    assert_eq!((no.status, no.code.as_deref()), (400, Some("60027")));
-    assert!(no.fields.contains_key("cellphone"), "{no:?}");
+    let Error::Rejected(rejection) = error else { panic!("{error}") };
+    assert_eq!((rejection.status, rejection.code.as_deref()), (400, Some("60027")));
+    assert!(rejection.fields.contains_key("cellphone"), "{rejection:?}");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn many_threads_share_one_client() {
 }
 
 #[test]
-fn a_server_that_stopped_is_gone() {
+fn a_stopped_server_refuses_connections() {
     let world = World::start();
     let service = world.client();
     service.app_details().unwrap();

@@ -1,6 +1,6 @@
-//! The program itself, as an operator runs it.
+//! The `seconder` program, as an operator runs it.
 
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::callback::{Received, verify};
 use seconder::calls::ApprovalStatus;
@@ -15,11 +15,11 @@ use tempfile::TempDir;
 
 const DATABASE: &str = "sqlite:seconder.db";
 
-/// `seconder serve` in a folder of its own.
+/// A running `seconder serve`, which is killed when the test ends.
 struct Running {
     child: Child,
     url: String,
-    told: BufReader<std::process::ChildStderr>,
+    log: BufReader<std::process::ChildStderr>,
 }
 
 impl Running {
@@ -29,30 +29,31 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut told = BufReader::new(child.stderr.take().unwrap());
+        let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut lines = String::new();
         let url = loop {
-            assert_ne!(told.read_line(&mut lines).unwrap(), 0, "{lines}");
+            assert_ne!(log.read_line(&mut lines).unwrap(), 0, "{lines}");
             if let Some((_, url)) = lines.split_once("listening on ") {
                 break url.trim().to_owned();
             }
         };
-        Running { child, url, told }
+        Running { child, url, log }
     }
 
-    /// Sends SIGTERM, and gives what the program told until it ended well.
+    /// Sends SIGTERM, waits for a successful exit, and returns what the program logged after
+    /// its address.
     fn end(mut self) -> String {
         let killed = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(killed.success());
         let started = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            assert!(started.elapsed() < Duration::from_secs(10), "still there after 10 s");
+            assert!(started.elapsed() < Duration::from_secs(10), "still running after 10 s");
             std::thread::sleep(Duration::from_millis(10));
         }
         assert!(self.child.wait().unwrap().success());
-        let mut told = String::new();
-        self.told.read_to_string(&mut told).unwrap();
-        told
+        let mut text = String::new();
+        self.log.read_to_string(&mut text).unwrap();
+        text
     }
 }
 
@@ -73,15 +74,15 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
     program(folder, arguments).output().unwrap()
 }
 
-/// What a command that succeeds prints.
+/// The output of a command, which must have succeeded without messages.
 fn printed(output: Output) -> String {
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && told.is_empty(), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
-/// What a command that fails tells.
-fn complaint(folder: &Path, arguments: &[&str]) -> String {
+/// The error message of a command, which must fail.
+fn error_of(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
     String::from_utf8(output.stderr).unwrap()
@@ -93,7 +94,7 @@ fn client(folder: &TempDir, running: &Running) -> Service {
     Settings::new(&running.url).api_key(key).ca_file(ca_file).open().unwrap()
 }
 
-/// One callback, answered with 200: its headers and its body.
+/// Receives one callback, and responds with 200. Returns its headers and its body.
 fn receive(listener: &TcpListener) -> (String, String) {
     let (mut stream, _) = listener.accept().unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -113,7 +114,7 @@ fn header<'a>(head: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn an_operator_runs_a_service_and_answers_an_approval() {
+fn an_operator_runs_a_service_and_responds_to_an_approval() {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let callback_url = format!("http://{}/callback", listener.local_addr().unwrap());
@@ -131,7 +132,7 @@ fn an_operator_runs_a_service_and_answers_an_approval() {
         (words.next(), words.next().unwrap(), words.next(), words.next().unwrap());
     std::fs::write(folder.path().join("device-secret"), format!("{secret}\n")).unwrap();
     let uuid_text = uuid.to_string();
-    let answer = [
+    let respond = [
         "approval",
         "respond",
         "--database",
@@ -147,7 +148,7 @@ fn an_operator_runs_a_service_and_answers_an_approval() {
     ];
     let received = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| receive(&listener));
-        assert_eq!(printed(run(folder.path(), &answer)), "approved");
+        assert_eq!(printed(run(folder.path(), &respond)), "approved");
         receiver.join().unwrap()
     });
     assert_eq!(service.check_approval(&uuid).unwrap().status, ApprovalStatus::Approved);
@@ -165,17 +166,17 @@ fn an_operator_runs_a_service_and_answers_an_approval() {
         },
     );
     assert_eq!(event.unwrap().uuid, uuid);
-    assert!(complaint(folder.path(), &answer).contains("60079"));
+    assert!(error_of(folder.path(), &respond).contains("60079"));
     assert_eq!(running.end(), "seconder: stopping\nseconder: stopped\n");
 }
 
 #[test]
-fn a_secret_is_read_from_standard_input_and_a_wrong_one_is_refused() {
+fn a_device_secret_is_read_from_standard_input_and_a_wrong_one_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     printed(run(folder.path(), &["key"]));
     let respond = "approval respond --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab";
     let arguments: Vec<&str> = respond.split(' ').chain(["--response", "deny"]).collect();
-    assert!(complaint(folder.path(), &arguments).contains("standard input holds no secret"));
+    assert!(error_of(folder.path(), &arguments).contains("standard input holds no secret"));
     let mut child = program(folder.path(), &arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -184,12 +185,12 @@ fn a_secret_is_read_from_standard_input_and_a_wrong_one_is_refused() {
         .unwrap();
     child.stdin.take().unwrap().write_all(b"hidden-secret\n").unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && !told.contains("hidden-secret"), "{told}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && !errors.contains("hidden-secret"), "{errors}");
 }
 
 #[test]
-fn a_service_may_be_a_sandbox_with_a_key_of_choice_and_a_certificate_of_files() {
+fn serve_accepts_a_sandbox_an_api_key_file_and_certificate_files() {
     let folder = tempfile::tempdir().unwrap();
     let key_pair = rcgen::KeyPair::generate().unwrap();
     let params = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
@@ -218,31 +219,33 @@ fn a_service_may_be_a_sandbox_with_a_key_of_choice_and_a_certificate_of_files() 
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_on_the_command_line_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let told =
-        |arguments: &str| complaint(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
-    assert!(told("serve").contains("--self-signed"));
-    assert!(told("serve --self-signed --certificate a --key b").contains("cannot be used with"));
-    assert!(told("serve --certificate a").contains("--key"));
-    assert!(told("serve --certificate a --key b").contains("a cannot be read"));
-    assert!(told("serve --self-signed --listen localhost").contains("--listen"));
-    assert!(told("serve --self-signed --database nosql:x").contains("must begin with"));
-    assert!(told("serve --self-signed --callback-url http://example.com").contains("callback_url"));
-    assert!(told("key --database https://2fa.example.com").contains("api_key"));
-    assert!(told("device register --user 1 --type phone").contains("must be android"));
+    let error =
+        |arguments: &str| error_of(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    assert!(error("serve").contains("--self-signed"));
+    assert!(error("serve --self-signed --certificate a --key b").contains("cannot be used with"));
+    assert!(error("serve --certificate a").contains("--key"));
+    assert!(error("serve --certificate a --key b").contains("a cannot be read"));
+    assert!(error("serve --self-signed --listen localhost").contains("--listen"));
+    assert!(error("serve --self-signed --database nosql:x").contains("must begin with"));
     assert!(
-        told("device register --user 1 --type ios --database sqlite:nowhere.db")
+        error("serve --self-signed --callback-url http://example.com").contains("callback_url")
+    );
+    assert!(error("key --database https://2fa.example.com").contains("api_key"));
+    assert!(error("device register --user 1 --type phone").contains("must be android"));
+    assert!(
+        error("device register --user 1 --type ios --database sqlite:nowhere.db")
             .contains("nowhere.db does not exist")
     );
     printed(run(folder.path(), &["key"]));
-    assert!(told("device register --user 1 --type ios").contains("60026"));
+    assert!(error("device register --user 1 --type ios").contains("60026"));
     let slashes = DATABASE.replace("sqlite:", "sqlite://");
     let register = format!("device register --user 1 --type ios --database {slashes}");
-    assert!(told(&register).contains("60026"), "{}", told(&register));
+    assert!(error(&register).contains("60026"), "{}", error(&register));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    assert!(told(&format!("serve --self-signed --listen {address}")).contains("listened on"));
+    assert!(error(&format!("serve --self-signed --listen {address}")).contains("listened on"));
     let version = printed(run(folder.path(), &["--version"]));
     assert_eq!(version, concat!("seconder ", env!("CARGO_PKG_VERSION")));
 }

@@ -1,4 +1,4 @@
-//! Requests as clients in the field write them, and as none should.
+//! Requests as clients in the field send them, and malformed ones.
 
 mod common;
 
@@ -13,7 +13,7 @@ const NEW: &str = "/protected/json/users/new";
 const DETAILS: &str = "/protected/json/app/details";
 
 #[test]
-fn a_post_is_a_form_json_or_a_query() {
+fn a_post_accepts_a_form_json_or_a_query() {
     let world = World::start();
     let form = "user[email]=ada@example.com&user[cellphone]=555-010-0123&user[country_code]=1";
     let coded = form.replace('[', "%5B").replace(']', "%5D").replace('@', "%40");
@@ -32,25 +32,25 @@ fn a_post_is_a_form_json_or_a_query() {
         (coded.as_str(), Some((FORM, ""))),
         ("send_install_link_via_sms=False", Some((FORM, form))),
     ] {
-        let asked = world.ask("POST", &format!("{NEW}?{query}"), body);
-        assert_eq!(asked.status, 200, "{query} {body:?} {}", asked.body);
-        assert_eq!(asked.header("content-type"), "application/json; charset=utf-8");
-        ids.push(asked.body["user"]["id"].clone());
+        let reply = world.request("POST", &format!("{NEW}?{query}"), body);
+        assert_eq!(reply.status, 200, "{query} {body:?} {}", reply.body);
+        assert_eq!(reply.header("content-type"), "application/json; charset=utf-8");
+        ids.push(reply.body["user"]["id"].clone());
     }
     assert!(ids[0].is_u64() && ids.iter().all(|id| *id == ids[0]), "{ids:?}");
 }
 
 #[test]
-fn a_get_may_carry_a_form() {
+fn a_get_accepts_a_form_in_its_body() {
     let world = World::start();
-    let asked = world.ask("GET", DETAILS, Some((FORM, "user_ip=192.0.2.1")));
-    assert_eq!((asked.status, &asked.body["success"]), (200, &json!(true)));
-    let asked = world.ask("GET", DETAILS, Some((FORM, "user_ip=nowhere")));
-    assert_eq!((asked.status, &asked.body["error_code"]), (400, &json!("60004")));
+    let reply = world.request("GET", DETAILS, Some((FORM, "user_ip=192.0.2.1")));
+    assert_eq!((reply.status, &reply.body["success"]), (200, &json!(true)));
+    let reply = world.request("GET", DETAILS, Some((FORM, "user_ip=nowhere")));
+    assert_eq!((reply.status, &reply.body["error_code"]), (400, &json!("60004")));
 }
 
 #[test]
-fn what_is_ambiguous_is_refused() {
+fn ambiguous_requests_are_rejected() {
     let world = World::start();
     let twice = r#"{"user_ip":"192.0.2.1","user_ip":"192.0.2.2"}"#;
     for (query, body) in [
@@ -61,9 +61,9 @@ fn what_is_ambiguous_is_refused() {
         ("", Some(("application/json", "user_ip=192.0.2.1"))),
         ("", Some((FORM, "user_ip=%ff"))),
     ] {
-        let asked = world.ask("GET", &format!("{DETAILS}?{query}"), body);
+        let reply = world.request("GET", &format!("{DETAILS}?{query}"), body);
         assert_eq!(
-            (asked.status, &asked.body["success"]),
+            (reply.status, &reply.body["success"]),
             (400, &json!(false)),
             "{query} {body:?}"
         );
@@ -71,10 +71,10 @@ fn what_is_ambiguous_is_refused() {
 }
 
 #[test]
-fn the_key_is_a_header_or_as_older_clients_send_it() {
+fn the_api_key_is_a_header_or_the_older_query_parameter() {
     let world = World::start();
     let older = format!("{DETAILS}?api_key={}", common::KEY);
-    assert_eq!(world.ask_as(None, "GET", &older, None).status, 200);
+    assert_eq!(world.request_as(None, "GET", &older, None).status, 200);
     for (key, path) in [
         (None, DETAILS),
         (Some(""), DETAILS),
@@ -85,28 +85,28 @@ fn the_key_is_a_header_or_as_older_clients_send_it() {
         (None, "/protected/json/verify/1234567/1"),
         (Some("wrong"), "/push/json/approval_requests/0a1b2c3d-0000-4000-8000-0123456789ab"),
     ] {
-        let asked = world.ask_as(key, "GET", path, None);
-        assert_eq!((asked.status, &asked.body["error_code"]), (401, &json!("60001")), "{path}");
+        let reply = world.request_as(key, "GET", path, None);
+        assert_eq!((reply.status, &reply.body["error_code"]), (401, &json!("60001")), "{path}");
     }
 }
 
 #[test]
-fn two_keys_are_none() {
+fn a_request_with_two_api_keys_is_unauthorized() {
     let world = World::start();
     let twice = format!("X-Svc-API-Key: {}\r\nX-Svc-API-Key: wrong\r\n", common::KEY);
     let head = "Host: localhost\r\nConnection: close\r\n";
-    let asked = world.send(&format!("GET {DETAILS} HTTP/1.1\r\n{head}{twice}\r\n"));
-    assert_eq!((asked.status, &asked.body["error_code"]), (401, &json!("60001")));
+    let reply = world.send(&format!("GET {DETAILS} HTTP/1.1\r\n{head}{twice}\r\n"));
+    assert_eq!((reply.status, &reply.body["error_code"]), (401, &json!("60001")));
 }
 
 #[test]
-fn paths_and_methods_that_no_call_has() {
+fn unknown_paths_are_404_and_wrong_methods_are_405() {
     let world = World::start();
     for path in
         ["/", "/protected/json", "/protected/yaml/app/details", "/protected/json/app/details/"]
     {
-        let asked = world.ask("GET", path, None);
-        assert_eq!((asked.status, &asked.body["success"]), (404, &json!(false)), "{path}");
+        let reply = world.request("GET", path, None);
+        assert_eq!((reply.status, &reply.body["success"]), (404, &json!(false)), "{path}");
     }
     for (method, path, allowed) in [
         ("GET", NEW, "POST"),
@@ -114,13 +114,13 @@ fn paths_and_methods_that_no_call_has() {
         ("PUT", DETAILS, "GET"),
         ("DELETE", "/protected/json/users/7/delete", "POST"),
     ] {
-        let asked = world.ask(method, path, None);
-        assert_eq!((asked.status, asked.header("allow")), (405, allowed), "{method} {path}");
+        let reply = world.request(method, path, None);
+        assert_eq!((reply.status, reply.header("allow")), (405, allowed), "{method} {path}");
     }
 }
 
 #[test]
-fn a_path_does_not_reach_another_call() {
+fn an_encoded_path_segment_cannot_reach_another_call() {
     let world = World::start();
     for path in [
         "/protected/json/verify/..%2Fsms/1",
@@ -129,37 +129,37 @@ fn a_path_does_not_reach_another_call() {
         "/protected/json/verify/1234567%0a/1",
         "/protected/json/verify/%F0%9D%9F%8E123456/1",
     ] {
-        let asked = world.ask("GET", path, None);
-        assert_eq!((asked.status, &asked.body["error_code"]), (400, &json!("60004")), "{path}");
+        let reply = world.request("GET", path, None);
+        assert_eq!((reply.status, &reply.body["error_code"]), (400, &json!("60004")), "{path}");
     }
 }
 
 #[test]
-fn a_body_that_is_too_large_is_refused() {
+fn a_body_over_1_mib_is_rejected() {
     let world = World::start();
     let fits = format!("user_ip=192.0.2.1{}", " ".repeat(1024 * 1024 - 17));
-    assert_eq!(world.ask("GET", DETAILS, Some((FORM, &fits))).status, 200);
+    assert_eq!(world.request("GET", DETAILS, Some((FORM, &fits))).status, 200);
     for over in [1, 4 * 1024 * 1024] {
         let body = format!("{fits}{}", " ".repeat(over));
-        let asked = world.ask("GET", DETAILS, Some((FORM, &body)));
-        assert_eq!((asked.status, &asked.body["success"]), (413, &json!(false)));
+        let reply = world.request("GET", DETAILS, Some((FORM, &body)));
+        assert_eq!((reply.status, &reply.body["success"]), (413, &json!(false)));
     }
 }
 
 #[test]
-fn a_wait_is_told_in_seconds() {
+fn retry_after_is_sent_in_seconds() {
     let world = World::start();
     let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap();
     let path = format!("/protected/json/sms/{}", user.id);
-    assert_eq!(world.ask("GET", &path, None).status, 200);
-    let asked = world.ask("GET", &path, None);
-    assert_eq!((asked.status, &asked.body["error_code"]), (503, &json!("60003")), "{}", asked.body);
-    let wait: u64 = asked.header("retry-after").parse().unwrap();
+    assert_eq!(world.request("GET", &path, None).status, 200);
+    let reply = world.request("GET", &path, None);
+    assert_eq!((reply.status, &reply.body["error_code"]), (503, &json!("60003")), "{}", reply.body);
+    let wait: u64 = reply.header("retry-after").parse().unwrap();
     assert!((25..=30).contains(&wait), "{wait}");
 }
 
 #[test]
-fn what_is_not_tls_gets_nothing_and_holds_up_nobody() {
+fn plain_http_gets_no_reply_and_blocks_no_other_client() {
     let world = World::start();
     let mut plain = TcpStream::connect(world.server.addr()).unwrap();
     let _silent = TcpStream::connect(world.server.addr()).unwrap();
@@ -168,5 +168,5 @@ fn what_is_not_tls_gets_nothing_and_holds_up_nobody() {
     let mut got = Vec::new();
     let _ = plain.read_to_end(&mut got);
     assert!(!got.starts_with(b"HTTP"), "{got:?}");
-    assert_eq!(world.ask("GET", DETAILS, None).status, 200);
+    assert_eq!(world.request("GET", DETAILS, None).status, 200);
 }

@@ -1,6 +1,6 @@
-//! Certificates that the client must not believe, and what it says of them.
+//! Certificates that the client must reject, and the errors that it reports.
 
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod common;
 
@@ -18,8 +18,9 @@ fn params() -> CertificateParams {
     CertificateParams::new(["127.0.0.1".to_owned()]).unwrap()
 }
 
-/// Serves with a certificate that its client is told to trust, and asks.
-fn ask(params: CertificateParams) -> Result<()> {
+/// Makes a call to a server with a self-signed certificate of these parameters, which is in the
+/// client's `ca_file`.
+fn call(params: CertificateParams) -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let key_pair = KeyPair::generate().unwrap();
     let (certificate, key) = (folder.path().join("certificate"), folder.path().join("key"));
@@ -40,40 +41,40 @@ fn details(url: &str, ca_file: Option<&Path>) -> Result<()> {
     settings.open()?.app_details().map(drop)
 }
 
-fn is_refused(result: Result<()>, with: &str) {
+fn is_rejected(result: Result<()>, part: &str) {
     let error = result.unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error:?}");
-    assert!(error.retry_safe() && error.to_string().contains(with), "{error}");
+    assert!(error.retry_safe() && error.to_string().contains(part), "{error}");
 }
 
 #[test]
-fn a_certificate_of_the_file_is_believed_and_no_other() {
-    ask(params()).unwrap();
+fn only_certificates_in_ca_file_are_trusted() {
+    call(params()).unwrap();
     let (one, other) = (World::start(), World::start());
     details(&one.server.url(), Some(&one.ca_file())).unwrap();
     details(&one.server.url().replace("127.0.0.1", "localhost"), Some(&one.ca_file())).unwrap();
-    is_refused(details(&one.server.url(), Some(&other.ca_file())), "not acceptable");
-    is_refused(details(&one.server.url(), None), "setting ca_file");
+    is_rejected(details(&one.server.url(), Some(&other.ca_file())), "not acceptable");
+    is_rejected(details(&one.server.url(), None), "setting ca_file");
 }
 
 #[test]
-fn what_is_wrong_with_a_certificate_is_told() {
+fn certificate_errors_state_the_cause() {
     let mut expired = params();
     (expired.not_before, expired.not_after) =
         (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1));
-    is_refused(ask(expired), "has expired");
+    is_rejected(call(expired), "has expired");
     let mut early = params();
     early.not_before = date_time_ymd(4000, 1, 1);
-    is_refused(ask(early), "not valid yet");
+    is_rejected(call(early), "not valid yet");
     let remote = CertificateParams::new(["2fa.example.com".to_owned()]).unwrap();
-    is_refused(ask(remote), "for another host");
+    is_rejected(call(remote), "for another host");
     let mut authority = params();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    is_refused(ask(authority), "seconder serve --self-signed");
+    is_rejected(call(authority), "seconder serve --self-signed");
 }
 
 #[test]
-fn what_does_not_speak_tls_is_told_within_the_deadline() {
+fn a_server_without_tls_is_reported_within_the_deadline() {
     let world = World::start();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
@@ -83,23 +84,23 @@ fn what_does_not_speak_tls_is_told_within_the_deadline() {
             let _ = stream.read(&mut [0; 4096]);
             stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
             let (mut stream, _) = listener.accept().unwrap();
-            // The head of a handshake record of 16000 bytes, which then come one by one.
+            // The header of a handshake record of 16000 bytes, which then arrive one by one.
             let _ = stream.write_all(&[22, 3, 3, 0x3e, 0x80]);
             while stream.write_all(&[2]).is_ok() {
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
-        is_refused(details(&url, Some(&world.ca_file())), "does not speak TLS");
+        is_rejected(details(&url, Some(&world.ca_file())), "does not speak TLS");
         let slow = Settings::new(&url).api_key(KEY).ca_file(world.ca_file());
         let started = Instant::now();
         let slow = slow.timeout(Duration::from_millis(300)).open().unwrap();
-        is_refused(slow.app_details().map(drop), "the deadline was exceeded");
+        is_rejected(slow.app_details().map(drop), "the deadline was exceeded");
         assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
     });
 }
 
 #[test]
-fn a_name_that_nobody_has_is_told() {
+fn a_name_that_cannot_be_resolved_is_reported() {
     let world = World::start();
     let error = details("https://2fa.invalid", Some(&world.ca_file())).unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Dns, .. }), "{error}");
@@ -107,27 +108,27 @@ fn a_name_that_nobody_has_is_told() {
 }
 
 #[test]
-fn the_environment_decides_nothing() {
+fn proxy_and_certificate_variables_are_ignored() {
     let world = World::start();
     let proxies = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "asked_in_that_environment"])
+        .args(["--exact", "child_that_calls_in_that_environment"])
         .envs(proxies.map(|name| (name, "http://127.0.0.1:9")))
         .env("SSL_CERT_FILE", world.ca_file())
         .env("SSL_CERT_DIR", world.folder.path())
         .env("SECONDER_TEST_URL", world.server.url())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
-/// The other half of the test above, in a process of its own; alone it does nothing.
+/// The child process of the test above. Without the variable, it does nothing.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the environment is what is tested")]
-fn asked_in_that_environment() {
+#[allow(clippy::disallowed_methods, reason = "the test is about the environment")]
+fn child_that_calls_in_that_environment() {
     let Ok(url) = std::env::var("SECONDER_TEST_URL") else { return };
     let ca_file = std::env::var("SSL_CERT_FILE").unwrap();
     details(&url, Some(Path::new(&ca_file))).unwrap();
-    is_refused(details(&url, None), "setting ca_file");
+    is_rejected(details(&url, None), "setting ca_file");
 }

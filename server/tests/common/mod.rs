@@ -1,7 +1,7 @@
-//! A service on this machine, and a client that asks it whatever it likes.
+//! A service on this machine, and a client that can send it any request.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 pub(crate) const KEY: &str = "a-key-for-tests";
 
-/// A server with an engine whose messages the test holds.
+/// A server with an engine whose messages the test receives.
 pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) engine: Engine,
@@ -33,7 +33,7 @@ impl World {
         World::named(Names::default())
     }
 
-    /// A server that knows its clients by these names.
+    /// A server that uses these names on the wire.
     pub(crate) fn named(names: Names) -> World {
         let folder = tempfile::tempdir().unwrap();
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
@@ -69,13 +69,18 @@ impl World {
         self.sent.lock().unwrap().last().unwrap().code.clone()
     }
 
-    /// Sends a request with the right key.
-    pub(crate) fn ask(&self, method: &str, path: &str, body: Option<(&str, &str)>) -> HttpReply {
-        self.ask_as(Some(KEY), method, path, body)
+    /// Sends a request with the right API key.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<(&str, &str)>,
+    ) -> HttpReply {
+        self.request_as(Some(KEY), method, path, body)
     }
 
-    /// Sends a request as it is given, with a media type and a body.
-    pub(crate) fn ask_as(
+    /// Sends a request with this API key, if any, and this body with its media type, if any.
+    pub(crate) fn request_as(
         &self,
         key: Option<&str>,
         method: &str,
@@ -84,16 +89,17 @@ impl World {
     ) -> HttpReply {
         let key = key.map(|key| format!("X-Svc-API-Key: {key}\r\n")).unwrap_or_default();
         let (media_type, body) = body.unwrap_or_default();
-        let about = match media_type {
+        let headers = match media_type {
             "" => String::new(),
             _ => format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len()),
         };
         self.send(&format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{key}{about}\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{key}{headers}\r\n{body}"
         ))
     }
 
-    /// Sends a request byte by byte as it is given; it must ask that the connection be closed.
+    /// Sends exactly these bytes. They must include `Connection: close`, as the reply is read to
+    /// its end.
     pub(crate) fn send(&self, request: &str) -> HttpReply {
         let mut stream = self.connect();
         stream.write_all(request.as_bytes()).unwrap();
@@ -120,7 +126,7 @@ impl World {
     }
 }
 
-/// What came back.
+/// An HTTP response with a JSON body.
 pub(crate) struct HttpReply {
     pub(crate) status: u16,
     pub(crate) body: Value,
@@ -135,7 +141,7 @@ impl HttpReply {
         HttpReply { status, body, head: head.to_owned() }
     }
 
-    /// The value of a header; empty when there is none.
+    /// The value of a header; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
