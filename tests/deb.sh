@@ -1,9 +1,9 @@
 #!/bin/bash
-# Makes the Debian packages of what was built for the tests, looks into them, and, as root, installs
-# them, builds and runs a program against them, and removes them.
+# Builds the Debian packages from the debug build of the tests and checks their contents. As root,
+# it also installs them, builds and runs a program against them, and removes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# What dpkg says is looked at.
+# The messages of dpkg are compared below, so they must not be translated.
 export LC_ALL=C
 skip() {
     echo "skipped: the Debian packages, because $*"
@@ -24,21 +24,21 @@ clean() {
 }
 trap clean EXIT
 
-# Somebody else may be installing something right now.
+# Another process may hold the lock of dpkg.
 with_lock() {
-    local said
+    local output
     for _ in {1..60}; do
-        said=$("$@" 2>&1) && return
-        [[ $said == *lock* ]] || break
+        output=$("$@" 2>&1) && return
+        [[ $output == *lock* ]] || break
         sleep 2
     done
-    fail "$* said: $said"
+    fail "$* failed: $output"
 }
 
-# The debug build is large and nobody keeps these, so they are packed lightly.
+# The debug build is large and the packages are discarded, so they are compressed lightly.
 packaging/deb.sh "${CARGO_TARGET_DIR:-target}/debug" "$work" -Zgzip -z1 >/dev/null
 triplet=$(gcc -print-multiarch)
-has() { # a package, and files that must be in it
+has() { # arguments: a package, and the files that it must contain
     local package=$1 listed
     shift
     listed=$(dpkg-deb --fsys-tarfile "$work/${package}"_*.deb | tar -t)
@@ -55,24 +55,24 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
 has seconder usr/bin/seconder usr/share/man/man8/seconder.8.gz
 [ "$(dpkg-deb -f "$work"/libseconder-dev_*.deb Depends | cut -d, -f1)" = \
     "libseconder0 (= $(dpkg-deb -f "$work"/libseconder0_*.deb Version))" ] ||
-    fail "libseconder-dev goes with another libseconder0"
+    fail "libseconder-dev depends on a different version of libseconder0"
 
-[ "$(id -u)" = 0 ] || skip "only root installs packages; what is in them was looked at"
+[ "$(id -u)" = 0 ] || skip "only root can install packages; the contents were checked"
 for package in "${packages[@]}"; do
     [ -z "$(dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -v '^un')" ] ||
-        skip "$package is installed on this machine and stays as it is; what is in them was looked at"
+        skip "$package is installed already and is left as it is; the contents were checked"
 done
 
 installed=yes
 with_lock dpkg -i "$work"/*.deb
 read -ra flags <<<"$(pkg-config --cflags --libs seconder)"
 c++ -std=c++17 examples/login.cpp -o "$work/login" "${flags[@]}"
-said=$(cd "$work" && ./login <<<guess) && fail "it let in who lacks the password"
-[[ $said == *"Nobody comes in." ]] || fail "the example said: $said"
-# Read whole: a grep that ends at its first match would end ldd, and the pipe would have failed.
+output=$(cd "$work" && ./login <<<guess) && fail "the example accepted a wrong password"
+[[ $output == *"Nobody comes in." ]] || fail "the example printed: $output"
+# Not a pipe: grep would exit at its first match, ldd would die of SIGPIPE, and pipefail would fail.
 libraries=$(ldd "$work/login")
 [[ $libraries == *"/lib/$triplet/libseconder.so.0 "* ]] ||
-    fail "the example runs with another library: $libraries"
+    fail "the example uses a different library: $libraries"
 seconder --version
 dpkg --verify "${packages[@]}"
 with_lock dpkg -P "${packages[@]}"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds the Python module for a Python without the lock, installs it where nothing is but pytest, and
-# runs the tests that need no more than that.
+# Builds the Python module for a free-threaded Python, without the global interpreter lock, and
+# installs it beside pytest in an otherwise empty environment. Runs the tests that need no more.
 set -euo pipefail
 python=$1
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs what was built for the tests into a folder of its own, and builds programs against it the
-# ways packagers do: by pkg-config and by CMake, dynamically and statically.
+# Installs the debug build of the tests into a temporary folder, and builds programs against it as
+# packagers do: with pkg-config and with CMake, dynamically and statically.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 built=${CARGO_TARGET_DIR:-target}/debug
@@ -14,14 +14,14 @@ fail() {
     exit 1
 }
 
-# Whether the C++ example runs: nobody who lacks the password comes in.
+# Runs the C++ example with a wrong password, which it must reject.
 runs() {
-    local said
-    said=$(cd "$root" && "$@" <<<guess) && fail "$* let in who lacks the password"
-    [[ $said == *"Nobody comes in." ]] || fail "$* said: $said"
+    local output
+    output=$(cd "$root" && "$@" <<<guess) && fail "$* accepted a wrong password"
+    [[ $output == *"Nobody comes in." ]] || fail "$* printed: $output"
 }
 
-# Whether a program asks for no libseconder when it starts.
+# Checks that a program does not need the shared library.
 is_static() {
     local needed
     needed=$(readelf -d "$1")
@@ -38,13 +38,13 @@ int main(void) {
 }
 C
 
-# The tree by its usual folders, and by others, as Debian has them.
+# One tree with the default folders, and one with other folders, as Debian uses them.
 triplet=$(gcc -print-multiarch)
 usual=(PREFIX=/opt/seconder "DESTDIR=$root/usual")
 other=(PREFIX=/usr "DESTDIR=$root/other" "LIBDIR=/usr/lib/$triplet" INCLUDEDIR=/usr/include/seconder-0
     MANDIR=/usr/man)
 
-by_pkg_config() { # the folder of the libraries
+by_pkg_config() { # argument: the folder of the libraries
     local lib=$1 flags
     export PKG_CONFIG_PATH=$lib/pkgconfig
     [ "$(pkg-config --modversion seconder)" = "$version" ] || fail "seconder.pc has another version"
@@ -61,7 +61,7 @@ by_pkg_config() { # the folder of the libraries
     is_static "$root/login-static"
 }
 
-by_cmake() { # the prefix, where it is
+by_cmake() { # argument: the prefix, including DESTDIR
     cat >"$root/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.13)
 project(login LANGUAGES C CXX)
@@ -81,12 +81,12 @@ CMAKE
     is_static "$root/build/static"
     for wanted in 1.0 0.999; do
         rm -rf "$root/build"
-        ! "${cmake[@]}" -DWANTED=$wanted >/dev/null 2>&1 || fail "CMake took $version for $wanted"
+        ! "${cmake[@]}" -DWANTED=$wanted >/dev/null 2>&1 || fail "CMake accepted $version for $wanted"
     done
 }
 
-# Every function has a page, and every page is good where it is installed.
-by_man() { # the folder of the pages
+# Checks that every function has a man page, and lints pages where they are installed.
+by_man() { # argument: the folder of the pages
     local names
     names=$(nm -D --defined-only "$built/libseconder.so" | awk '{print $3}')
     for name in $names; do
@@ -95,10 +95,11 @@ by_man() { # the folder of the pages
     mandoc -T lint -W warning "$1"/man3/seconder.3 "$1"/man8/seconder.8
 }
 
-# Who installs may be root, who has no compiler and shall not build.
-said=$(env -i PATH=/usr/bin:/bin make -s install-files CARGO=false FROM="$built" "${usual[@]}" 2>&1)
-[ -z "$said" ] || fail "make install-files said: $said"
-# The tree was moved from /opt/seconder to where it is now, and knows it.
+# Root may have no compiler and should not build, so install-files must work without cargo, and
+# without an environment.
+output=$(env -i PATH=/usr/bin:/bin make -s install-files CARGO=false FROM="$built" "${usual[@]}" 2>&1)
+[ -z "$output" ] || fail "make install-files printed: $output"
+# The tree lies below DESTDIR and not in /opt/seconder: it must be relocatable.
 export PKG_CONFIG_SYSROOT_DIR=$root/usual
 by_pkg_config "$root/usual/opt/seconder/lib"
 by_cmake "$root/usual/opt/seconder"
@@ -112,13 +113,13 @@ by_pkg_config "$root/other/usr/lib/$triplet"
 by_cmake "$root/other/usr"
 by_man "$root/other/usr/man"
 
-# What somebody else put into the same folders stays.
+# Uninstalling must keep the files of others in the same folders.
 share=$root/usual/opt/seconder/share
 others=("$share/theirs" "$share/seconder/theirs" "$share/doc/seconder/theirs"
     "$root/usual/opt/seconder/lib/cmake/Seconder/theirs")
 touch "${others[@]}"
 make -s uninstall "${usual[@]}"
 make -s uninstall "${other[@]}"
-rm "${others[@]}" || fail "more was removed than had been installed"
+rm "${others[@]}" || fail "uninstall removed files that it had not installed"
 left=$(find "$root/usual" "$root/other" ! -type d)
-[ -z "$left" ] || fail "this was left behind: $left"
+[ -z "$left" ] || fail "uninstall left files behind: $left"
