@@ -170,8 +170,12 @@ fn api_key(
 ) -> Result<(ApiKey, Generation)> {
     let header = names.api_key();
     let mut headers = request.values(&header);
-    let (key, generation) = match (headers.next(), headers.next(), params.remove("api_key")) {
-        (None, None, Some(Value::String(key))) => (Some(Secret::new(key)), Generation::Older),
+    let parameter = params.remove("api_key").map(|value| match value {
+        Value::String(key) => Secret::new(key),
+        _ => Secret::default(),
+    });
+    let (key, generation) = match (headers.next(), headers.next(), parameter) {
+        (None, None, Some(key)) => (Some(key), Generation::Older),
         (Some(key), None, None) => {
             (std::str::from_utf8(key).ok().map(Secret::new), Generation::Current)
         }

@@ -8,6 +8,7 @@ mod stub;
 #[path = "stub/tls.rs"]
 mod tls;
 
+use seconder::http::{Caller, RawRequest, respond};
 use seconder::wire::Generation;
 use seconder::{Error, Service, Settings, Verdict};
 use std::fs::File;
@@ -21,19 +22,29 @@ const SERVICE: &str = "SECONDER_TEST_SERVICE";
 /// The lengths of the code and the key, in bytes.
 const CODE: usize = 12;
 const KEY: usize = 40;
+/// The key of the engine that is sent wrong ones.
+const OWN_KEY: &str = "the-key-of-the-engine";
+/// How much of its memory glibc's free() overwrites, in bytes.
+const OVERWRITTEN: usize = 16;
 /// The pattern to search for is stored XORed with this, so that the search does not find it.
 const MASK: u8 = 0x80;
 
-fn run(stub: &Stub, scheme: &str, pin: &str) {
+/// Runs one of the tests below that search the memory of their own process.
+fn run_child(test: &str, service: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_searches_its_own_memory", "--nocapture", "--test-threads=1"])
-        .env(SERVICE, format!("{scheme}://{} {pin}", stub.addr))
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(SERVICE, service)
         .stdin(Stdio::null())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("1 passed"), "{text}{errors}");
+}
+
+fn run(stub: &Stub, scheme: &str, pin: &str) {
+    let service = format!("{scheme}://{} {pin}", stub.addr);
+    run_child("child_that_searches_its_own_memory", &service);
     assert_eq!(stub.requests().len(), 6);
 }
 
@@ -51,7 +62,52 @@ fn the_api_key_is_wiped_from_memory_after_tls() {
     run(&stub, "https", &identity.pin());
 }
 
-/// The child process of the tests above. Without the variable, it does nothing.
+#[test]
+fn keys_and_codes_are_wiped_by_the_http_edge() {
+    run_child("child_that_receives_requests", "sandbox:?accept=right");
+}
+
+/// The child process of the test above. The engine knows its own key, so the key that is searched
+/// for is another, which also stands in for codes wherever a request can have one.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test above passes the URL in a variable")]
+fn child_that_receives_requests() {
+    let Ok(url) = std::env::var(SERVICE) else { return };
+    let service = Settings::new(&url).api_key(OWN_KEY).open().unwrap();
+    let engine = service.engine().unwrap();
+    let (key, code) = (masked::<KEY>(b'a', 26), masked::<CODE>(b'0', 10));
+    let from = |method, target: String| RawRequest::new(method, target);
+    let known = |request: RawRequest| request.header("X-Svc-API-Key", OWN_KEY);
+    let verify = || around("/protected/json/verify/", &code, "/1");
+    let check = "/protected/json/phones/verification/check";
+    let form = || around("phone_number=5550100123&country_code=1&verification_code=", &code, "");
+    let json = || around("{\"verification_code\":\"", &code, "\",\"country_code\":1}");
+    let requests: [&dyn Fn() -> RawRequest; 16] = [
+        &|| known(from("GET", verify())),
+        &|| known(from("POST", verify())),
+        &|| from("GET", verify()).header("x-svc-api-key", plain(&key)),
+        &|| known(from("GET", around("/protected/json/verify/1234567/", &code, "x"))),
+        &|| known(from("GET", check.to_owned()).body(Ok(form().into_bytes()))),
+        &|| known(from("GET", check.to_owned()).body(Ok(json().into_bytes()))),
+        &|| known(from("GET", around("/nothing?code=", &code, ""))),
+        &|| from("GET", around("/protected/json/app/details?api_key=", &key, "")),
+        &|| from("GET", around("/protected/json/app/details?api_key=", &key, "&a=1&a=2")),
+        &|| known(from("GET", around("/protected/json/app/details?other=", &key, ""))),
+        &|| known(from("GET", around("/protected/json/verify/", &key, "/1"))),
+        &|| known(from("POST", around("/protected/json/verify/", &key, "/1"))),
+        &|| known(from("GET", around("/protected/json/verify/1234567/1?action=", &key, ""))),
+        &|| known(from("GET", around("/protected/json/verify/", &key, "/1?force=maybe"))),
+        &|| known(from("GET", around("/protected/json/app/details?api_key=", &key, ""))),
+        &|| from("GET", around("/protected/json/app/details?other=", &key, "")),
+    ];
+    for (number, request) in requests.iter().enumerate() {
+        let reply = respond(engine, Caller::Network, request());
+        assert!(reply.status < 500, "{number}: {reply:?}");
+        assert_eq!((occurrences(&code), occurrences(&key)), (0, 0), "{number}: {reply:?}");
+    }
+}
+
+/// The child process of the client's tests above. Without the variable, it does nothing.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the tests above pass the address in a variable")]
 fn child_that_searches_its_own_memory() {
@@ -78,9 +134,16 @@ fn masked<const LENGTH: usize>(first: u8, many: u8) -> [u8; LENGTH] {
 }
 
 fn plain(masked: &[u8]) -> String {
-    let mut plain = String::with_capacity(masked.len());
-    plain.extend(masked.iter().map(|byte| char::from(byte ^ MASK)));
-    plain
+    around("", masked, "")
+}
+
+/// A masked text between two others, in memory that it need not grow out of.
+fn around(before: &str, masked: &[u8], after: &str) -> String {
+    let mut text = String::with_capacity(before.len() + masked.len() + after.len());
+    text.push_str(before);
+    text.extend(masked.iter().map(|byte| char::from(byte ^ MASK)));
+    text.push_str(after);
+    text
 }
 
 fn open(url: &str, pin: &str, generation: Generation, masked: &[u8]) -> Service {
@@ -99,6 +162,9 @@ fn verify(service: &Service, masked: &[u8]) -> Result<Verdict, Error> {
 
 /// How often a text occurs in the memory that this process can write to: heaps, stacks and data.
 fn occurrences(masked: &[u8]) -> usize {
+    // free() writes its own pointers over the beginning of what it is given, so a copy that was freed
+    // without being wiped is known by its end. A code is too short to have one.
+    let masked = if masked.len() > 2 * OVERWRITTEN { &masked[OVERWRITTEN..] } else { masked };
     let memory = File::open("/proc/self/mem").unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let writable = maps.lines().filter(|line| line.contains(" rw"));
