@@ -141,7 +141,11 @@ fn xml() -> Vec<Case> {
         body("an entity from a file", &within(outside, "&x;"), "allowed"),
         body("a billion laughs", &within(&laughs, "&e;"), "allowed"),
         body("an instruction", &within("<?php echo ?>", "is valid"), "allowed"),
-        body("an element twice", &XML.replace("<success>", "<token>x</token><success>"), "duplicate"),
+        body(
+            "an element twice",
+            &XML.replace("<success>", "<token>x</token><success>"),
+            "duplicate",
+        ),
         body(
             "nested",
             &format!("<hash><answer>{}</answer></hash>", &XML[6..XML.len() - 7]),

@@ -100,7 +100,7 @@ fn error_through(response: &'static [u8]) -> Error {
         verify(&service).unwrap_err()
     });
     let text = format!("{error} {error:?} {service:?}");
-    for secret in [PASSWORD, "aGlkZGVu", KEY, TOKEN] {
+    for secret in [PASSWORD, "aWRkZW4t", KEY, TOKEN] {
         assert!(!text.contains(secret), "{text}");
     }
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
@@ -136,7 +136,10 @@ fn an_unreachable_proxy_is_reported() {
     let closed = error(format!("http://{addr}"));
     assert!(closed.contains(&format!("the proxy {addr}: connection refused")), "{closed}");
     let unknown = error("http://proxy.invalid:3128".into());
-    assert!(unknown.contains("the proxy proxy.invalid:3128: the name could not be resolved"), "{unknown}");
+    assert!(
+        unknown.contains("the proxy proxy.invalid:3128: the name could not be resolved"),
+        "{unknown}"
+    );
 }
 
 #[test]
