@@ -7,10 +7,11 @@
 //!
 //! ```
 //! use seconder::callback::{Received, Verifier, replay, sign};
-//! use seconder::model::Secret;
+//! use seconder::model::ApiKey;
 //! use std::time::Duration;
 //!
-//! let (key, url) = (Secret::new("the application's key"), "https://app.example/callback");
+//! let key: ApiKey = "the-application-key".parse()?;
+//! let url = "https://app.example/callback";
 //! let verifier = Verifier::new(key.clone())
 //!     .url(url)
 //!     .fresh(Duration::from_secs(300))
@@ -36,7 +37,7 @@ mod verifier;
 pub use event::Event;
 pub use verifier::Verifier;
 
-use crate::model::Secret;
+use crate::model::ApiKey;
 use crate::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -80,7 +81,7 @@ impl<'a> Received<'a> {
 /// # Errors
 /// [`Error::InvalidCallback`] with the reason; [`Error::InvalidArgument`] if the key or the URL is
 /// invalid.
-pub fn verify(api_key: &Secret, received: &Received<'_>) -> Result<Event> {
+pub fn verify(api_key: &ApiKey, received: &Received<'_>) -> Result<Event> {
     Verifier::new(api_key.clone()).verify(received, 0)
 }
 
@@ -89,7 +90,7 @@ pub fn verify(api_key: &Secret, received: &Received<'_>) -> Result<Event> {
 ///
 /// # Errors
 /// As [`verify`].
-pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Map<String, Value>> {
+pub fn verify_parameters(api_key: &ApiKey, received: &Received<'_>) -> Result<Map<String, Value>> {
     Verifier::new(api_key.clone()).parameters(received)
 }
 
@@ -99,7 +100,7 @@ pub fn verify_parameters(api_key: &Secret, received: &Received<'_>) -> Result<Ma
 /// [`Error::InvalidCallback`] if the body is not a JSON object, has a duplicate field, or exceeds
 /// the limits of a callback, for example with a number too large for a double;
 /// [`Error::InvalidArgument`] for a nonce or a URL that cannot be signed.
-pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
+pub fn sign(api_key: &ApiKey, nonce: &str, url: &str, body: &[u8]) -> Result<String> {
     signed(api_key, nonce, "POST", url, &query(body)?)
 }
 
@@ -108,7 +109,7 @@ pub fn sign(api_key: &Secret, nonce: &str, url: &str, body: &[u8]) -> Result<Str
 ///
 /// # Errors
 /// As [`sign`], and for a query that is not percent-encoded UTF-8 or has over 1000 parameters.
-pub fn sign_query(api_key: &Secret, nonce: &str, url: &str, query: &str) -> Result<String> {
+pub fn sign_query(api_key: &ApiKey, nonce: &str, url: &str, query: &str) -> Result<String> {
     signed(api_key, nonce, "GET", url, &canonical::of_form(query)?)
 }
 
@@ -121,13 +122,7 @@ pub fn query(body: &[u8]) -> Result<String> {
     canonical::of_json(text).map(|(parameters, _)| parameters)
 }
 
-fn signed(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {
-    if key.expose().is_empty() {
-        return Err(Error::invalid_argument(
-            "api_key",
-            "must not be empty: anyone could sign with an empty key",
-        ));
-    }
+fn signed(key: &ApiKey, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {
     if nonce.is_empty() || nonce.contains('|') {
         return Err(Error::invalid_argument("nonce", "must not be empty or contain |"));
     }
@@ -145,7 +140,7 @@ fn bare(url: &str) -> Result<&str> {
     Ok(bare)
 }
 
-fn signature_of(key: &Secret, nonce: &str, method: &str, url: &str, params: &str) -> String {
+fn signature_of(key: &ApiKey, nonce: &str, method: &str, url: &str, params: &str) -> String {
     // HMAC accepts a key of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<sha2::Sha256>::new_from_slice(key.expose().as_bytes()) else {
         return String::new();

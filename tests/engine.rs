@@ -276,7 +276,7 @@ fn an_approval_response_is_posted_with_a_valid_signature() {
         signature: &signature,
         nonce: &nonce,
     };
-    let event = callback::verify(engine.api_key().secret(), &event).unwrap();
+    let event = callback::verify(engine.api_key(), &event).unwrap();
     assert!(event.approved_by(user));
     assert_eq!((&event.uuid, event.user_id), (&uuid, Some(user)));
     assert_eq!(event.status, calls::ApprovalStatus::Approved);

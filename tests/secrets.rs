@@ -193,7 +193,7 @@ fn panic_messages_contain_no_secrets() {
         let settings = Settings::new(&stub.url()).api_key(KEY).allow_loopback_http(true);
         let settings = settings.generation(generation);
         let service = settings.clone().open().unwrap();
-        let key = seconder::model::Secret::new(KEY);
+        let key: seconder::model::ApiKey = KEY.parse().unwrap();
         let token: seconder::model::Token = TOKEN.parse().unwrap();
         let call = seconder::Verify::new(token.clone(), 1.try_into().unwrap());
         let result = service.handle(&call);

@@ -5,7 +5,7 @@
 
 use seconder::callback::{self, Received};
 use seconder::model::{
-    Action, ApprovalId, CountryCode, DisplayText, Email, PhoneNumber, Secret, Token, UserId,
+    Action, ApiKey, ApprovalId, CountryCode, DisplayText, Email, PhoneNumber, Token, UserId,
     VerificationCode,
 };
 use seconder::otp::Totp;
@@ -67,7 +67,7 @@ fn has_bracket(value: &Value) -> bool {
 
 /// A callback verifies only with the signature of its whole contents, and only with the same key.
 pub fn callback(data: &[u8]) {
-    let key = Secret::new("key");
+    let key: ApiKey = "key".parse().unwrap();
     let (head, body) = data.split_at(data.len().min(1));
     let method = if head.first().is_some_and(|byte| byte % 2 == 0) { "POST" } else { "GET" };
     let text = String::from_utf8_lossy(body);
@@ -92,7 +92,7 @@ pub fn callback(data: &[u8]) {
         // `sign` signs a POST, so the signature is not valid for a GET.
         let verified = callback::verify_parameters(&key, &received(&signature)).is_ok();
         assert_eq!(verified, method == "POST");
-        let other = Secret::new("another key");
+        let other: ApiKey = "another-key".parse().unwrap();
         assert!(callback::verify_parameters(&other, &received(&signature)).is_err());
     }
 }

@@ -4,7 +4,6 @@
 
 use seconder::callback::{Received, verify};
 use seconder::calls::ApprovalStatus;
-use seconder::model::Secret;
 use seconder::{Service, Settings};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -155,7 +154,7 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
 
     let (head, body) = received;
     let event = verify(
-        &Secret::new(printed(run(folder.path(), &["key"]))),
+        &printed(run(folder.path(), &["key"])).parse().unwrap(),
         &Received {
             url: &callback_url,
             method: "POST",

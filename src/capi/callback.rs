@@ -8,7 +8,7 @@ use super::status::{of_approval, seconder_status};
 use super::text::seconder_text;
 use crate::callback::{Event, Received, query, sign, sign_query, verify, verify_parameters};
 use crate::calls::ApprovalStatus;
-use crate::model::{Secret, UserId};
+use crate::model::{ApiKey, UserId};
 use serde_json::Value;
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn seconder_callback_verify(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let key: Secret = ffi::value("api_key", api_key)?;
+            let key: ApiKey = ffi::value("api_key", api_key)?;
             Ok(verify(&key, &read(received, received_size, true)?)?.into())
         })
     }
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn seconder_callback_verify_parameters(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let key: Secret = ffi::value("api_key", api_key)?;
+            let key: ApiKey = ffi::value("api_key", api_key)?;
             let parameters = verify_parameters(&key, &read(received, received_size, true)?)?;
             Ok(seconder_text::new(&Value::Object(parameters).to_string()))
         })
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn seconder_callback_sign(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let key: Secret = ffi::value("api_key", api_key)?;
+            let key: ApiKey = ffi::value("api_key", api_key)?;
             let (nonce, url) = (ffi::text("nonce", nonce)?, ffi::text("url", url)?);
             let body = ffi::bytes(["body", "body_size"], body, body_size)?;
             Ok(seconder_text::new(&sign(&key, nonce, url, body)?))
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn seconder_callback_sign_query(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let key: Secret = ffi::value("api_key", api_key)?;
+            let key: ApiKey = ffi::value("api_key", api_key)?;
             let (nonce, url) = (ffi::text("nonce", nonce)?, ffi::text("url", url)?);
             Ok(seconder_text::new(&sign_query(&key, nonce, url, ffi::text("query", query)?)?))
         })

@@ -229,10 +229,7 @@ pub(super) unsafe fn object(
 /// Replaces the name in an invalid-argument error by that of the C argument: types such as ids do
 /// not know which argument they came from.
 pub(super) fn named<T>(name: &'static str, value: Result<T>) -> Result<T> {
-    value.map_err(|error| match error {
-        Error::InvalidArgument { reason, .. } => Error::invalid_argument(name, reason),
-        other => other,
-    })
+    value.map_err(|error| error.of_parameter(name))
 }
 
 /// A number for which 0 selects the default.

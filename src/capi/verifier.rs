@@ -9,7 +9,7 @@ use super::text::seconder_text;
 use super::userdata::{Userdata, seconder_userdata_free};
 use crate::callback::Verifier;
 use crate::callback::replay::{Memory, Replay, ReplayEntry};
-use crate::model::Secret;
+use crate::model::ApiKey;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::ffi::{c_char, c_void};
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn seconder_verifier_new(
         let replay = ByFunction { replay: options.replay, userdata };
         with_out(out, error, move || {
             rest?;
-            let key: Secret = ffi::value("api_key", api_key)?;
+            let key: ApiKey = ffi::value("api_key", api_key)?;
             let verifier = remembering(verifier(key, &options)?, &options, replay)?;
             Ok(seconder_verifier { verifier })
         })
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn seconder_verifier_new(
 
 /// # Safety
 /// Every pointer is NULL or as the header requires.
-unsafe fn verifier(key: Secret, options: &seconder_verifier_options) -> Outcome<Verifier> {
+unsafe fn verifier(key: ApiKey, options: &seconder_verifier_options) -> Outcome<Verifier> {
     // SAFETY: promised by the caller.
     let (urls, names) = unsafe {
         let urls = ffi::texts("urls", options.urls, options.urls_count)?;

@@ -144,7 +144,7 @@ impl Engine {
         let unique = clock::digits(self.random(), 9).map_err(|e| e.to_string())?;
         let nonce = format!("{}.{unique}", now.seconds());
         let body = body.into_bytes();
-        let signature = callback::sign(self.app.api_key.secret(), &nonce, url.as_str(), &body);
+        let signature = callback::sign(&self.app.api_key, &nonce, url.as_str(), &body);
         let signature = signature.map_err(|e| e.to_string())?;
         let names = &self.shared.names;
         let headers = [(names.signature(), signature), (names.nonce(), nonce)];

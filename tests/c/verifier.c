@@ -1,7 +1,7 @@
 /* Callbacks that the program signs itself are accepted once, while fresh, at their URLs. */
 #include "check.h"
 
-#define KEY "the application's key"
+#define KEY "the-application-key"
 #define URL "https://app.example/callback"
 #define NOW 1700000000
 #define NONCE "1700000000.5"
@@ -235,7 +235,7 @@ static void queries(void)
     CHECK(same(seconder_text_value(parameters), "{\"a\":{\"c\":\"\"},\"b\":[\"1\",\"2\"]}"));
     seconder_text_free(parameters);
     EXPECT(SECONDER_INVALID_CALLBACK,
-           seconder_callback_verify_parameters("another key", &received, sizeof received,
+           seconder_callback_verify_parameters("another-key", &received, sizeof received,
                                                &parameters, &error));
     EXPECT_INVALID("received_size",
                    seconder_verifier_parameters(verifier, &received, 8, &parameters, &error));

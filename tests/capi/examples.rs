@@ -3,7 +3,7 @@
 
 use super::tools::{Folder, command, compile};
 use seconder::engine::{ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval};
-use seconder::model::{Secret, UserId};
+use seconder::model::{ApiKey, UserId};
 use seconder::otp::Totp;
 use seconder::{Service, Settings};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -225,7 +225,7 @@ fn the_callback_example_accepts_only_signed_callbacks() {
 
     let (nonce, body) =
         (format!("{}.1", now()), r#"{"uuid":"a-1","status":"approved","svc_id":7}"#);
-    let key = Secret::new(KEY);
+    let key: ApiKey = KEY.parse().unwrap();
     let signature = seconder::callback::sign(&key, &nonce, &url, body.as_bytes()).unwrap();
     let head = |signature: &str| {
         format!(

@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 use seconder::callback::replay::{Replay, ReplayEntry};
 use seconder::callback::{self, Event, Received, Verifier, verify_parameters};
-use seconder::model::{Secret, UserId};
+use seconder::model::{ApiKey, UserId};
 use seconder::{Error, Result};
 use serde_json::json;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(crate) fn verify_callback<'py>(
     now: f64,
     replay: Option<Py<PyAny>>,
 ) -> PyResult<Told> {
-    let mut verifier = Verifier::new(Secret::new(text("api_key", api_key)?));
+    let mut verifier = Verifier::new(key(api_key)?);
     if let Some(names) = names {
         verifier = verifier.names(names::read(names).map_err(|failure| failure.raise(py))?);
     }
@@ -107,7 +107,7 @@ pub(crate) fn signed_parameters<'py>(
     signature: &Bound<'py, PyAny>,
     nonce: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (key, url) = (Secret::new(text("api_key", api_key)?), text("url", url)?);
+    let (key, url) = (key(api_key)?, text("url", url)?);
     let received = received(url, method, body, query, signature, nonce)?;
     let told = verify_parameters(&key, &received);
     let told = told.map_err(|error| Failure::from(error).raise(api_key.py()))?;
@@ -124,7 +124,7 @@ pub(crate) fn sign(
     body: &Bound<'_, PyAny>,
     query: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
-    let key = Secret::new(text("api_key", api_key)?);
+    let key = key(api_key)?;
     let (nonce, url) = (text("nonce", nonce)?, text("url", url)?);
     let signature = match method {
         "GET" => callback::sign_query(&key, nonce, url, sent("query", query)?),
@@ -137,6 +137,12 @@ pub(crate) fn sign(
 #[pyfunction]
 pub(crate) fn query(body: &Bound<'_, PyAny>) -> PyResult<String> {
     callback::query(bytes("body", body)?).map_err(|error| Failure::from(error).raise(body.py()))
+}
+
+/// The application's API key.
+fn key(given: &Bound<'_, PyAny>) -> PyResult<ApiKey> {
+    let key = text("api_key", given)?.parse();
+    key.map_err(|error| Failure::from(error).raise(given.py()))
 }
 
 fn received<'a>(

@@ -237,7 +237,7 @@ def test_the_application(old: Old) -> None:
 
 
 def test_a_wrong_key_is_rejected(old: Old) -> None:
-    stranger = AuthyApiClient("another key", old.client.api_uri)
+    stranger = AuthyApiClient("another-key", old.client.api_uri)
     rejected(stranger.tokens.verify(1, "1234567"), 401, "60001")
     assert not stranger.apps.fetch().ok()
 

@@ -4,7 +4,7 @@
 >>> from seconder.contrib.asgi import callback
 >>> from seconder.contrib.replay import SqlReplay
 >>> app = fastapi.FastAPI()
->>> @callback(api_key="the application's key", url="https://app.example/seconder/callback",
+>>> @callback(api_key="the-application-key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
 ... async def answered(event: seconder.Event) -> None:
 ...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")

@@ -5,7 +5,7 @@
 >>> from seconder.contrib.replay import SqlReplay
 >>> app = flask.Flask("example")
 >>> @app.route("/seconder/callback", methods=["GET", "POST"])
-... @callback(api_key="the application's key", url="https://app.example/seconder/callback",
+... @callback(api_key="the-application-key", url="https://app.example/seconder/callback",
 ...           replay=SqlReplay.sqlite("replay.db"))
 ... def answered(event: seconder.Event) -> None:
 ...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")
