@@ -1,6 +1,6 @@
-//! What the program's commands do.
+//! The commands of the program.
 
-use crate::{Database, Serve, tell};
+use crate::{Database, Serve, log};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
@@ -9,7 +9,7 @@ use seconder_server::{Server, Tls};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// More bytes than any secret has.
+/// More bytes than any secret has. Whatever file is given, no more of it is read.
 const LONGEST_SECRET: u64 = 4096;
 
 pub(crate) fn serve(options: Serve) -> Result<()> {
@@ -28,26 +28,26 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let header = service.require_engine()?.names().api_key();
     let server = Server::start(service, options.listen, tls)?;
     if let Some(file) = &options.certificate_out {
-        publish(&server, file, &header)?;
+        write_certificate(&server, file, &header)?;
     }
-    tell(&format!("listening on {}", server.url()));
+    log(&format!("listening on {}", server.url()));
     server.wait_for_signal()?;
-    tell("stopping");
+    log("stopping");
     server.stop();
-    tell("stopped");
+    log("stopped");
     Ok(())
 }
 
-/// Writes the certificate and tells what it is for.
-fn publish(server: &Server, file: &Path, header: &str) -> Result<()> {
+/// Writes the self-signed certificate to a file, and shows how clients trust it.
+fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
     std::fs::write(file, server.certificate_pem()).map_err(|error| {
         invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
     })?;
     let (file, url, port) = (file.display(), server.url(), server.addr().port());
-    tell(&format!("the self-signed certificate is in {file}; clients trust it so:"));
-    tell(&format!("  Rust    Settings::new(\"{url}\").api_key(key).ca_file(\"{file}\").open()"));
-    tell(&format!("  Python  seconder.open(\"{url}\", api_key=key, ca_file=\"{file}\")"));
-    tell(&format!(
+    log(&format!("the self-signed certificate is in {file}; to trust it, in a client:"));
+    log(&format!("  Rust    Settings::new(\"{url}\").api_key(key).ca_file(\"{file}\").open()"));
+    log(&format!("  Python  seconder.open(\"{url}\", api_key=key, ca_file=\"{file}\")"));
+    log(&format!(
         "  curl    curl --cacert {file} -H \"{header}: $KEY\" \
          https://localhost:{port}/protected/json/app/details"
     ));
@@ -56,12 +56,12 @@ fn publish(server: &Server, file: &Path, header: &str) -> Result<()> {
 
 pub(crate) fn key(database: &Database) -> Result<()> {
     let service = database.settings()?.open()?;
-    say(service.require_engine()?.api_key().expose())
+    print(service.require_engine()?.api_key().expose())
 }
 
 pub(crate) fn register_device(database: &Database, user: UserId, kind: DeviceType) -> Result<()> {
     let device = database.existing()?.require_engine()?.register_device(user, kind)?;
-    say(&format!("device_id {}\nsecret {}", device.device_id, device.secret.expose()))
+    print(&format!("device_id {}\nsecret {}", device.device_id, device.secret.expose()))
 }
 
 pub(crate) fn respond_to_approval(
@@ -78,7 +78,7 @@ pub(crate) fn respond_to_approval(
     };
     let response = RespondToApproval { uuid, device_id, device_secret, response };
     let approval = service.require_engine()?.respond_to_approval(&response)?;
-    say(approval.status.name())
+    print(approval.status.name())
 }
 
 impl Database {
@@ -100,7 +100,7 @@ impl Database {
         })
     }
 
-    /// The database, which must be there: a mistyped name would otherwise make an empty one.
+    /// Opens a database that must exist: a mistyped name would otherwise create an empty one.
     fn existing(&self) -> Result<Service> {
         let path = self.url.strip_prefix("sqlite:");
         match path.map(|path| path.strip_prefix("//").unwrap_or(path)) {
@@ -119,7 +119,7 @@ fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {
     secret(parameter, opened)
 }
 
-/// The first line of a text, without its end.
+/// Reads a secret from the first line. The rest is ignored, so the file may end with a newline.
 fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
     let mut text = String::new();
     from.take(LONGEST_SECRET)
@@ -127,11 +127,12 @@ fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
         .map_err(|error| invalid(parameter, format!("cannot be read: {error}")))?;
     match text.lines().next().map(str::trim).filter(|line| !line.is_empty()) {
         Some(line) => Ok(Secret::new(line)),
-        None => Err(invalid(parameter, "holds no secret: its first line is empty".into())),
+        None => Err(invalid(parameter, "holds no secret: the first line is empty".into())),
     }
 }
 
-fn say(text: &str) -> Result<()> {
+/// Prints a result. Unlike `println!`, returns an error if standard output cannot be written.
+fn print(text: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{text}")
         .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))
 }

@@ -1,4 +1,4 @@
-//! The program `seconder`: the two-factor service behind HTTPS, and its administration.
+//! The program `seconder`: serves two-factor authentication over HTTPS, and manages its database.
 
 mod commands;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The second factor of a login: runs the service, and looks after its database.
+/// Run a two-factor authentication service and manage its database.
 #[derive(Parser)]
 #[command(name = "seconder", version, arg_required_else_help = true)]
 struct Program {
@@ -22,42 +22,43 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the service behind HTTPS until SIGTERM or Ctrl-C.
+    /// Run the service over HTTPS until SIGTERM or Ctrl-C.
     Serve(Serve),
-    /// Prints the application's API key, which clients of the service present. Makes the database
-    /// if there is none.
+    /// Print the application's API key, which clients present, and create the database if it does
+    /// not exist.
     Key(Database),
-    /// Looks after the devices that answer approval requests.
+    /// Manage the devices that respond to approval requests.
     #[command(subcommand)]
     Device(Device),
-    /// Looks after approval requests.
+    /// Manage approval requests.
     #[command(subcommand)]
     Approval(Approval),
 }
 
 #[derive(Args)]
 struct Database {
-    /// The database: sqlite:/path/file.db, or sandbox: for one that forgets and takes every code.
+    /// Database to open: sqlite:/path/file.db, or sandbox: for one in memory that accepts every
+    /// code.
     #[arg(long = "database", value_name = "URL", default_value = "sqlite:seconder.db")]
     url: String,
-    /// A file with the API key to give to the application of a new database. Without it a key is
-    /// made, and `seconder key` prints it.
+    /// File with the API key of the application; without it, a new database gets a generated key,
+    /// which `seconder key` prints.
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
-    /// What clients know as `svc` in the names of headers, fields and devices: with `acme`, the key
-    /// is in X-Acme-API-Key and a user is an acme_id.
+    /// Word that clients use for `svc` in the names of headers, fields and devices: with `acme`,
+    /// the API key is in X-Acme-API-Key and a user's id in acme_id.
     #[arg(long, value_name = "WORD", default_value = "svc")]
     names: String,
-    /// The field that names a user, where it does not follow from --names.
+    /// Field that holds a user's id, such as svc_id; overrides --names.
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
-    /// The browser among the devices, where it does not follow from --names.
+    /// Device type of the browser, such as svc_chrome; overrides --names.
     #[arg(long, value_name = "NAME")]
     chrome_device: Option<String>,
-    /// What the headers' names begin with, where it does not follow from --names.
+    /// Prefix of the header names, such as X-Svc-; overrides --names.
     #[arg(long, value_name = "PREFIX")]
     header_prefix: Option<String>,
-    /// The first part of the paths of approval requests.
+    /// First part of the paths of approval requests.
     #[arg(long, value_name = "WORD", default_value = "push")]
     push_path: String,
 }
@@ -66,13 +67,18 @@ struct Database {
 struct Serve {
     #[command(flatten)]
     database: Database,
-    /// The address and port to listen on; port 0 takes any that is free.
+    /// Address and port to listen on; port 0 selects a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
     listen: SocketAddr,
-    /// Makes a certificate for localhost at each start, for development.
-    #[arg(long, required_unless_present = "certificate", conflicts_with_all = ["certificate", "key"])]
+    /// Generate a self-signed certificate for localhost at each start, for development.
+    #[arg(
+        long,
+        required_unless_present = "certificate",
+        conflicts_with_all = ["certificate", "key"]
+    )]
     self_signed: bool,
-    /// Where the self-signed certificate is written, for the ca_file of clients.
+    /// File to write the self-signed certificate to, for the setting ca_file of clients; by default
+    /// seconder-certificate.pem.
     #[arg(
         long,
         value_name = "FILE",
@@ -80,32 +86,34 @@ struct Serve {
         default_value_if("self_signed", "true", "seconder-certificate.pem")
     )]
     certificate_out: Option<PathBuf>,
-    /// The certificates in PEM: the server's, then those that lead to a trusted authority.
+    /// PEM file with the server's certificate, followed by the intermediate certificates that lead
+    /// to a trusted authority.
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
-    /// The key of the certificate, in PEM.
+    /// PEM file with the private key of the certificate.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// The application's name in messages and authenticator apps.
+    /// Name of the application in messages and authenticator apps; by default the one stored in the
+    /// database, or Seconder in a new one.
     #[arg(long, value_name = "NAME")]
     application_name: Option<String>,
-    /// Where answers to approval requests are posted: an https: URL, or an http: one of this
-    /// machine.
+    /// URL that callbacks with the responses to approval requests are posted to: https:, or http:
+    /// on this machine; by default the one stored in the database, if any.
     #[arg(long, value_name = "URL")]
     callback_url: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum Device {
-    /// Registers a device for a user, and prints its id and the secret it proves itself with. The
-    /// secret is shown this once.
+    /// Register a device for a user, and print its id and the secret that authenticates it; the
+    /// secret is shown only once.
     Register {
         #[command(flatten)]
         database: Database,
-        /// The user's id.
+        /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: UserId,
-        /// android, android_tablet, ios or svc_chrome.
+        /// Type of the device: android, android_tablet, ios or svc_chrome.
         #[arg(long = "type", value_name = "TYPE")]
         kind: DeviceType,
     },
@@ -113,28 +121,29 @@ enum Device {
 
 #[derive(Subcommand)]
 enum Approval {
-    /// Answers an approval request as a device would. The device's secret is read from standard
-    /// input, so that no list of processes shows it.
+    /// Respond to an approval request as a device. The secret of the device is read from standard
+    /// input, which keeps it out of process listings.
     Respond {
         #[command(flatten)]
         database: Database,
-        /// The device's id.
+        /// Id of the device.
         #[arg(long, value_name = "ID")]
         device: DeviceId,
-        /// The approval request.
+        /// UUID of the approval request.
         #[arg(long)]
         uuid: ApprovalId,
-        /// approve, deny or report (not me).
+        /// Response to give: approve, deny, or report (not me), which also snoozes further requests
+        /// to the user for 5 minutes.
         #[arg(long)]
         response: ApprovalResponse,
-        /// Reads the device's secret from a file instead.
+        /// File with the secret of the device, instead of standard input.
         #[arg(long, value_name = "FILE")]
         device_secret_file: Option<PathBuf>,
     },
 }
 
 fn main() -> ExitCode {
-    let done = match Program::parse().command {
+    let result = match Program::parse().command {
         Command::Serve(serve) => commands::serve(serve),
         Command::Key(database) => commands::key(&database),
         Command::Device(Device::Register { database, user, kind }) => {
@@ -151,16 +160,17 @@ fn main() -> ExitCode {
             commands::respond_to_approval(&database, (device, file), uuid, response)
         }
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&format!("error: {error}"));
+            log(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Tells the operator; that nobody reads it is no reason to end.
-fn tell(line: &str) {
+/// Writes a line to standard error. Errors are ignored: a closed standard error is no reason to
+/// stop serving.
+fn log(line: &str) {
     let _ = writeln!(std::io::stderr(), "seconder: {line}");
 }
