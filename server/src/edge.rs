@@ -1,4 +1,4 @@
-//! HTTP requests as axum has them, handed to the library's HTTP edge.
+//! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -9,13 +9,15 @@ use seconder::engine::Engine;
 use seconder::http::{self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest};
 use std::time::Duration;
 
-/// What is read and thrown away of a body that is too large, so that its client is still there to
-/// read the reply. A client that sends more is cut off.
+/// How much of a body is read, 8 MiB. Of a body that is too large, the rest up to this is
+/// discarded, so that the client can finish sending and read the reply. If it sends even more, the
+/// connection is closed.
 const DISCARD: usize = 8 * BODY_LIMIT;
-/// How long a client may take to send a body.
+/// How long a client may take to send a body, so that a slow client cannot hold a connection for
+/// ever.
 const BODY_TIME: Duration = Duration::from_secs(15);
 
-/// Handles a request, whatever it is.
+/// Handles every request: the library matches the path and the method itself.
 pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
@@ -25,12 +27,13 @@ pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Re
     }
     let body = tokio::time::timeout(BODY_TIME, read_body(body)).await;
     let raw = raw.body(body.unwrap_or(Err(BodyError::TooSlow)));
-    // The engine blocks while it waits for its database and for what delivers its messages, so it
-    // runs where it holds up no other connection.
+    // The engine blocks while it waits for its database and for the delivery of messages. On a
+    // thread of the runtime, it would hold up other connections.
     let reply = tokio::task::spawn_blocking(move || http::respond(&engine, Caller::Network, raw));
     response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
 }
 
+/// Reads a body to its end, or until it is certain to be too large.
 async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
@@ -55,7 +58,7 @@ fn response(reply: RawReply) -> Response {
     let failed = StatusCode::SERVICE_UNAVAILABLE;
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(failed);
     for (name, value) in reply.headers {
-        // The edge writes ASCII alone; what no header could hold would be left out.
+        // The library writes only ASCII, so this fails for no reply; an invalid header is left out.
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HeaderName::from_static(name), value);
         }

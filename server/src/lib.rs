@@ -1,6 +1,6 @@
-//! The service behind HTTPS: the engine of the crate [`seconder`], for clients of its interface.
+//! Serves the engine of the crate [`seconder`] over HTTPS.
 //!
-//! The program `seconder` is made of this; so are the tests of whatever speaks the interface:
+//! The program `seconder` is built on this crate. Tests of clients can use it too:
 //!
 //! ```no_run
 //! use seconder_server::{Server, Tls};

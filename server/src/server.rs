@@ -1,4 +1,4 @@
-//! Listening, and leaving in good order.
+//! The HTTPS server: start, time limits and graceful shutdown.
 
 use crate::tls::{Identity, Tls};
 use crate::{edge, internal, invalid};
@@ -12,14 +12,15 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// How long a client may take to send the head of a request, and may keep a silent connection.
+/// How long a client may take to send the head of a request. It also limits how long a connection
+/// may be idle.
 const HEAD: Duration = Duration::from_secs(30);
-/// How long a client may take to agree on TLS.
+/// How long a client may take for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long calls that run may go on when the server stops.
+/// How long calls in progress may continue when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A service behind HTTPS, on threads of its own. It stops when it is dropped.
+/// An HTTPS server in front of an engine, on separate threads. It stops when it is dropped.
 pub struct Server {
     addr: SocketAddr,
     certificate_pem: String,
@@ -28,25 +29,27 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on an address; port 0 takes any free port, which [`Server::addr`] tells.
+    /// Listens on an address. Port 0 selects a free port, which [`Server::addr`] returns.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) when the service is not an engine in this
-    /// process, for a certificate that does not work, and for an address that cannot be had.
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the service is not an engine
+    /// in this process, if the certificate or its key is invalid, or if the address cannot be
+    /// bound.
     pub fn start(service: Service, addr: SocketAddr, tls: Tls) -> Result<Server> {
         let engine = service.require_engine()?.clone();
         let Identity { certificate_pem, config } = tls.identity()?;
-        let taken = |error| invalid("listen", format!("{addr} cannot be listened on: {error}"));
-        let listener = TcpListener::bind(addr).map_err(taken)?;
-        listener.set_nonblocking(true).map_err(taken)?;
-        let addr = listener.local_addr().map_err(taken)?;
-        let runtime = Runtime::new().map_err(|_| internal("no threads could be started"))?;
+        let unbound = |error| invalid("listen", format!("{addr} cannot be bound: {error}"));
+        // Bound here rather than in the runtime, so that the caller gets the error and the port.
+        let listener = TcpListener::bind(addr).map_err(unbound)?;
+        listener.set_nonblocking(true).map_err(unbound)?;
+        let addr = listener.local_addr().map_err(unbound)?;
+        let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let handle = Handle::new();
         runtime.spawn(serve(listener, RustlsConfig::from_config(config), handle.clone(), engine));
         Ok(Server { addr, certificate_pem, handle, runtime: Some(runtime) })
     }
 
-    /// The address that is listened on.
+    /// The address that the server listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -56,38 +59,42 @@ impl Server {
         format!("https://{}", self.addr)
     }
 
-    /// The certificate in PEM, for the `ca_file` of clients when it is self-signed.
+    /// The certificate in PEM. If it is self-signed, clients trust it by their setting `ca_file`.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// Waits until the process is asked to end (SIGTERM, or SIGINT as by Ctrl-C).
+    /// Waits until the process receives SIGTERM, or SIGINT (Ctrl-C).
     ///
     /// # Errors
-    /// [`Error::Internal`](seconder::Error::Internal) when the system gives no signals.
+    /// [`Error::Internal`](seconder::Error::Internal) if signals cannot be received.
     pub fn wait_for_signal(&self) -> Result<()> {
         match &self.runtime {
-            Some(runtime) => runtime.block_on(signal()).map_err(|_| internal("no signals come")),
+            Some(runtime) => {
+                runtime.block_on(signal()).map_err(|_| internal("signals cannot be received"))
+            }
             None => Ok(()),
         }
     }
 
-    /// Takes no more calls, lets those that run end, for 10 s at most, and then returns.
+    /// Stops accepting calls, waits at most 10 s for those in progress, and returns.
     pub fn stop(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
+        // This only starts the shutdown, so the connections are counted until all are closed.
         self.handle.graceful_shutdown(Some(GRACE));
         runtime.block_on(async {
-            let all_gone = async {
+            let all_closed = async {
                 while self.handle.connection_count() > 0 {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
-            tokio::time::timeout(GRACE, all_gone).await.ok()
+            tokio::time::timeout(GRACE, all_closed).await.ok()
         });
+        // Dropping the runtime would wait without limit for a call that blocks.
         runtime.shutdown_timeout(Duration::from_secs(1));
     }
 }

@@ -1,4 +1,4 @@
-//! The certificate that the service shows.
+//! The certificate of the server, and the TLS configuration that presents it.
 
 use crate::{internal, invalid};
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
@@ -9,24 +9,25 @@ use seconder::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a server's certificate is from.
+/// The source of a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tls {
-    /// A new one, for `localhost`, `127.0.0.1` and `::1`. Its key is never written anywhere, so it
-    /// lives as long as the server; clients trust it by their setting `ca_file`.
+    /// A new certificate for `localhost`, `127.0.0.1` and `::1`. Its key is never written to a
+    /// file, so it can be used only until the server stops. Clients trust it by their setting
+    /// `ca_file`.
     SelfSigned,
-    /// Files in PEM: the server's certificate, then those of the authorities that lead to a
-    /// trusted one; and its key.
+    /// Files in PEM.
     Files {
-        /// The certificates.
+        /// The server's certificate, followed by the intermediate certificates that lead to a
+        /// trusted authority.
         certificate: PathBuf,
-        /// The key.
+        /// The private key of the server's certificate.
         key: PathBuf,
     },
 }
 
-/// A certificate and what serves it.
+/// A certificate, and the configuration that presents it.
 pub(crate) struct Identity {
     pub(crate) certificate_pem: String,
     pub(crate) config: Arc<ServerConfig>,
@@ -41,20 +42,21 @@ impl Tls {
     }
 }
 
-/// The certificate says that it is no authority: rustls takes an authority's for no server's.
+/// Generates a certificate. It is marked as not being an authority, because rustls rejects the
+/// certificate of an authority as that of a server.
 fn self_signed() -> Result<Identity> {
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let unmade = |_| internal("no certificate could be made");
-    let mut params = CertificateParams::new(names).map_err(unmade)?;
+    let failed = |_| internal("a certificate could not be generated");
+    let mut params = CertificateParams::new(names).map_err(failed)?;
     params.is_ca = IsCa::ExplicitNoCa;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.distinguished_name.push(rcgen::DnType::CommonName, "seconder (self-signed)");
-    let key = KeyPair::generate().map_err(unmade)?;
-    let certificate = params.self_signed(&key).map_err(unmade)?;
+    let key = KeyPair::generate().map_err(failed)?;
+    let certificate = params.self_signed(&key).map_err(failed)?;
     let private = PrivateKeyDer::try_from(key.serialize_der());
-    let private = private.map_err(|_| internal("no certificate could be made"))?;
+    let private = private.map_err(|_| internal("a certificate could not be generated"))?;
     let config = config(vec![certificate.der().clone()], private)
-        .map_err(|_| internal("the certificate that was made does not work"))?;
+        .map_err(|_| internal("the generated certificate could not be loaded"))?;
     Ok(Identity { certificate_pem: certificate.pem(), config })
 }
 
@@ -66,9 +68,8 @@ fn from_files(certificate: &Path, key: &Path) -> Result<Identity> {
     })?;
     let private = PrivateKeyDer::from_pem_slice(&read("key", key)?)
         .map_err(|_| invalid("key", format!("{} holds no private key in PEM", key.display())))?;
-    let config = config(chain, private).map_err(|error| {
-        invalid("certificate", format!("and the key do not work together: {error}"))
-    })?;
+    let config = config(chain, private)
+        .map_err(|error| invalid("certificate", format!("cannot be used with the key: {error}")))?;
     Ok(Identity { certificate_pem: String::from_utf8_lossy(&pem).into_owned(), config })
 }
 
@@ -81,6 +82,7 @@ fn config(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 ) -> std::result::Result<Arc<ServerConfig>, rustls::Error> {
+    // Passed explicitly, so that the process needs no default provider.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
@@ -95,26 +97,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_do_not_fit_are_told() {
+    fn unusable_certificate_files_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |certificate: &str, key: &str| {
+        let error = |certificate: &str, key: &str| {
             let (certificate, key) = (folder.path().join(certificate), folder.path().join(key));
             Tls::Files { certificate, key }.identity().err().unwrap().to_string()
         };
-        let made = || {
+        let generate = || {
             let key = KeyPair::generate().unwrap();
             let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
             (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
         };
-        let (certificate, key) = made();
+        let (certificate, key) = generate();
         let write = |name, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("certificate", &certificate);
         write("key", &key);
-        write("other", &made().1);
-        assert!(told("nowhere", "key").contains("nowhere cannot be read"));
-        assert!(told("key", "key").contains("holds no certificate"));
-        assert!(told("certificate", "certificate").contains("holds no private key"));
-        assert!(told("certificate", "other").contains("do not work together"));
+        write("other", &generate().1);
+        assert!(error("nowhere", "key").contains("nowhere cannot be read"));
+        assert!(error("key", "key").contains("holds no certificate"));
+        assert!(error("certificate", "certificate").contains("holds no private key"));
+        assert!(error("certificate", "other").contains("cannot be used with the key"));
         let (certificate, key) = (folder.path().join("certificate"), folder.path().join("key"));
         assert!(Tls::Files { certificate, key }.identity().is_ok());
     }

@@ -244,7 +244,7 @@ fn mistakes_on_the_command_line_are_reported() {
     assert!(error(&register).contains("60026"), "{}", error(&register));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    assert!(error(&format!("serve --self-signed --listen {address}")).contains("listened on"));
+    assert!(error(&format!("serve --self-signed --listen {address}")).contains("cannot be bound"));
     let version = printed(run(folder.path(), &["--version"]));
     assert_eq!(version, concat!("seconder ", env!("CARGO_PKG_VERSION")));
 }
