@@ -1,4 +1,4 @@
-"""The part of the package that is written in Rust."""
+"""The extension module of the package, written in Rust."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, final
@@ -6,10 +6,9 @@ from typing import Any, final
 __all__ = [
     "ApprovalWait",
     "CALLS",
-    "ApprovalWait",
     "Clock",
+    "ReceivedEvent",
     "Service",
-    "Told",
     "Totp",
     "__version__",
     "call_of",
@@ -47,7 +46,7 @@ class Service:
     def with_timeout(self, timeout: float) -> Service: ...
 
 @final
-class Told:
+class ReceivedEvent:
     @property
     def device(self) -> Any: ...
     @property
@@ -125,4 +124,4 @@ def verify_callback(
     fresh: float | None,
     now: float,
     replay: object | None,
-) -> Told: ...
+) -> ReceivedEvent: ...

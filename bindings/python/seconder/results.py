@@ -395,7 +395,7 @@ class Event(Result):
     an empty string: do not decide on such a difference."""
 
     @classmethod
-    def _from_native(cls, native: _seconder.Told) -> Self:
+    def _from_native(cls, native: _seconder.ReceivedEvent) -> Self:
         # Nearly every application needs these three fields alone, so the others are converted on
         # first use, by __getattr__, and __init__ is bypassed.
         event, put = cls.__new__(cls), object.__setattr__

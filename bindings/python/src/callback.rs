@@ -1,6 +1,6 @@
-//! Callbacks, with a memory that the program may give.
+//! Verifies and signs callbacks, with a replay memory that the application may provide.
 
-use crate::failure::{Failure, detached, ending, interrupted, invalid};
+use crate::failure::{Failure, detached, interrupted, invalid, take_exception};
 use crate::values::{bytes, text};
 use crate::{names, values};
 use pyo3::prelude::*;
@@ -15,11 +15,11 @@ use std::time::Duration;
 
 const SECONDS: &str = "be a number of seconds, 0 or more";
 
-/// Checks a callback and gives what it says. The package documents the parameters.
+/// Verifies a callback and returns its event. The package documents the parameters.
 #[pyfunction]
 #[pyo3(signature = (*, api_key, url, method, body, query, signature, nonce, names, fresh, now,
                     replay))]
-// Every part of what was received is named, so that no two of them can be mixed up.
+// All are passed by name, so that the caller cannot confuse two of the same type.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn verify_callback<'py>(
     py: Python<'py>,
@@ -34,7 +34,7 @@ pub(crate) fn verify_callback<'py>(
     fresh: Option<Bound<'py, PyAny>>,
     now: f64,
     replay: Option<Py<PyAny>>,
-) -> PyResult<Told> {
+) -> PyResult<ReceivedEvent> {
     let mut verifier = Verifier::new(key(api_key)?);
     if let Some(names) = names {
         verifier = verifier.names(names::read(names).map_err(|failure| failure.raise(py))?);
@@ -53,22 +53,23 @@ pub(crate) fn verify_callback<'py>(
     let now = seconds("now", now).map_err(|failure| failure.raise(py))?.as_secs();
     let received = received("", method, body, query, signature, nonce)?;
     let event = detached(py, || Ok(verifier.verify(&received, now)?));
-    if let Some(ending) = ending() {
-        return Err(ending);
+    if let Some(exception) = take_exception() {
+        return Err(exception);
     }
-    event.map(|event| Told { event, parameters: PyOnceLock::new() })
+    event.map(|event| ReceivedEvent { event, parameters: PyOnceLock::new() })
 }
 
-/// What a callback says. Values of Python are made when they are asked for.
+/// The event of a callback. Fields are converted to Python values on access, because nearly every
+/// application reads only a few of them.
 #[pyclass(frozen, module = "seconder._seconder")]
-pub(crate) struct Told {
+pub(crate) struct ReceivedEvent {
     event: Event,
-    /// Made once, because a dict can be changed: threads must not have one each.
+    /// Converted once: a dict is mutable, so all threads must get the same one.
     parameters: PyOnceLock<Py<PyAny>>,
 }
 
 #[pymethods]
-impl Told {
+impl ReceivedEvent {
     #[getter]
     fn uuid(&self) -> &str {
         self.event.uuid.as_str()
@@ -91,12 +92,12 @@ impl Told {
 
     #[getter]
     fn parameters(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let make = || values::to_python(py, &self.event.parameters().into()).map(Bound::unbind);
-        self.parameters.get_or_try_init(py, make).map(|made| made.clone_ref(py))
+        let convert = || values::to_python(py, &self.event.parameters().into()).map(Bound::unbind);
+        self.parameters.get_or_try_init(py, convert).map(|dict| dict.clone_ref(py))
     }
 }
 
-/// The parameters that a callback's signature covers, whatever they mean.
+/// Returns the parameters that a callback's signature covers, without interpreting them.
 #[pyfunction]
 pub(crate) fn signed_parameters<'py>(
     api_key: &Bound<'py, PyAny>,
@@ -109,12 +110,12 @@ pub(crate) fn signed_parameters<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (key, url) = (key(api_key)?, text("url", url)?);
     let received = received(url, method, body, query, signature, nonce)?;
-    let told = verify_parameters(&key, &received);
-    let told = told.map_err(|error| Failure::from(error).raise(api_key.py()))?;
-    values::to_python(api_key.py(), &told.into())
+    let parameters = verify_parameters(&key, &received);
+    let parameters = parameters.map_err(|error| Failure::from(error).raise(api_key.py()))?;
+    values::to_python(api_key.py(), &parameters.into())
 }
 
-/// The signature of a JSON body that is posted, or of a query that is asked for.
+/// Signs the JSON body of a POST, or the query of a GET.
 #[pyfunction]
 pub(crate) fn sign(
     api_key: &Bound<'_, PyAny>,
@@ -127,13 +128,13 @@ pub(crate) fn sign(
     let key = key(api_key)?;
     let (nonce, url) = (text("nonce", nonce)?, text("url", url)?);
     let signature = match method {
-        "GET" => callback::sign_query(&key, nonce, url, sent("query", query)?),
+        "GET" => callback::sign_query(&key, nonce, url, received_text("query", query)?),
         _ => callback::sign(&key, nonce, url, bytes("body", body)?),
     };
     signature.map_err(|error| Failure::from(error).raise(api_key.py()))
 }
 
-/// The parameters of a JSON body as a query.
+/// Converts the parameters of a JSON body to a query.
 #[pyfunction]
 pub(crate) fn query(body: &Bound<'_, PyAny>) -> PyResult<String> {
     callback::query(bytes("body", body)?).map_err(|error| Failure::from(error).raise(body.py()))
@@ -155,19 +156,20 @@ fn received<'a>(
 ) -> PyResult<Received<'a>> {
     Ok(Received {
         url,
-        method: sent("method", method)?,
-        query: sent("query", query)?,
+        method: received_text("method", method)?,
+        query: received_text("query", query)?,
         body: bytes("body", body)?,
-        signature: sent("signature", signature)?,
-        nonce: sent("nonce", nonce)?,
+        signature: received_text("signature", signature)?,
+        nonce: received_text("nonce", nonce)?,
     })
 }
 
-/// A part of what was received. No service signs what UTF-8 cannot hold.
-fn sent<'a>(name: &'static str, part: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+/// A text that was received. If it cannot be encoded as UTF-8, the callback is invalid rather than
+/// the argument: no service signs such a text, and the sender chose it.
+fn received_text<'a>(name: &'static str, part: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     let Ok(text) = part.cast::<PyString>() else { return text(name, part) };
     text.to_str().map_err(|_| {
-        let message = "it has text that UTF-8 cannot hold".to_owned();
+        let message = "it contains text that cannot be encoded as UTF-8".to_owned();
         Failure::from(Error::InvalidCallback { message }).raise(part.py())
     })
 }
@@ -176,7 +178,7 @@ fn seconds(parameter: &'static str, time: f64) -> Result<Duration, Failure> {
     Duration::try_from_secs_f64(time).map_err(|_| invalid(parameter, SECONDS))
 }
 
-/// The URL, or each of several.
+/// The URLs: `url` is one, or an iterable of several.
 fn several<'py>(url: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if url.is_instance_of::<PyString>() {
         return Ok(vec![url.clone()]);
@@ -185,18 +187,19 @@ fn several<'py>(url: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     several?.collect()
 }
 
-/// The memory of the program, whose exceptions come back to it.
+/// The replay memory that the application provides. Its exceptions are raised by the call.
 struct Memory(Py<PyAny>);
 
 impl Replay for Memory {
     fn first_time(&self, callback: &ReplayEntry<'_>) -> Result<bool> {
-        // Every whole second until then can be told as a float.
+        // Python's times are floats; whole seconds are exact in an f64 up to 2^53.
         let until = callback.until.map_or(f64::INFINITY, |until| until as f64);
-        let asked = Python::try_attach(|py| {
-            let told = self.0.call_method1(py, "first_time", (callback.key, until));
-            told.and_then(|told| told.extract::<bool>(py)).map_err(interrupted)
+        let first_time = Python::try_attach(|py| {
+            let result = self.0.call_method1(py, "first_time", (callback.key, until));
+            result.and_then(|result| result.extract::<bool>(py)).map_err(interrupted)
         });
-        let gone = || Err(Error::Internal { message: "Python is shutting down".to_owned() });
-        asked.unwrap_or_else(gone)
+        first_time.unwrap_or_else(|| {
+            Err(Error::Internal { message: "Python is shutting down".to_owned() })
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! The calls by their names, from values to values.
+//! Makes calls by name, with parameters and replies as JSON values.
 
 use crate::extra;
 use crate::failure::Failure;
@@ -12,24 +12,24 @@ use seconder::{Call, Handle, Service};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-type Ask = fn(&Service, Params) -> Result<Value, Failure>;
+type Handler = fn(&Service, Params) -> Result<Value, Failure>;
 
-const CALLS: &[(&str, Ask)] = &[
-    (CreateUser::ROUTE.name, ask::<CreateUser>),
-    (RequestSms::ROUTE.name, ask::<RequestSms>),
-    (RequestCall::ROUTE.name, ask::<RequestCall>),
+const CALLS: &[(&str, Handler)] = &[
+    (CreateUser::ROUTE.name, handle::<CreateUser>),
+    (RequestSms::ROUTE.name, handle::<RequestSms>),
+    (RequestCall::ROUTE.name, handle::<RequestCall>),
     (Verify::ROUTE.name, verify),
-    (DeleteUser::ROUTE.name, ask::<DeleteUser>),
-    (RegisterActivity::ROUTE.name, ask::<RegisterActivity>),
-    (AppDetails::ROUTE.name, ask::<AppDetails>),
-    (UserStatus::ROUTE.name, ask::<UserStatus>),
-    (AppStats::ROUTE.name, ask::<AppStats>),
-    (StartPhoneVerification::ROUTE.name, ask::<StartPhoneVerification>),
-    (PhoneInfo::ROUTE.name, ask::<PhoneInfo>),
-    (CreateApproval::ROUTE.name, ask::<CreateApproval>),
-    (CheckApproval::ROUTE.name, ask::<CheckApproval>),
-    (CheckPhoneVerification::ROUTE.name, ask::<CheckPhoneVerification>),
-    (EnrolAuthenticator::ROUTE.name, ask::<EnrolAuthenticator>),
+    (DeleteUser::ROUTE.name, handle::<DeleteUser>),
+    (RegisterActivity::ROUTE.name, handle::<RegisterActivity>),
+    (AppDetails::ROUTE.name, handle::<AppDetails>),
+    (UserStatus::ROUTE.name, handle::<UserStatus>),
+    (AppStats::ROUTE.name, handle::<AppStats>),
+    (StartPhoneVerification::ROUTE.name, handle::<StartPhoneVerification>),
+    (PhoneInfo::ROUTE.name, handle::<PhoneInfo>),
+    (CreateApproval::ROUTE.name, handle::<CreateApproval>),
+    (CheckApproval::ROUTE.name, handle::<CheckApproval>),
+    (CheckPhoneVerification::ROUTE.name, handle::<CheckPhoneVerification>),
+    (EnrolAuthenticator::ROUTE.name, handle::<EnrolAuthenticator>),
     ("register_device", register_device),
     ("open_approvals", open_approvals),
     ("respond_to_approval", respond_to_approval),
@@ -37,44 +37,45 @@ const CALLS: &[(&str, Ask)] = &[
     ("wait_for_approval", wait_for_approval),
 ];
 
-/// The calls of the interface, by name.
+/// The names of the calls of the interface.
 pub(crate) fn names() -> Vec<&'static str> {
     ROUTES.iter().map(|route| route.name).collect()
 }
 
-/// Makes the call of that name.
+/// Makes the call with this name.
 pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Value, Failure> {
     match CALLS.iter().find(|(known, _)| *known == name) {
-        Some((_, ask)) => ask(service, params).map(with_user_id),
+        Some((_, handler)) => handler(service, params).map(with_user_id),
         None => Err(internal(format!("there is no call {name}"))),
     }
 }
 
-fn ask<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
+fn handle<C: Call>(service: &Service, params: Params) -> Result<Value, Failure>
 where
     Engine: Handle<C>,
 {
     let call: C = read_call(params)?;
     let (reply, body) = service.handle_with_body(&call)?;
-    let mut told = write(&reply)?;
-    extra::keep::<C>(&mut told, body);
-    Ok(told)
+    let mut fields = write(&reply)?;
+    extra::keep::<C>(&mut fields, body);
+    Ok(fields)
 }
 
-/// Only a right code has a value; all else is a failure, so no caller can forget to look.
+/// Returns a value for a right code only. Any other verdict is an exception, so that a caller
+/// cannot let a user in by ignoring the reply.
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
     let call: Verify = read_call(params)?;
-    let (found, body) = service.handle_with_body(&call)?;
-    match found.verdict {
+    let (verified, body) = service.handle_with_body(&call)?;
+    match verified.verdict {
         Verdict::Right => {
-            let mut told = write(&found)?;
-            extra::keep::<Verify>(&mut told, body);
-            Ok(told)
+            let mut fields = write(&verified)?;
+            extra::keep::<Verify>(&mut fields, body);
+            Ok(fields)
         }
         Verdict::Wrong => {
-            Err(Failure::TokenInvalid { reused: found.reused, message: found.message })
+            Err(Failure::TokenInvalid { reused: verified.reused, message: verified.message })
         }
-        Verdict::NotChecked => Err(Failure::NotChecked { message: found.message }),
+        Verdict::NotChecked => Err(Failure::NotChecked { message: verified.message }),
     }
 }
 
@@ -101,7 +102,7 @@ fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
     let engine = service.require_engine()?;
     let call: OpenApprovals = read(params)?;
     let open = engine.open_approvals(call.device_id, &call.device_secret)?;
-    let shown = |request: ApprovalRequest| {
+    let fields = |request: ApprovalRequest| {
         json!({
             "uuid": request.uuid,
             "message": request.message,
@@ -109,7 +110,7 @@ fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
             "expires_at": request.expires_at,
         })
     };
-    Ok(open.into_iter().map(shown).collect())
+    Ok(open.into_iter().map(fields).collect())
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! The one way from a failure to a Python exception; the exceptions are defined in Python.
+//! Converts every failure to a Python exception. The exceptions are defined in Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -7,23 +7,25 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// What ended a function of Python's that a call had called, such as Ctrl-C, until that call
-    /// has come back to Python. The library between the two cannot carry it.
-    static ENDING: Cell<Option<PyErr>> = const { Cell::new(None) };
+    /// An exception, such as Ctrl-C, that a Python function raised within a call, until that call
+    /// returns to Python. It is kept here because an error of the library cannot hold it.
+    static EXCEPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// Keeps an exception that ends a call, and gives the error that ends it in the library.
+/// Keeps an exception that ends a call, and returns the error that ends the call in the library.
 pub(crate) fn interrupted(error: PyErr) -> Error {
-    ENDING.set(Some(error));
-    Error::Internal { message: "an exception of Python ended the call".to_owned() }
+    EXCEPTION.set(Some(error));
+    Error::Internal { message: "a Python exception ended the call".to_owned() }
 }
 
-/// The exception that ended the call that has just come back.
-pub(crate) fn ending() -> Option<PyErr> {
-    ENDING.take()
+/// Returns the exception that ended the call that has just returned, if any. It must be called
+/// after every call that can run Python code, or a later call on this thread would raise the
+/// exception.
+pub(crate) fn take_exception() -> Option<PyErr> {
+    EXCEPTION.take()
 }
 
-/// Why a call gives no value.
+/// Why a call returns no value.
 pub(crate) enum Failure {
     Error(Error),
     TokenInvalid { reused: bool, message: Option<String> },
@@ -36,26 +38,27 @@ impl From<Error> for Failure {
     }
 }
 
-/// An argument that must be something else: `invalid("timeout", "be a number of seconds")`.
+/// An invalid argument, with what it must be: `invalid("timeout", "be a number of seconds")`.
 pub(crate) fn invalid(parameter: &'static str, must: &str) -> Failure {
     Error::InvalidArgument { parameter: parameter.into(), reason: format!("must {must}").into() }
         .into()
 }
 
-/// Does what may wait while other Python threads run. A panic becomes an error like any other.
+/// Runs work that may block, without holding up other Python threads. A panic becomes an
+/// `InternalError`.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let done = done.unwrap_or_else(|_| {
-        let message = "something that cannot happen has happened".to_owned();
+    let result = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let result = result.unwrap_or_else(|_| {
+        let message = "the call panicked".to_owned();
         Err(Error::Internal { message }.into())
     });
-    done.map_err(|failure| failure.raise(py))
+    result.map_err(|failure| failure.raise(py))
 }
 
-/// The stages of a call, by the names that Python has for them.
+/// The stages of a call, with their names in Python.
 pub(crate) const STAGES: [(Stage, &str); 5] = [
     (Stage::Dns, "dns"),
     (Stage::Connect, "connect"),
@@ -64,7 +67,8 @@ pub(crate) const STAGES: [(Stage, &str); 5] = [
     (Stage::Delivery, "delivery"),
 ];
 
-/// A stage that has no name here may have sent something.
+/// The name of a stage. One that is not listed counts as `response`, because the call may have been
+/// sent.
 fn name_of(stage: Stage) -> &'static str {
     STAGES.iter().find(|(known, _)| *known == stage).map_or("response", |(_, name)| name)
 }
@@ -99,8 +103,8 @@ impl Failure {
     }
 
     fn message(&self) -> String {
-        let or = |message: &Option<String>, usual: &str| {
-            message.clone().unwrap_or_else(|| usual.to_owned())
+        let or = |message: &Option<String>, default: &str| {
+            message.clone().unwrap_or_else(|| default.to_owned())
         };
         match self {
             Failure::Error(error) => error.to_string(),
@@ -128,10 +132,10 @@ impl Failure {
                         attributes.set_item("parameter", parameter.as_ref())?;
                     }
                     Error::Unauthorized { .. } => attributes.set_item("http_status", 401)?,
-                    Error::Rejected(no) => {
-                        attributes.set_item("http_status", no.status)?;
-                        attributes.set_item("code", no.code.as_deref())?;
-                        attributes.set_item("fields", (&no.fields).into_py_dict(py)?)?;
+                    Error::Rejected(rejection) => {
+                        attributes.set_item("http_status", rejection.status)?;
+                        attributes.set_item("code", rejection.code.as_deref())?;
+                        attributes.set_item("fields", (&rejection.fields).into_py_dict(py)?)?;
                     }
                     Error::Unavailable { stage, .. } => {
                         attributes.set_item("stage", name_of(*stage))?;

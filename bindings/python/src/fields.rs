@@ -1,5 +1,6 @@
-//! Parameters and replies between dicts of Python and structs of the library. This is the one place
-//! that knows that the wire calls a user's id `svc_id` in some calls, and Python `user_id` in all.
+//! Converts parameters to the calls of the library, and replies to values. A user's id is `user_id`
+//! in every call of Python, but `svc_id` on the wire in some; the difference is confined to this
+//! file.
 
 use crate::failure::Failure;
 use crate::values::Params;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 const USER_ID: &str = "user_id";
 
-/// Reads a call, whose user Python calls `user_id` whatever the wire calls it.
+/// Reads a call. Its user is `user_id` in Python, whatever the name on the wire.
 pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
     let on_the_wire = C::ROUTE.path.contains(&format!("{{{USER_ID_ON_THE_WIRE}}}"));
     if on_the_wire && let Some(id) = params.remove(USER_ID) {
@@ -25,7 +26,7 @@ pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
     })
 }
 
-/// A reply whose user is called `user_id`.
+/// Renames the user's id in a reply to `user_id`.
 pub(crate) fn with_user_id(mut reply: Value) -> Value {
     if let Value::Object(fields) = &mut reply
         && let Some(id) = fields.remove(USER_ID_ON_THE_WIRE)

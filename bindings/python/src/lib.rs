@@ -1,5 +1,5 @@
-//! What the Python package `seconder` asks of the library. The package itself is written in
-//! Python; here is only what crosses between the two.
+//! The extension module of the Python package `seconder`. The package itself is written in Python;
+//! this module only converts between Python and the library.
 
 mod callback;
 mod calls;
@@ -24,7 +24,7 @@ mod _seconder {
     use super::service::{Service, open};
 
     #[pymodule_export]
-    use super::callback::{Told, query, sign, signed_parameters, verify_callback};
+    use super::callback::{ReceivedEvent, query, sign, signed_parameters, verify_callback};
 
     #[pymodule_export]
     use super::names::headers;

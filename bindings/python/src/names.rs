@@ -1,12 +1,12 @@
-//! The names that services of the interface choose differently, as Python gives them.
+//! The names that differ between services of the interface, as Python passes them.
 
 use crate::failure::Failure;
 use pyo3::prelude::*;
 use seconder::wire::Names;
 
-/// The word that stands for `svc`, and where the names differ from what follows from it: the first
-/// part of the paths of approval requests, what headers begin with, the field that names a user,
-/// and the browser among the devices.
+/// The word that replaces `svc`, and the names that do not follow from it: the first part of the
+/// paths of approval requests, the prefix of the headers, the field that holds a user's id, and the
+/// device type of the browser.
 pub(crate) type Given = (String, Option<String>, Option<String>, Option<String>, Option<String>);
 
 pub(crate) fn read(given: Given) -> Result<Names, Failure> {

@@ -1,6 +1,6 @@
-//! The service behind Python's `Service`.
+//! The native part of Python's `Service`.
 
-use crate::failure::{Failure, detached, ending, invalid};
+use crate::failure::{Failure, detached, invalid, take_exception};
 use crate::waiting::ApprovalWait;
 use crate::{calls, settings, values};
 use pyo3::prelude::*;
@@ -10,10 +10,11 @@ use seconder::remote::Repeats;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What answers the calls, until it is closed.
+/// A service that makes calls until it is closed.
 #[pyclass(frozen, module = "seconder._seconder")]
 pub(crate) struct Service {
-    /// Those that differ in `timeout` and `repeats` alone share it, and are closed as one.
+    /// Shared by the services that `with_timeout` and `with_repeats` return, so that closing one
+    /// closes all of them.
     open: Arc<Mutex<Option<seconder::Service>>>,
     timeout: Option<Duration>,
     repeats: Option<Repeats>,
@@ -21,7 +22,7 @@ pub(crate) struct Service {
 
 #[pymethods]
 impl Service {
-    /// Makes the call of that name and gives the fields of its reply.
+    /// Makes the call with this name and returns the fields of its reply.
     fn call<'py>(
         &self,
         py: Python<'py>,
@@ -31,50 +32,51 @@ impl Service {
         let params = values::params(params)?;
         let service = self.get().map_err(|failure| failure.raise(py))?;
         let reply = detached(py, move || calls::call(&service, name, params));
-        match ending() {
-            Some(ending) => Err(ending),
+        match take_exception() {
+            Some(exception) => Err(exception),
             None => values::to_python(py, &reply?),
         }
     }
 
-    /// Asks once for the answer that is waited for: gives it, or how long to wait, in seconds.
+    /// Polls once for the response that is awaited. Returns it, or how long to pause, in seconds.
     fn poll_approval<'py>(
         &self,
         py: Python<'py>,
         wait: &ApprovalWait,
     ) -> PyResult<Bound<'py, PyAny>> {
         let service = self.get().map_err(|failure| failure.raise(py))?;
-        let reply = detached(py, || wait.ask(&service));
-        match ending() {
-            Some(ending) => Err(ending),
+        let reply = detached(py, || wait.poll(&service));
+        match take_exception() {
+            Some(exception) => Err(exception),
             None => values::to_python(py, &reply?),
         }
     }
 
-    /// The same service with another time limit for each call, in seconds.
+    /// The same service with another timeout for each call, in seconds.
     fn with_timeout(&self, timeout: &Bound<'_, PyAny>) -> PyResult<Service> {
-        let none = |_| invalid("timeout", "be a number of seconds");
-        let given = values::seconds(timeout).map_err(none).and_then(values::timeout);
+        let invalid = |_| invalid("timeout", "be a number of seconds");
+        let given = values::seconds(timeout).map_err(invalid).and_then(values::timeout);
         let timeout = Some(given.map_err(|failure| failure.raise(timeout.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout, repeats: self.repeats })
     }
 
-    /// The same service with other calls repeated.
+    /// The same service with another choice of calls to repeat.
     fn with_repeats(&self, repeats: &Bound<'_, PyAny>) -> PyResult<Service> {
         let given = settings::repeats(values::text("repeats", repeats)?);
         let repeats = Some(given.map_err(|failure| failure.raise(repeats.py()))?);
         Ok(Service { open: Arc::clone(&self.open), timeout: self.timeout, repeats })
     }
 
-    /// Whether calls can be made no longer.
+    /// Whether the service is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Lets go of what the service holds; a call that is under way comes to its end.
+    /// Closes the service. Calls in progress are completed.
     fn close(&self, py: Python<'_>) {
         let service = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Detached, because dropping the service may close a database, which may block.
         py.detach(|| drop(service));
     }
 }
@@ -84,6 +86,8 @@ impl Service {
         Service { open: Arc::new(Mutex::new(Some(service))), timeout: None, repeats: None }
     }
 
+    /// Returns the service, unless it is closed. It is cloned, so that the lock is not held during
+    /// a call, and other threads can make calls and close it meanwhile.
     pub(crate) fn get(&self) -> Result<seconder::Service, Failure> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut service = open.clone().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The settings of `open`, as Python gives them.
+//! The settings of `open`, as Python passes them.
 
 use crate::failure::{Failure, interrupted, invalid};
 use crate::{names, values};
@@ -11,12 +11,12 @@ use seconder::wire::{Format, Generation};
 use seconder::{Error, Settings};
 use std::path::PathBuf;
 
-/// Settings by their names. The package gives every one of them, and each is taken once, so that
-/// none can be misspelt on either side.
+/// Settings by name. The package passes all of them, and each is taken exactly once, so that a name
+/// misspelt on either side is an error.
 struct Given<'py>(Bound<'py, PyDict>);
 
 impl<'py> Given<'py> {
-    /// The setting, or an error that names it and never shows it.
+    /// Takes a setting. The error includes its name but never its value, which may be a secret.
     fn take<T: for<'a> FromPyObject<'a, 'py>>(
         &self,
         name: &'static str,
@@ -28,7 +28,7 @@ impl<'py> Given<'py> {
         given.extract().map_err(|_| invalid(name, must).raise(py))
     }
 
-    fn end(&self) -> PyResult<()> {
+    fn finish(&self) -> PyResult<()> {
         match self.0.keys().iter().next() {
             Some(name) => Err(unknown(&name.to_string()).raise(self.0.py())),
             None => Ok(()),
@@ -37,16 +37,16 @@ impl<'py> Given<'py> {
 }
 
 fn unknown(name: &str) -> Failure {
-    Error::Internal { message: format!("the setting {name} is on one side alone") }.into()
+    Error::Internal { message: format!("the setting {name} exists on one side only") }.into()
 }
 
-/// What Rust's [`Settings`] makes of them, and what a service repeats.
+/// Converts them to the library's [`Settings`], and the choice of calls to repeat.
 pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<(Settings, Repeats)> {
     let given = Given(given.copy()?);
     let settings = of_an_engine(Settings::new(url), &given)?;
     let settings = of_a_remote_service(settings, &given)?;
     let repeated: String = given.take("repeats", "be text")?;
-    given.end()?;
+    given.finish()?;
     Ok((settings, repeats(&repeated).map_err(|failure| failure.raise(given.0.py()))?))
 }
 
@@ -61,19 +61,19 @@ fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Se
     if let Some(file) = given.take::<Option<PathBuf>>("ca_file", "be a path")? {
         settings = settings.ca_file(file);
     }
-    for pin in given.take::<Vec<String>>("pins", "be a list of texts")? {
+    for pin in given.take::<Vec<String>>("pins", "be a list of strings")? {
         settings = settings.pin(pin);
     }
-    let pair = "be a pair of paths: of the certificate and of its key";
-    if let Some((own, key)) =
+    let pair = "be a pair of paths: the certificate and its key";
+    if let Some((certificate, key)) =
         given.take::<Option<(PathBuf, PathBuf)>>("client_certificate", pair)?
     {
-        settings = settings.client_certificate(own, key);
+        settings = settings.client_certificate(certificate, key);
     }
     if let Some(url) = given.take::<Option<String>>("proxy", "be text")? {
         settings = settings.proxy(url);
     }
-    for address in given.take::<Vec<String>>("name_servers", "be a list of texts")? {
+    for address in given.take::<Vec<String>>("name_servers", "be a list of strings")? {
         settings = settings.name_server(address);
     }
     let names = names::read(given.take("names", "be a seconder.Names")?);
@@ -121,7 +121,8 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
     }
 }
 
-/// Calls the function that the program gave. Its exception is told, but never one with the code.
+/// Delivers a message by a Python function. The text of its exception is part of the error, unless
+/// it includes the code.
 pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
     let channel = message.via.name();
     in_python(Some(&message.code), |py| {
@@ -130,7 +131,7 @@ pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), 
     })
 }
 
-/// What posts callbacks: a function that the program gave.
+/// Posts callbacks by a Python function.
 pub(crate) struct Poster(pub(crate) Py<PyAny>);
 
 impl seconder::engine::Post for Poster {
@@ -143,7 +144,7 @@ impl seconder::engine::Post for Poster {
     }
 }
 
-/// What is wrong with a setting, by the name of its argument.
+/// Names the argument of `open` in an error that names a setting of the library.
 pub(crate) fn by_argument(error: Error) -> Error {
     let Error::InvalidArgument { parameter, reason } = error else { return error };
     let argument = match &*parameter {
@@ -156,22 +157,24 @@ pub(crate) fn by_argument(error: Error) -> Error {
     Error::InvalidArgument { parameter: argument, reason }
 }
 
-/// Does what a function of the program's does. An exception that ends the program ends the call.
+/// Calls a Python function of the application. Its exception becomes an error text without
+/// `hidden`. An exception that is not an `Exception`, such as `KeyboardInterrupt`, is also kept,
+/// and raised by the call.
 fn in_python(
     hidden: Option<&str>,
     work: impl FnOnce(Python<'_>) -> PyResult<()>,
 ) -> Result<(), String> {
-    let done = Python::try_attach(|py| {
+    let result = Python::try_attach(|py| {
         work(py).map_err(|error| {
-            let told = error.to_string();
+            let text = error.to_string();
             if !error.is_instance_of::<PyException>(py) {
                 interrupted(error);
             }
-            match hidden.is_some_and(|code| told.contains(code)) {
-                true => "deliver raised an exception that holds the code".to_owned(),
-                false => told,
+            match hidden.is_some_and(|code| text.contains(code)) {
+                true => "deliver raised an exception whose text includes the code".to_owned(),
+                false => text,
             }
         })
     });
-    done.unwrap_or_else(|| Err("Python is shutting down".to_owned()))
+    result.unwrap_or_else(|| Err("Python is shutting down".to_owned()))
 }

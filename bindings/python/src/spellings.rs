@@ -1,4 +1,4 @@
-//! How the interface spells the values of each kind, for Python's enums to agree with.
+//! The values of the interface by kind, with which Python's enums must agree.
 
 use crate::failure::STAGES;
 use pyo3::prelude::*;
@@ -25,7 +25,8 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
     ]
 }
 
-/// The spellings of each kind, by the name of its enum.
+/// Returns the spellings of each kind, by the name of its enum. A test compares them with the
+/// enums.
 #[pyfunction]
 pub(crate) fn spellings(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

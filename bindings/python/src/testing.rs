@@ -1,7 +1,7 @@
-//! What `seconder.testing` needs of the library: an engine whose time, messages and callbacks the test
-//! controls, and the library's HTTP edge in front of it.
+//! The native part of `seconder.testing`: an engine whose time, messages and callbacks are
+//! controlled by the test, and the library's HTTP edge in front of it.
 
-use crate::failure::{detached, ending};
+use crate::failure::{detached, take_exception};
 use crate::fields::with_user_id;
 use crate::service::Service;
 use crate::settings::{Poster, deliver_by};
@@ -20,16 +20,17 @@ use std::time::Duration;
 
 /// A clock that stands still until it is set, in Unix seconds.
 #[pyclass(frozen, module = "seconder._seconder")]
-pub(crate) struct Clock(Hand);
+pub(crate) struct Clock(SharedTime);
 
+/// The time that the clock in Python and the engine's clock share.
 #[derive(Clone)]
-struct Hand(Arc<Mutex<Duration>>);
+struct SharedTime(Arc<Mutex<Duration>>);
 
 #[pymethods]
 impl Clock {
     #[new]
     fn new(now: f64) -> PyResult<Clock> {
-        Ok(Clock(Hand(Arc::new(Mutex::new(since_the_epoch(now)?)))))
+        Ok(Clock(SharedTime(Arc::new(Mutex::new(since_the_epoch(now)?)))))
     }
 
     /// The time.
@@ -44,22 +45,22 @@ impl Clock {
     }
 }
 
-impl engine::Clock for Hand {
+impl engine::Clock for SharedTime {
     fn now(&self) -> Duration {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn since_the_epoch(now: f64) -> PyResult<Duration> {
-    let wrong = |_| PyValueError::new_err("a time must be a number of Unix seconds, 0 or more");
-    Duration::try_from_secs_f64(now).map_err(wrong)
+    let invalid = |_| PyValueError::new_err("a time must be a number of Unix seconds, 0 or more");
+    Duration::try_from_secs_f64(now).map_err(invalid)
 }
 
 /// Opens an engine in memory. The package documents the settings.
 #[pyfunction]
 #[pyo3(signature = (url, *, clock, names, api_key, application_name, callback_url, token_length,
                     deliver, post))]
-// Every setting is named, so that no two of them can be mixed up.
+// All are passed by name, so that the caller cannot confuse two of the same type.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn open_sandbox(
     py: Python<'_>,
@@ -91,14 +92,15 @@ pub(crate) fn open_sandbox(
     Ok(Service::new(service))
 }
 
-/// Another handle of the same service, which is closed by itself.
+/// Returns another handle of the same service, which is closed separately.
 #[pyfunction]
 pub(crate) fn share(py: Python<'_>, service: &Service) -> PyResult<Service> {
     let shared = service.get().map_err(|failure| failure.raise(py))?;
     Ok(Service::new(shared))
 }
 
-/// The name of the call that a method and a target make, and the fields in its path.
+/// Returns the name of the call for a method and a target, and the fields in its path; `None` if
+/// there is no such call.
 #[pyfunction]
 pub(crate) fn call_of<'py>(
     py: Python<'py>,
@@ -114,10 +116,10 @@ pub(crate) fn call_of<'py>(
     Ok(Some((call.route().name, values::to_python(py, &fields)?)))
 }
 
-/// The status, the headers and the body to send, and the fields of the body as Python has them.
+/// The status, the headers and the body to send, and the fields of the body as Python values.
 type Reply<'py> = (u16, Vec<(&'static str, String)>, Bound<'py, PyBytes>, Bound<'py, PyAny>);
 
-/// What the library's HTTP edge replies to a request as it was received.
+/// Returns the reply of the library's HTTP edge to a request as it was received.
 #[pyfunction]
 #[pyo3(signature = (service, *, method, target, headers, body))]
 pub(crate) fn respond<'py>(
@@ -133,12 +135,12 @@ pub(crate) fn respond<'py>(
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    let replied =
+    let reply =
         detached(py, || Ok(http::respond(service.require_engine()?, Caller::Network, request)));
-    if let Some(ending) = ending() {
-        return Err(ending);
+    if let Some(exception) = take_exception() {
+        return Err(exception);
     }
-    let reply = replied?;
+    let reply = reply?;
     let media_type = reply.header("content-type").unwrap_or_default();
     let format = if media_type.contains("xml") { Format::Xml } else { Format::Json };
     let fields = format.read(&reply.body).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Codes of authenticator apps.
+//! The codes of authenticator apps.
 
 use crate::failure::{Failure, invalid};
 use crate::values::{bytes, text};
@@ -9,7 +9,7 @@ use seconder::otp::{self, Algorithm, Match};
 
 const ALGORITHMS: [Algorithm; 3] = [Algorithm::Sha1, Algorithm::Sha256, Algorithm::Sha512];
 
-/// A secret that an authenticator app and a service share.
+/// The secret that an authenticator app shares with a service, and the settings of its codes.
 #[pyclass(frozen, module = "seconder._seconder")]
 pub(crate) struct Totp(otp::Totp);
 
@@ -25,20 +25,20 @@ impl Totp {
     ) -> PyResult<Totp> {
         let (secret, algorithm) = (bytes("secret", secret)?, text("algorithm", algorithm)?);
         let algorithm = ALGORITHMS.into_iter().find(|known| known.name() == algorithm);
-        let made = algorithm
+        let totp = algorithm
             .ok_or_else(|| invalid("algorithm", "be SHA1, SHA256 or SHA512"))
             .and_then(|algorithm| Ok(otp::Totp::new(secret, algorithm, digits, period)?));
-        made.map(Totp).map_err(|failure| failure.raise(py))
+        totp.map(Totp).map_err(|failure| failure.raise(py))
     }
 
-    /// What an `otpauth:` URI holds.
+    /// Reads an `otpauth:` URI.
     #[staticmethod]
     fn from_uri(uri: &Bound<'_, PyAny>) -> PyResult<Totp> {
-        let read = otp::Totp::from_uri(text("uri", uri)?);
-        read.map(Totp).map_err(|error| Failure::from(error).raise(uri.py()))
+        let totp = otp::Totp::from_uri(text("uri", uri)?);
+        totp.map(Totp).map_err(|error| Failure::from(error).raise(uri.py()))
     }
 
-    /// The URI that carries the secret into an app.
+    /// The `otpauth:` URI that transfers the secret to an app.
     fn uri(&self, issuer: &Bound<'_, PyAny>, label: &Bound<'_, PyAny>) -> PyResult<String> {
         let uri = self.0.uri(text("issuer", issuer)?, text("label", label)?);
         Ok(uri.expose().to_owned())
@@ -69,17 +69,17 @@ impl Totp {
         self.0.code(at).expose().to_owned()
     }
 
-    /// The step of a code that is right at a time and was not used; any other code is a failure.
+    /// Returns the time step of a code that is right at this time and was not used. Any other code
+    /// raises `TokenInvalid`.
     fn check(&self, token: &Bound<'_, PyString>, at: u64, last_step: Option<u64>) -> PyResult<u64> {
-        let found =
-            text("token", token)?.parse().map_err(Failure::from).and_then(|token: Token| {
-                let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None });
-                match self.0.check(&token, at, last_step) {
-                    Match::Step(step) => Ok(step),
-                    Match::Used => wrong(true),
-                    Match::None => wrong(false),
-                }
-            });
-        found.map_err(|failure| failure.raise(token.py()))
+        let step = text("token", token)?.parse().map_err(Failure::from).and_then(|token: Token| {
+            let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None });
+            match self.0.check(&token, at, last_step) {
+                Match::Step(step) => Ok(step),
+                Match::Used => wrong(true),
+                Match::None => wrong(false),
+            }
+        });
+        step.map_err(|failure| failure.raise(token.py()))
     }
 }

@@ -1,4 +1,4 @@
-//! Values of JSON as values of Python, and back.
+//! Converts between Python values and JSON values.
 
 use crate::failure::{Failure, invalid};
 use pyo3::exceptions::PyOverflowError;
@@ -12,13 +12,14 @@ use std::time::Duration;
 /// The parameters of a call, by their names in Python.
 pub(crate) type Params = Map<String, Value>;
 
-/// How deep lists and dicts may be nested: as deep as a service reads them.
+/// How deep lists and dicts may be nested. A service reads no deeper nesting.
 const DEEPEST: usize = 64;
 
-/// Parameters that are made of fields of the interface. The fields of others are the program's own.
+/// Parameters whose fields are those of the interface, so that an error can name them. The fields
+/// of other parameters are the application's data, and the error names the parameter.
 const MADE_OF_FIELDS: [&str; 2] = ["user", "logos"];
 
-/// What a value must be, where it is something else, and the innermost field that it is in.
+/// What an invalid value must be, and the innermost field that it is in.
 struct Wrong {
     field: Option<String>,
     must: Cow<'static, str>,
@@ -32,21 +33,22 @@ impl<T: Into<Cow<'static, str>>> From<T> for Wrong {
 
 const NO_TEXT: &str = "be text that UTF-8 can hold";
 
-/// The text of an argument; what is none, or what UTF-8 cannot hold, such as half of a pair, is told
-/// with its name.
+/// The text of an argument. The error names the argument if it is not text, or cannot be encoded as
+/// UTF-8, such as half of a surrogate pair.
 pub(crate) fn text<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     let wrong = |must: &str| invalid(name, must).raise(given.py());
     let text = given.cast::<PyString>().map_err(|_| wrong("be text"))?;
     text.to_str().map_err(|_| wrong(NO_TEXT))
 }
 
-/// The bytes of an argument; what is none is told with its name.
+/// The bytes of an argument. The error names the argument if it is not bytes.
 pub(crate) fn bytes<'a>(name: &'static str, given: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     let given = given.cast::<PyBytes>().map_err(|_| invalid(name, "be bytes").raise(given.py()));
     given.map(|bytes| bytes.as_bytes())
 }
 
-/// A number of seconds; one that is too large for it is infinite, and refused as such.
+/// A number of seconds. An integer too large for a float is read as infinite, so that it is
+/// rejected like one.
 pub(crate) fn seconds(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     given.extract().or_else(|error: PyErr| {
         match error.is_instance_of::<PyOverflowError>(given.py()) {
@@ -56,7 +58,7 @@ pub(crate) fn seconds(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     })
 }
 
-/// A time limit, in seconds: a finite number above 0.
+/// A timeout, in seconds: a finite number above 0.
 pub(crate) fn timeout(seconds: f64) -> Result<Duration, Failure> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(time),
@@ -64,7 +66,7 @@ pub(crate) fn timeout(seconds: f64) -> Result<Duration, Failure> {
     }
 }
 
-/// Reads the parameters of a call; what cannot be one is told with the parameter's name.
+/// Reads the parameters of a call. The error names the parameter that is invalid.
 pub(crate) fn params(given: &Bound<'_, PyDict>) -> PyResult<Params> {
     let mut params = Params::new();
     for (name, value) in given {
@@ -85,6 +87,7 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
     if value.is_none() {
         return Ok(Ok(Value::Null));
     }
+    // Before the numbers, because bool is a subclass of int.
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(Ok(flag.is_true().into()));
     }
@@ -95,14 +98,14 @@ fn from_python(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value,
     if value.is_instance_of::<PyInt>() {
         let number = value.extract::<i64>().map(Number::from);
         let number = number.or_else(|_| value.extract::<u64>().map(Number::from));
-        return Ok(number.map(Value::from).map_err(|_| "be a number of 64 bits".into()));
+        return Ok(number.map(Value::from).map_err(|_| "be an integer of at most 64 bits".into()));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
         let number = Number::from_f64(number.value()).map(Value::from);
-        return Ok(number.ok_or("be a number that is finite".into()));
+        return Ok(number.ok_or("be a finite number".into()));
     }
     if depth == 0 {
-        return Ok(Err("not be nested so deeply".into()));
+        return Ok(Err("not be nested so deep".into()));
     }
     if let Ok(mapping) = value.cast::<PyMapping>() {
         return fields(mapping, depth);
@@ -120,7 +123,7 @@ fn fields(mapping: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Result<Value
     for item in mapping.items()?.iter() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(name) = name.extract::<String>() else {
-            return Ok(Err("have names that are text".into()));
+            return Ok(Err("have keys that are text".into()));
         };
         match from_python(&value, depth - 1)? {
             Ok(value) => drop(fields.insert(name, value)),
@@ -141,7 +144,7 @@ fn items(list: &Bound<'_, PyAny>, depth: usize) -> PyResult<Result<Value, Wrong>
     Ok(Ok(Value::Array(items)))
 }
 
-/// The value as Python has it: dict, list, str, int, float, bool or None.
+/// Converts a value to Python: dict, list, str, int, float, bool or None.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),

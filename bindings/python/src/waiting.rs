@@ -1,4 +1,4 @@
-//! Waiting for the answer to an approval request, by Python's clock and Python's sleep, which
+//! Waits for the response to an approval request, with Python's clock and Python's sleep, which
 //! Ctrl-C interrupts.
 
 use crate::failure::{Failure, interrupted};
@@ -23,11 +23,11 @@ struct WaitForApproval {
 pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Value, Failure> {
     let WaitForApproval { uuid, user_id, timeout } = read(params)?;
     let deadline = values::timeout(timeout)?;
-    let mut pace = PythonTime { began: monotonic()? };
-    write(&service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace)?)
+    let mut sleeper = PythonTime { began: monotonic()? };
+    write(&service.wait_for_approval_with(&uuid, user_id, deadline, &mut sleeper)?)
 }
 
-/// A wait that asks once at a time, for an event loop.
+/// A wait, poll by poll, for an event loop.
 #[pyclass(frozen, module = "seconder._seconder")]
 pub(crate) struct ApprovalWait(Mutex<(seconder::ApprovalWait, PythonTime)>);
 
@@ -36,43 +36,46 @@ impl ApprovalWait {
     #[new]
     fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<ApprovalWait> {
         let params = values::params(params)?;
-        let made = read(params).and_then(|WaitForApproval { uuid, user_id, timeout }| {
+        let wait = read(params).and_then(|WaitForApproval { uuid, user_id, timeout }| {
             let wait = seconder::ApprovalWait::new(uuid, user_id, values::timeout(timeout)?);
             Ok((wait, PythonTime { began: monotonic()? }))
         });
-        made.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
+        wait.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
     }
 }
 
 impl ApprovalWait {
-    pub(crate) fn ask(&self, service: &Service) -> Result<Value, Failure> {
+    /// Polls once. Returns the response, or the pause before the next poll, in seconds.
+    pub(crate) fn poll(&self, service: &Service) -> Result<Value, Failure> {
+        // Copied, so that the lock is not held during the poll, which may take a call's timeout.
         let (mut wait, mut time) = {
             let wait = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             (wait.0.clone(), PythonTime { began: wait.1.began })
         };
-        let asked = service.poll_approval(&mut wait, &mut || time.elapsed());
+        let result = service.poll_approval(&mut wait, &mut || time.elapsed());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = wait;
-        match asked {
-            ApprovalPoll::Finished(found) => write(&found?).map(with_user_id),
+        match result {
+            ApprovalPoll::Finished(approval) => write(&approval?).map(with_user_id),
             ApprovalPoll::PollAgain(time) => Ok(time.as_secs_f64().into()),
         }
     }
 }
 
+/// Python's monotonic clock, since the wait began, and Python's sleep.
 struct PythonTime {
     began: f64,
 }
 
 impl Sleeper for PythonTime {
     fn elapsed(&mut self) -> Duration {
-        // A clock that fails has come to the end of every wait.
+        // If the clock fails, the deadline counts as exceeded: a wait must always end.
         let elapsed = monotonic().map(|now| Duration::try_from_secs_f64(now - self.began));
         elapsed.ok().and_then(|elapsed| elapsed.ok()).unwrap_or(Duration::MAX)
     }
 
     fn pause(&mut self, time: Duration) -> Result<(), Error> {
         in_python(|py| {
-            // A signal that came while the service was asked would not end the sleep.
+            // A signal that arrived during the poll would not interrupt the sleep.
             py.check_signals()?;
             py.import("time")?.call_method1("sleep", (time.as_secs_f64(),))?;
             py.check_signals()
@@ -85,7 +88,6 @@ fn monotonic() -> Result<f64, Error> {
 }
 
 fn in_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Error> {
-    let done = Python::try_attach(|py| work(py).map_err(interrupted));
-    let gone = || Err(Error::Internal { message: "Python is shutting down".to_owned() });
-    done.unwrap_or_else(gone)
+    let result = Python::try_attach(|py| work(py).map_err(interrupted));
+    result.unwrap_or_else(|| Err(Error::Internal { message: "Python is shutting down".to_owned() }))
 }

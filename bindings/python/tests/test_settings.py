@@ -59,7 +59,7 @@ def test_a_setting_that_does_not_exist_is_rejected() -> None:
         seconder.open("sandbox:", api_kee="x")  # type: ignore[call-arg]
     settings = dict.fromkeys(inspect.signature(seconder.open).parameters)
     for wrong in ({}, {"api_kee": "x"}, {"deliver": None}):
-        with pytest.raises(seconder.InternalError, match="one side alone"):
+        with pytest.raises(seconder.InternalError, match="exists on one side only"):
             seconder._seconder.open("sandbox:", wrong)
     assert len(settings) > 15
 
