@@ -263,7 +263,7 @@ def test_an_undelivered_message_can_be_requested_again(
     sandbox: Sandbox, ada: int, remote: seconder.Service
 ) -> None:
     with sandbox.failing("undelivered"):
-        with pytest.raises(seconder.Unavailable, match="the gateway did not take the message"):
+        with pytest.raises(seconder.Unavailable, match="the gateway did not accept the message"):
             sandbox.service.request_sms(ada)
         assert sandbox.service.user_status(ada), "only messages fail"
         with pytest.raises(seconder.SecondFactorError):

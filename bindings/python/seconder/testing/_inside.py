@@ -1,4 +1,5 @@
-"""What is behind a sandbox: the engine, what left it, and the ways in."""
+"""The engine of a sandbox, what it sent, and the two ways to call it: in this process and over
+HTTP."""
 
 from __future__ import annotations
 
@@ -20,15 +21,15 @@ from seconder.testing._callbacks import Callback, made
 from seconder.testing._faults import Fault, Faults
 from seconder.testing._server import HttpReply, HttpRequest, Server
 
-PATIENCE = 0.2
-"""How long a call in this process waits for an answer that never comes, in seconds."""
+TIMEOUT_OF_FAULT = 0.2
+"""The timeout of a call in this process that gets no response because of a fault, in seconds."""
 RATE_LIMITED_BODY = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
 JSON = ("content-type", "application/json")
-PAGE = b"<!DOCTYPE html><title>Not the service</title><p>A page that somebody else made."
+PAGE = b"<!DOCTYPE html><title>Not the service</title><p>The page of another server."
 
 
 class Inside:
-    """An engine in memory; every call of it goes through here."""
+    """An engine in memory. All of its calls go through this class."""
 
     def __init__(
         self, url: str, clock: _seconder.Clock, names: Names, settings: dict[str, Any]
@@ -50,7 +51,8 @@ class Inside:
             post=self._post,
             **settings,
         )
-        self._making_now = threading.local()
+        # By thread, because the engine delivers and posts in the thread of the call.
+        self._current = threading.local()
         self._server: Server | None = None
 
     @property
@@ -61,6 +63,7 @@ class Inside:
             return self._server.url
 
     def close(self) -> None:
+        # First, because a call held by ``timeout`` waits until its fault ends.
         self.faults.end_all()
         with self.lock:
             server, self._server = self._server, None
@@ -69,21 +72,23 @@ class Inside:
         self.engine.close()
 
     def call(self, native: _seconder.Service, name: str, params: dict[str, Any]) -> Any:
-        """A call in this process. One that is to fail is made by a remote client instead."""
+        """Makes a call in this process. If it is to fail, a remote client makes it instead, so that
+        the error is the one that production raises."""
         client = self._client(native, "check_approval" if name == "wait_for_approval" else name)
         if client is not None:
             with client:
                 return client._call(name, **params)
-        with self._making(name, params) as posted:
+        with self._call_in_progress(name, params) as posted:
             reply = native.call(name, params)
         self._note(name, params, reply)
+        # Only now, because a callback is received once the response is stored.
         for callback in posted:
             if self.post is not None:
                 self.post(callback)
         return reply
 
     def poll_approval(self, native: _seconder.Service, wait: _seconder.ApprovalWait) -> Any:
-        """One question of a wait, likewise."""
+        """Makes one poll of a wait, in the same way."""
         client = self._client(native, "check_approval")
         if client is None:
             return native.poll_approval(wait)
@@ -91,7 +96,7 @@ class Inside:
             return client._poll_approval(wait)
 
     def _client(self, native: _seconder.Service, name: str) -> Service | None:
-        """The remote client for a call that is to fail."""
+        """Returns the remote client for a call that is to fail, None for any other."""
         fault = self.faults.find(name)
         if fault is None or native.closed or name not in _seconder.CALLS:
             return None
@@ -100,11 +105,11 @@ class Inside:
             api_key=self.api_key,
             names=self.names,
             allow_loopback_http=True,
-            timeout=PATIENCE if fault.kind is Fault.TIMEOUT else 10.0,
+            timeout=TIMEOUT_OF_FAULT if fault.kind is Fault.TIMEOUT else 10.0,
         )
 
     def _respond(self, request: HttpRequest) -> HttpReply | None:
-        """The reply to a call from a remote client."""
+        """Returns the reply to a remote client; None closes the connection without one."""
         name, params = self._call_of(request)
         fault = self.faults.take(name)
         if fault is not None:
@@ -118,7 +123,7 @@ class Inside:
                 return HttpReply(200, [("content-type", "text/html")], PAGE)
             if fault.kind is Fault.UNAUTHORIZED:
                 request = request._replace(headers=self._with_another_key(request.headers))
-        with self._making(name, params):
+        with self._call_in_progress(name, params):
             status, headers, body, reply = _seconder.respond(
                 self.engine, **request._asdict()
             )
@@ -138,16 +143,16 @@ class Inside:
         return _seconder.call_of(names, request.method, request.target) or ("", {})
 
     @contextmanager
-    def _making(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:
-        """Tells what the engine does within a call which call that is; gives the callbacks that it
-        makes there."""
-        self._making_now.name, self._making_now.user = name, params.get("user_id")
+    def _call_in_progress(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:
+        """Records which call this thread makes, for ``_deliver`` and ``_post``. Yields the list of
+        the callbacks that the call posts."""
+        self._current.name, self._current.user = name, params.get("user_id")
         posted: list[Callback] = []
-        self._making_now.posted = posted
+        self._current.posted = posted
         yield posted
 
     def _note(self, name: str, params: dict[str, Any], reply: Any) -> None:
-        """Keeps what the user's phone would keep."""
+        """Records what the user's phone would store."""
         with self.lock:
             if name == "enrol_authenticator":
                 self.uris[int(params["user_id"])] = reply["uri"]
@@ -155,9 +160,9 @@ class Inside:
                 self.devices[int(params["user_id"])] = DeviceRegistered._read(reply)
 
     def _deliver(self, message: Message) -> None:
-        name, user = self._making_now.name, self._making_now.user
+        name, user = self._current.name, self._current.user
         if self.faults.take(name, delivering=True) is not None:
-            raise ConnectionError("the gateway did not take the message")
+            raise ConnectionError("the gateway did not accept the message")
         with self.lock:
             self.sent.append((message, None if user is None else int(user)))
 
@@ -165,11 +170,11 @@ class Inside:
         callback = made(url, body, headers)
         with self.lock:
             self.callbacks.append(callback)
-        self._making_now.posted.append(callback)
+        self._current.posted.append(callback)
 
 
 class Shared(Service):
-    """A service of a sandbox, which is closed by itself."""
+    """A service of a sandbox. Closing it does not close the sandbox."""
 
     __slots__ = ("_inside",)
 

@@ -1,5 +1,5 @@
-"""The sandbox as a remote service: plain HTTP on this machine alone. It reads requests and writes
-replies; what they mean is decided by the library, as in ``seconder serve``."""
+"""The sandbox as a remote service: plain HTTP on the loopback interface only. It reads requests and
+writes replies; the library interprets them, as in ``seconder serve``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 BODY_LIMIT = 1024 * 1024
-"""More bytes than the body of any request of the interface has."""
+"""More bytes than the body of any request of the interface has: 1 MiB."""
 
 
 class HttpRequest(NamedTuple):
@@ -18,10 +18,10 @@ class HttpRequest(NamedTuple):
 
     method: str
     target: str
-    """The path, and the query where there is one."""
+    """The path, and the query if there is one."""
     headers: list[tuple[str, bytes]]
     body: bytes | None
-    """``None`` for one that is too large, and was not read."""
+    """``None`` if it is too large and was not read."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class HttpReply:
 
 
 class Server(ThreadingHTTPServer):
-    """Asks a function for each reply; where it returns none, the connection is closed."""
+    """Calls a function for each request, and sends the reply that it returns. If it returns None,
+    the connection is closed without a reply."""
 
     daemon_threads = True
     block_on_close = False
@@ -43,6 +44,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.respond = respond
         self.url = f"http://127.0.0.1:{self.server_port}"
+        # The interval is how long stop() may wait, in seconds.
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
@@ -53,10 +55,11 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
+    # The head and the body are separate writes, the second of which Nagle's algorithm may delay.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        # http.server decodes headers as Latin-1, so this gives the bytes that were received.
+        # http.server decodes headers as Latin-1, so this restores the bytes that were received.
         headers = [(name, value.encode("latin-1")) for name, value in self.headers.items()]
         reply = self.server.respond(HttpRequest(self.command, self.path, headers, self._body()))
         if reply is None:
@@ -76,9 +79,9 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length") or "0"
         if length.isascii() and length.isdigit() and int(length) <= BODY_LIMIT:
             return self.rfile.read(int(length))
-        # What was not read would be taken for the next request.
+        # The unread body would be parsed as the next request.
         self.close_connection = True
         return None
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Logs nothing: paths hold codes."""
+        """Logs nothing, because paths include codes."""
