@@ -50,12 +50,12 @@ test: tools lint test-rust test-features test-c test-python test-free-threaded d
 	$(call say,Everything was tested)
 
 .PHONY: lint
-lint: ## Format, lints and the rules of the house
+lint: ## Format, lints and the style rules
 	$(call say,Format)
 	$(CARGO) fmt --all --check
 	$(call say,Lints)
 	$(CARGO) clippy -q --workspace --all-targets -- -D warnings
-	$(call say,The rules of the house)
+	$(call say,The style rules)
 	$(CARGO) test -q --test tidy --test faces
 
 .PHONY: test-rust

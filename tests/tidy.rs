@@ -252,6 +252,53 @@ fn a_layer_forbids_modules_that_lead_to_what_it_forbids() {
     }
 }
 
+#[test]
+fn the_words_are_those_of_the_field() {
+    let mut complaints = Vec::new();
+    for path in files(root(), "") {
+        let theirs = OTHER_WORDS.iter().any(|place| path.starts_with(place));
+        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        if theirs {
+            continue;
+        }
+        let words = words(&text);
+        for (phrase, instead) in WORDS {
+            let uses = words.windows(phrase.len()).filter(|window| {
+                window.iter().zip(*phrase).all(|((word, _), old)| word.eq_ignore_ascii_case(old))
+            });
+            complaints.extend(uses.map(|window| {
+                format!("{path}:{}: says `{}`: {instead}", window[0].1, phrase.join(" "))
+            }));
+        }
+    }
+    complain(complaints);
+}
+
+#[test]
+fn the_names_are_those_of_the_field() {
+    let mut complaints = Vec::new();
+    for file in sources() {
+        let tokens = file.tokens();
+        for (old, new) in NAMES {
+            let uses = tokens.iter().filter(|token| token.text == *old);
+            complaints.extend(
+                uses.map(|token| format!("{}:{}: `{old}` is {new}", file.path, token.line)),
+            );
+        }
+    }
+    complain(complaints);
+}
+
+/// The words of a text with their lines; what stands between them, such as the marks of comments,
+/// does not count.
+fn words(text: &str) -> Vec<(&str, usize)> {
+    let lines = (1..).zip(text.lines());
+    let words = lines.flat_map(|(number, line)| {
+        line.split(|c: char| !c.is_alphanumeric()).map(move |word| (word, number))
+    });
+    words.filter(|(word, _)| !word.is_empty()).collect()
+}
+
 /// The functions of a file outside its tests, with their first line and their length.
 struct Functions(Vec<(String, usize, usize)>);
 

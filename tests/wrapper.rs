@@ -199,7 +199,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs the example in a new folder, with the lines of `input` as its input. Returns whether it
 /// succeeded, and its output.
-fn login(program: &Path, input: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
+fn login(program: &Path, input: impl Fn(&Path) -> Vec<Input>) -> (bool, String) {
     let folder = Folder::new();
     let mut child = tools::command(program)
         .current_dir(folder.path())
@@ -217,9 +217,9 @@ fn login(program: &Path, input: impl Fn(&Path) -> Vec<Line>) -> (bool, String) {
 }
 
 /// A line of input. It is a function, as a code is only known once the message was delivered.
-type Line = Box<dyn Fn() -> String>;
+type Input = Box<dyn Fn() -> String>;
 
-fn line(text: &str) -> Line {
+fn line(text: &str) -> Input {
     let text = text.to_owned();
     Box::new(move || text.clone())
 }
@@ -283,7 +283,7 @@ fn the_example_accepts_a_right_code_or_an_approval() {
 }
 
 /// The input of a user who responds on a phone. The phone uses the database from this process.
-fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Line> {
+fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Input> {
     let url = format!("sqlite:{}", folder.join("seconder.db").display());
     let phone = move || {
         let service = within("no database was created", || seconder::open(&url).ok());

@@ -56,6 +56,71 @@ pub(crate) const BANS: &[Ban] = &[
           instead: "`unsafe` belongs to src/capi and bindings/: move it there or do without" },
 ];
 
+/// Words that this project once had for what the field calls otherwise, in any text: prose, messages,
+/// and the parts of names that `_` separates. Capitals do not count.
+pub(crate) const WORDS: &[(&[&str], &str)] = &[
+    (&["told"], "say what it is: reported, provided, given, a message"),
+    (&["tell"], "say what it does: reports, shows, distinguishes"),
+    (&["tells"], "say what it does: reports, shows, distinguishes"),
+    (&["telling"], "say what it does: reports, shows, distinguishes"),
+    (&["elsewhere"], "a service that is not in this process is a remote service"),
+    (&["cannot", "be", "right"], "an argument is invalid"),
+    (&["said", "no"], "a call is rejected, an approval is denied"),
+    (&["makes", "no", "sense"], "a response is invalid, or could not be parsed"),
+    (&["in", "peace"], "a user is snoozed"),
+    (&["the", "house"], "it is the project, or its architecture"),
+    (&["crosses", "a", "face"], "it crosses an FFI boundary"),
+    (&["envelope"], "the HTTP library is given a placeholder request"),
+    (&["answerer"], "it is a backend, or a handler"),
+];
+
+/// Names of Rust that gave way to the field's.
+pub(crate) const NAMES: &[(&str, &str)] = &[
+    ("Garbled", "InvalidResponse"),
+    ("Forged", "InvalidCallback"),
+    ("Limited", "RateLimited"),
+    ("Invalid", "InvalidArgument"),
+    ("Refusal", "Rejection"),
+    ("Resolving", "Dns"),
+    ("Connecting", "Connect"),
+    ("Securing", "Tls"),
+    ("Asking", "Response"),
+    ("Delivering", "Delivery"),
+    ("Answer", "Handle, or a reply of its own name"),
+    ("AnswerEvery", "HandleAll"),
+    ("UserAnswer", "ApprovalResponse"),
+    ("AnswerApproval", "RespondToApproval"),
+    ("Line", "DisplayText"),
+    ("Letter", "RawRequest"),
+    ("lay_out", "stage_for_send"),
+    ("Words", "Redactor"),
+    ("Early", "ConnectError"),
+    ("Later", "DeferredResolver"),
+    ("Staged", "WithStage"),
+    ("Way", "Connector"),
+    ("Asked", "ApprovalPoll, AddApproval"),
+    ("Pace", "Sleeper"),
+    ("Wait", "ApprovalWait"),
+    ("Seen", "MatchResult, ReplayEntry"),
+    ("Standing", "VerifyState"),
+    ("Found", "Match"),
+    ("QUIET", "SNOOZE"),
+    ("svc_id", "user_id: only the wire says svc_id"),
+];
+
+/// Where the old words stay: where they are listed, and where others wrote them.
+pub(crate) const OTHER_WORDS: &[&str] = &[
+    "CHANGELOG.md",
+    "LICENSE",
+    "bindings/python/LICENSE",
+    "Cargo.lock",
+    "fuzz/Cargo.lock",
+    "fuzz/corpus/",
+    "proptest-regressions/",
+    "tests/tidy/rules.rs",
+    "tests/vectors/",
+];
+
 /// Paths that a layer does not name, whichever way they are imported.
 pub(crate) struct Layer {
     pub(crate) files: &'static [&'static str],

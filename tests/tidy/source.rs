@@ -201,7 +201,8 @@ pub(crate) fn files(folder: &Path, prefix: &str) -> Vec<String> {
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
-        let built = ["target", "build", ".git", ".venv", "__pycache__"].contains(&name.as_str());
+        let built = ["target", "build", "dist", ".git", ".venv", "__pycache__", ".pytest_cache"]
+            .contains(&name.as_str());
         match entry.path().is_dir() {
             true if built => {}
             true => found.extend(files(&entry.path(), &format!("{path}/"))),
