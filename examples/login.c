@@ -199,6 +199,6 @@ int main(int count, char **arguments)
         ask("Password: ", password, sizeof password))
         in = password_is_right(name, password) && second_factor(service, user_id);
     seconder_service_free(service);
-    puts(in ? "Welcome." : "Nobody comes in.");
+    puts(in ? "Welcome." : "Access denied.");
     return in ? 0 : 1;
 }

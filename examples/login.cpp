@@ -90,14 +90,14 @@ int main(int count, char **arguments)
             count > 3 ? std::stoull(arguments[3])
                       : service.create_user("ada@example.com", "555-010-0123", "1").id();
         if (!password_is_right(ask("Password?"))) {
-            std::cout << "Nobody comes in." << std::endl;
+            std::cout << "Access denied." << std::endl;
             return EXIT_FAILURE;
         }
         const std::string way = ask("By sms, by app or by phone?");
         const bool seconded = way == "phone" ? by_phone(service, user)
                               : way == "app" ? by_code(service, user)
                                              : by_sms(service, user);
-        std::cout << (seconded ? "Welcome, Ada." : "Nobody comes in.") << std::endl;
+        std::cout << (seconded ? "Welcome, Ada." : "Access denied.") << std::endl;
         return seconded ? EXIT_SUCCESS : EXIT_FAILURE;
     } catch (const seconder::Error &error) {
         /* The message is for the log; nobody was let in. */

@@ -68,7 +68,7 @@ with_lock dpkg -i "$work"/*.deb
 read -ra flags <<<"$(pkg-config --cflags --libs seconder)"
 c++ -std=c++17 examples/login.cpp -o "$work/login" "${flags[@]}"
 output=$(cd "$work" && ./login <<<guess) && fail "the example accepted a wrong password"
-[[ $output == *"Nobody comes in." ]] || fail "the example printed: $output"
+[[ $output == *"Access denied." ]] || fail "the example printed: $output"
 # Not a pipe: grep would exit at its first match, ldd would die of SIGPIPE, and pipefail would fail.
 libraries=$(ldd "$work/login")
 [[ $libraries == *"/lib/$triplet/libseconder.so.0 "* ]] ||

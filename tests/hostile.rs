@@ -213,7 +213,7 @@ fn statuses() -> Vec<Case> {
         let (kind, part) = match status {
             300..400 => (Kind::InvalidResponse, "redirects"),
             204 => (Kind::InvalidResponse, "not JSON"),
-            200..300 => (Kind::InvalidResponse, "none of the interface"),
+            200..300 => (Kind::InvalidResponse, "the interface has no status"),
             401 => (Kind::Unauthorized, "api_key"),
             429 | 503 => (Kind::RateLimited, "Try again later"),
             400..500 => (Kind::Rejected, "Token is valid."),

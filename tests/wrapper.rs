@@ -268,17 +268,17 @@ fn the_example_accepts_a_right_code_or_an_approval() {
         let wrong = move || if code(&folder) == "0000000" { "1000000" } else { "0000000" }.into();
         vec![line(PASSWORD), line("sms"), line("../sms"), Box::new(wrong), line("0000000")]
     });
-    assert!(!wrong.0 && wrong.1.ends_with("Nobody comes in.\n"), "{}", wrong.1);
+    assert!(!wrong.0 && wrong.1.ends_with("Access denied.\n"), "{}", wrong.1);
     assert_eq!(wrong.1.matches("That is not the code.").count(), 2, "{}", wrong.1);
     assert!(wrong.1.contains("Try again in"), "{}", wrong.1);
 
     let password = login(&program, |_| vec![line("guess")]);
-    assert!(!password.0 && password.1.ends_with("Nobody comes in.\n"), "{}", password.1);
+    assert!(!password.0 && password.1.ends_with("Access denied.\n"), "{}", password.1);
 
     let approved = login(&program, |folder| by_phone(folder, ApprovalResponse::Approve));
     assert!(approved.0 && approved.1.ends_with("Welcome, Ada.\n"), "{}", approved.1);
     let denied = login(&program, |folder| by_phone(folder, ApprovalResponse::Deny));
-    assert!(!denied.0 && denied.1.ends_with("Nobody comes in.\n"), "{}", denied.1);
+    assert!(!denied.0 && denied.1.ends_with("Access denied.\n"), "{}", denied.1);
     assert!(denied.1.contains("It was denied on the phone."), "{}", denied.1);
 }
 

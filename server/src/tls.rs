@@ -70,7 +70,23 @@ fn from_files(certificate: &Path, key: &Path) -> Result<Identity> {
         .map_err(|_| invalid("key", format!("{} holds no private key in PEM", key.display())))?;
     let config = config(chain, private)
         .map_err(|error| invalid("certificate", format!("cannot be used with the key: {error}")))?;
-    Ok(Identity { certificate_pem: String::from_utf8_lossy(&pem).into_owned(), config })
+    Ok(Identity { certificate_pem: certificates(&String::from_utf8_lossy(&pem)), config })
+}
+
+/// The certificates of a PEM file. Some files also hold the private key, which must not be handed out
+/// with them.
+fn certificates(pem: &str) -> String {
+    let mut inside = false;
+    let mut text = String::new();
+    for line in pem.lines().map(str::trim) {
+        inside |= line == "-----BEGIN CERTIFICATE-----";
+        if inside {
+            text.push_str(line);
+            text.push('\n');
+        }
+        inside &= line != "-----END CERTIFICATE-----";
+    }
+    text
 }
 
 fn read(parameter: &'static str, file: &Path) -> Result<Vec<u8>> {
@@ -117,6 +133,17 @@ mod tests {
         assert!(error("key", "key").contains("holds no certificate"));
         assert!(error("certificate", "certificate").contains("holds no private key"));
         assert!(error("certificate", "other").contains("cannot be used with the key"));
+        write(
+            "both",
+            &format!(
+                "{}{certificate}",
+                std::fs::read_to_string(folder.path().join("key")).unwrap()
+            ),
+        );
+        let both = folder.path().join("both");
+        let identity = Tls::Files { certificate: both.clone(), key: both }.identity().unwrap();
+        assert!(!identity.certificate_pem.contains("PRIVATE"));
+        assert_eq!(CertificateDer::pem_slice_iter(identity.certificate_pem.as_bytes()).count(), 1);
         let (certificate, key) = (folder.path().join("certificate"), folder.path().join("key"));
         assert!(Tls::Files { certificate, key }.identity().is_ok());
     }

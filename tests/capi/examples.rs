@@ -121,7 +121,7 @@ fn lets_in(running: Running) {
 #[track_caller]
 fn keeps_out(running: Running, because: &str) {
     let (good, text) = running.ends();
-    assert!(!good && text.ends_with("Nobody comes in.\n") && !text.contains("Welcome"), "{text}");
+    assert!(!good && text.ends_with("Access denied.\n") && !text.contains("Welcome"), "{text}");
     assert!(text.contains(because), "{text}");
 }
 
@@ -191,7 +191,7 @@ fn a_login_fails_without_a_factor_a_password_or_a_service() {
     let (good, text) = Running::start(&login.program, &["gopher://example.com"]).ends();
     assert!(!good && text.contains("out of order"), "{text}");
     let (good, text) = Running::start(&login.program, &["https://127.0.0.1:1", "key"]).ends();
-    assert!(!good && text.contains("out of order") && text.ends_with("Nobody comes in.\n"));
+    assert!(!good && text.contains("out of order") && text.ends_with("Access denied.\n"));
 }
 
 #[allow(clippy::disallowed_methods, reason = "the programs use the system's clock")]
