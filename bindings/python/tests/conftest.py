@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,6 +39,15 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
             "ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False
         )
         yield Phone(service, messages, user.id)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt. A shell starts what runs in its background with SIGINT ignored,
+    and Python then leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @dataclass

@@ -127,6 +127,7 @@ def test_waiting_for_an_approval_occupies_no_thread(phone: Phone) -> None:
     assert asyncio.run(wait()).approved_by(phone.user_id)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     service = seconder.AsyncService(phone.service)

@@ -93,6 +93,7 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
     thread.join()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
     """Within 200 ms, in one of five attempts, because the machine may be busy."""
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
@@ -117,6 +118,7 @@ def test_ctrl_c_ends_the_wait_at_once(phone: Phone) -> None:
     assert phone.service.check_approval(uuid).status is seconder.ApprovalStatus.PENDING
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_during_a_poll_ends_the_wait_after_the_poll(remote: RemoteService) -> None:
     here = threading.get_ident()
     pending = {"uuid": "a-1", "svc_id": 7, "status": "pending"}

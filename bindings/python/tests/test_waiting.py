@@ -84,6 +84,7 @@ def test_an_invalid_timeout_is_named(phone: Phone, timeout: Any) -> None:
     assert caught.value.parameter == "timeout"
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_wait(phone: Phone) -> None:
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     began = time.monotonic()
