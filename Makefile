@@ -7,6 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 CARGO ?= cargo
+RUSTC ?= rustc
 CC ?= cc
 CFLAGS ?= -std=c11 -O1 -Wall -Wextra -pedantic -Werror
 
@@ -22,7 +23,7 @@ FEATURES := "" engine remote capi,engine capi,remote
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
 C_LIBRARY := rustc -p seconder --lib --features capi --crate-type cdylib,staticlib
-PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -q -m bindings/python/Cargo.toml
+PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bindings/python/Cargo.toml
 WHEEL := $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
@@ -32,25 +33,25 @@ PYTHON_TYPED := bindings/python/seconder bindings/python/seconder_pytest binding
 say = @printf '\n== %s ==\n' "$(1)"
 
 .PHONY: help
-help: ## Lists what there is
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: tools c-library python-module ## Shows the second factor at work, in Rust, C and Python
+demo: tools-demo rust-demo c-library python-module ## Runs the demonstration in Rust, C and Python; installs what it requires
 	$(call say,The demo in Rust)
-	@$(CARGO) run -q --example demo
+	@build/demo-rust
 	$(call say,The demo in C)
-	@$(CC) $(CFLAGS) -Iinclude examples/demo.c -o build/demo -Lbuild/lib -lseconder -Wl$(,)-rpath$(,)"$$PWD/build/lib"
-	@build/demo
+	@$(CC) $(CFLAGS) -Iinclude examples/demo.c -o build/demo-c -Lbuild/lib -lseconder -Wl$(,)-rpath$(,)"$$PWD/build/lib"
+	@build/demo-c
 	$(call say,The demo in Python)
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools lint test-rust test-features test-c test-python test-free-threaded docs test-readme test-install test-bench test-safety ## Tests everything; sets up what is missing
+test: tools-test lint test-rust test-features test-c test-python test-free-threaded docs test-readme test-install test-bench test-safety ## Runs every test, quickest first; installs what they require
 	$(call say,Everything was tested)
 
 .PHONY: lint
-lint: ## Format, lints and the style rules
+lint: ## Checks formatting, lints and style
 	$(call say,Format)
 	$(CARGO) fmt --all --check
 	$(call say,Lints)
@@ -74,15 +75,15 @@ test-features:
 .PHONY: test-c
 test-c: c-library
 	$(call say,The C interface)
-	$(CARGO) clippy -q -p seconder --all-targets --features capi -- -D warnings
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --lib --test capi --test wrapper --test abi
+	$(CARGO) clippy -q -p seconder --all-targets --features header -- -D warnings
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --lib --test capi --test wrapper --test abi
 
 # Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
 # and with sanitizers.
 .PHONY: test-safety
 test-safety: panic-library c-library sanitized-library
 	$(call say,What a process keeps that loads the library)
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test safety -- --include-ignored
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test safety -- --include-ignored
 
 # The library with a function that panics.
 .PHONY: panic-library
@@ -121,7 +122,7 @@ tsan: ## Looks for data races, where a nightly toolchain has its sources
 		--lib --test engine --test connections --test deadline --test secure
 
 .PHONY: test-python
-test-python: python-module
+test-python: tools-python python-module
 	$(call say,The Python module)
 	$(CARGO) build -q -p seconder-server
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" $(PY) -m pytest bindings/python
@@ -133,7 +134,7 @@ test-python: python-module
 		pyright --verifytypes seconder --ignoreexternal
 
 .PHONY: test-free-threaded
-test-free-threaded: tools
+test-free-threaded: tools-demo
 	$(call say,The Python module without the lock)
 	@for python in $(FREE_THREADED); do \
 		if command -v $$python >/dev/null; then \
@@ -144,7 +145,7 @@ test-free-threaded: tools
 	done
 
 .PHONY: wheel
-wheel: tools ## Builds the Python module for others, into dist/
+wheel: tools-demo ## Builds the Python module for others, into dist/
 	$(WHEEL) --out dist
 	@for python in $(FREE_THREADED); do \
 		if command -v $$python >/dev/null; then \
@@ -156,7 +157,7 @@ wheel: tools ## Builds the Python module for others, into dist/
 	@ls dist
 
 .PHONY: screenshots
-screenshots: tools python-module ## Takes the pictures of docs/web.md anew
+screenshots: tools-python python-module ## Takes the screenshots of docs/web.md again
 	SCREENSHOTS="$$PWD/docs/images" $(PY) -m pytest bindings/python/tests/contrib/test_web_browser.py
 
 .PHONY: test-readme
@@ -172,16 +173,10 @@ test-install: c-library
 	tests/deb.sh
 
 .PHONY: docs
-docs: tools python-module build/venv-docs/requirements.txt ## Builds the site of the documents in build/docs
+docs: tools-docs python-module ## Builds the site of the documents in build/docs
 	$(call say,The documents)
 	rm -rf build/docs
 	build/venv-docs/bin/sphinx-build -q -W --keep-going -c docs/site -d build/doctrees docs build/docs
-
-build/venv-docs/requirements.txt: docs/requirements.txt
-	rm -rf build/venv-docs
-	python3 -m venv build/venv-docs
-	build/venv-docs/bin/python -m pip install -q --disable-pip-version-check -r $<
-	cp $< $@
 
 .PHONY: test-bench
 test-bench:
@@ -195,7 +190,7 @@ BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--pro
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
-bench: tools $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows
+bench: tools-bench $(if $(QUICK),bench-quick,bench-release) ## Compares size and speed with others; QUICK=1 only shows that it runs, ONLY="from C" takes some rows
 	@$(BENCH_SERVER) --no-run
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" \
@@ -220,37 +215,54 @@ bench-release:
 fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
 	fuzz/run $(or $(SECONDS),60)
 
-.PHONY: tools
-tools:
-	@tests/tools.sh $(VENV) tests/requirements.txt
-	@tests/tools.sh $(BENCH_VENV) benches/requirements.txt
+# A target for each kind of work of tests/tools.sh, which sets up what that requires and nothing else.
+TOOLS := $(addprefix tools-,demo docs web python bench test)
+.PHONY: $(TOOLS)
+$(TOOLS): tools-%:
+	@tests/tools.sh $*
 
+# Says how long a build takes the first time on two cores. Cargo shows its progress: a bar on a
+# terminal, otherwise a line for each crate.
+building = $(call say,Building $(1) ($(2) the first time))
+
+# Compiled by hand, because `cargo run --example demo` would also build the dependencies of the tests.
+.PHONY: rust-demo
+rust-demo:
+	$(call building,the library for Rust,a minute)
+	@$(CARGO) build -p seconder --lib
+	@mkdir -p build
+	@$(RUSTC) --edition 2024 examples/demo.rs -o build/demo-rust \
+		--extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
+
+# Quiet, because cargo would warn of the linker options in build.rs at every build.
 .PHONY: c-library
 c-library:
+	$(call building,the library for C,10 seconds)
 	@$(CARGO) $(C_LIBRARY) -q
 	@$(call install_libraries,$(TARGET)/debug,build/lib)
 
 .PHONY: python-module
-python-module:
-	@$(PYTHON_MODULE) >build/maturin.log 2>&1 || { cat build/maturin.log; exit 1; }
+python-module: tools-demo
+	$(call building,the Python module,half a minute)
+	@$(PYTHON_MODULE)
 
 .PHONY: notices
-notices: ## Writes the licences of what is built in anew
+notices: ## Regenerates the licences of the dependencies
 	packaging/notices.py LICENSE-THIRD-PARTY bindings/python/LICENSE-THIRD-PARTY
 
 .PHONY: header
-header: ## Writes include/seconder.h anew
-	$(CARGO) test -q -p seconder --features capi --test capi -- --ignored write_header
+header: ## Regenerates include/seconder.h
+	$(CARGO) test -q -p seconder --features header --test capi -- --ignored write_header
 
 .PHONY: man
-man: ## Writes the man pages anew
+man: ## Regenerates the man pages
 	$(CARGO) test -q --test man -- --ignored write_pages
 	$(CARGO) test -q -p seconder-server --bin seconder -- --ignored write_program_page
 
 .PHONY: abi-baseline
-abi-baseline: c-library ## Writes down the promises of the C interface anew: read CONTRIBUTING.md first
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test abi -- --ignored write_baseline
-	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features capi --test capi -- --ignored write_layout
+abi-baseline: c-library ## Regenerates the ABI baseline of the C interface: read CONTRIBUTING.md first
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test abi -- --ignored write_baseline
+	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test capi -- --ignored write_layout
 
 .PHONY: clean
 clean: ## Removes what was built

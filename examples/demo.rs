@@ -8,16 +8,16 @@ use seconder::otp::Totp;
 use seconder::{Error, Handle, Service, Settings, callback};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let folder = Folder::new()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let callback_url = format!("http://{}/callback", listener.local_addr()?);
-    let service = Settings::new(&format!("sqlite:{}", folder.path().join("demo.db").display()))
+    let service = Settings::new(&format!("sqlite:{}", folder.0.join("demo.db").display()))
         .application_name("Demo")
         .callback_url(&callback_url)
         .open()?;
@@ -25,12 +25,29 @@ fn main() -> Outcome {
 
     let user = service.create_user("ada@example.com", "555-010-0123", "1")?;
     say(&format!("Enrolled ada@example.com with +1 555-010-0123: user {}.", user.id));
-    code_by_sms(&service, user.id, &folder.path().join("demo.spool"))?;
+    code_by_sms(&service, user.id, &folder.0.join("demo.spool"))?;
     authenticator_app(&service, user.id)?;
     push(&service, user.id, &listener, &callback_url)?;
     rejections(&service, user.id)?;
     say("Every check passed.");
     Ok(())
+}
+
+/// A folder that goes when the program ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> std::io::Result<Folder> {
+        let path = std::env::temp_dir().join(format!("seconder-demo-{}", std::process::id()));
+        std::fs::create_dir(&path)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 fn code_by_sms(service: &Service, user: UserId, spool: &Path) -> Outcome {

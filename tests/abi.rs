@@ -1,7 +1,7 @@
 //! What existing programs rely on: compares the symbols of the library, the values of the constants
 //! and the types of every function with the baseline in `abi/`.
 
-#![cfg(all(feature = "capi", target_pointer_width = "64", target_os = "linux"))]
+#![cfg(all(target_pointer_width = "64", target_os = "linux"))]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "header/mod.rs"]

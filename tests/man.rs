@@ -111,7 +111,7 @@ fn the_pages_pass_the_mandoc_linter() {
             .current_dir(root())
             .output();
         let Ok(lint) = lint else {
-            return eprintln!("skipped: mandoc is not installed; `make tools` installs it");
+            return eprintln!("skipped: mandoc is not installed; `make tools-test` installs it");
         };
         let output = String::from_utf8_lossy(&lint.stdout);
         // Only installed pages are where mandoc looks for the manuals that they reference.

@@ -3,7 +3,7 @@
 //! parent. The C programs in `safety/` inspect themselves; valgrind and sanitizers check them and
 //! those in `c/`.
 
-#![cfg(all(feature = "capi", target_os = "linux"))]
+#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "safety/elf.rs"]

@@ -1,71 +1,168 @@
 #!/bin/bash
-# Makes sure that what the build and the tests need is there, and a Python environment: its folder,
-# and the file of what is in it. Installs what is missing as root on Debian; says what it is otherwise.
+# Sets up what a kind of work requires: Debian packages, Rust, Python environments. As root on Debian,
+# it installs missing packages; otherwise it prints how to. Example: `tests/tools.sh demo`
 set -euo pipefail
-venv=$1
-requirements=$2
 cd "$(dirname "$0")/.."
 
-missing=()
+# The kinds of work, and the parts below that each requires.
+declare -A lists=(
+    [demo]="build"
+    [docs]="build documents"
+    [web]="build modules"
+    [python]="build modules services"
+    [bench]="build peers"
+    [test]="build modules services documents peers checks"
+)
+
+# Builds the library and the Python module.
+build() {
+    need gcc cc --version
+    need libc6-dev header stdio.h
+    need python3 python3 --version
+    need python3-venv python3 -c "import ensurepip, venv"
+    environments+=("build/venv packaging/requirements.txt")
+}
+
+# Modules that the tests of the Python module and the example applications import.
+modules() {
+    environments+=("build/venv tests/requirements.txt")
+}
+
+# Programs that the tests of the Python module start.
+services() {
+    need openssl openssl version
+    need redis-server redis-server --version
+    if can_install; then
+        need chromium command -v chromium
+        need chromium-driver command -v chromedriver
+    elif ! { command -v chromium && command -v chromedriver; } >/dev/null; then
+        echo "Without chromium and chromium-driver, the test that needs a browser is skipped."
+    fi
+}
+
+documents() {
+    environments+=("build/venv-docs docs/requirements.txt")
+}
+
+# The libraries that the benchmark compares with.
+peers() {
+    need libcurl4-openssl-dev header curl/curl.h
+    need libssl-dev header openssl/hmac.h
+    need liboath-dev header liboath/oath.h
+    need libpam-oath compgen -G "/usr/lib/*/security/pam_oath.so"
+    environments+=("build/venv-bench benches/requirements.txt")
+}
+
+# Tools of the other tests.
+checks() {
+    need g++ c++ --version
+    need clang clang++ --version
+    need procps env kill -l
+    need pkg-config pkg-config --version
+    need mandoc command -v mandoc
+    need cmake cmake --version
+    need abigail-tools abidiff --version
+    need dpkg-dev dpkg-shlibdeps --version
+    need dnsmasq-base /usr/sbin/dnsmasq --version
+    need valgrind valgrind --version
+    need libc6-dbg valgrind -q true
+    components=(rustfmt clippy)
+}
+
+packages=()
+components=()
+environments=()
 need() { # a Debian package, and a command that works when it is there
     local package=$1
     shift
-    "$@" >/dev/null 2>&1 || missing+=("$package")
+    "$@" >/dev/null 2>&1 || packages+=("$package")
 }
-need gcc cc --version
-need g++ c++ --version
-need clang clang++ --version
-need libc6-dev sh -c 'echo "#include <stdio.h>" | cc -E -'
-need pkg-config pkg-config --version
-need openssl openssl version
-need mandoc sh -c "command -v mandoc"
-need cmake cmake --version
-need abigail-tools abidiff --version
-need dpkg-dev dpkg-shlibdeps --version
-need dnsmasq-base /usr/sbin/dnsmasq --version
-need valgrind valgrind --version
-need libc6-dbg valgrind -q true
-need python3 python3 --version
-need python3-venv python3 -c 'import ensurepip, venv'
-need redis-server redis-server --version
-can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
-# The test that needs a browser is skipped, and says so, where none can be installed.
-if can_install; then
-    need chromium command -v chromium
-    need chromium-driver command -v chromedriver
-fi
-# The benchmark's peers.
-need libcurl4-openssl-dev test -e /usr/include/"$(uname -m)"-linux-gnu/curl/curl.h
-need libssl-dev test -e /usr/include/openssl/hmac.h
-need liboath-dev test -e /usr/include/liboath/oath.h
-need libpam-oath test -e /usr/lib/"$(uname -m)"-linux-gnu/security/pam_oath.so
-if ((${#missing[@]} > 0)); then
-    if can_install; then
+header() {
+    echo "#include <$1>" | cc -E -
+}
+can_install() {
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null
+}
+complained=
+complain() {
+    printf '%s\n' "$@" >&2
+    complained=yes
+}
+
+# Debian's own Rust is too old, and cargo's error about it does not say what to do.
+check_rust() {
+    local wanted found tool
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(cargo --version 2>/dev/null | cut -d ' ' -f 2) || true
+    if ! printf '%s\n' "$wanted" "$found" | sort -VC; then
+        complain "Rust $wanted or later is needed; found: ${found:-none}." \
+            "Install it as https://rustup.rs says, open a new shell and run make again."
+        return
+    fi
+    for tool in "${components[@]}"; do
+        cargo "${tool#rust}" --version >/dev/null 2>&1 || rustup component add "$tool" ||
+            complain "Rust's $tool is missing. Install it the way Rust was installed and run make again."
+    done
+}
+
+install_packages() {
+    local install=(apt-get install -y --no-install-recommends "${packages[@]}")
+    if ((${#packages[@]} == 0)); then
+        return
+    elif ! command -v apt-get >/dev/null; then
+        complain "Missing, by the names of their Debian packages: ${packages[*]}." \
+            "Install what your system has in their place and run make again."
+    elif ! can_install; then
+        complain "Packages are missing: ${packages[*]}." "Install them and run make again:" \
+            "    sudo apt-get update && sudo ${install[*]}"
+    elif [ -z "$complained" ]; then
+        echo "Installing packages: ${packages[*]}"
         export DEBIAN_FRONTEND=noninteractive
-        apt-get update -qq
-        apt-get install -qq -y --no-install-recommends "${missing[@]}"
-    else
-        echo "Please install, or run this as root: ${missing[*]}" >&2
-        exit 1
+        apt-get update
+        "${install[@]}"
     fi
-fi
+}
 
-if ! command -v cargo >/dev/null; then
-    echo "Please install Rust, as https://rustup.rs says" >&2
-    exit 1
-fi
-for tool in fmt clippy; do
-    if ! cargo "$tool" --version >/dev/null 2>&1; then
-        rustup component add rustfmt clippy || {
-            echo "Please install cargo $tool" >&2
-            exit 1
-        }
+check_python() {
+    python3 -c "import sys; sys.exit(sys.version_info < (3, 10))" ||
+        complain "Python 3.10 or later is needed; found: $(python3 --version)."
+}
+
+# Prints a requirements file, with the files that it includes.
+requirements() {
+    local line
+    while IFS= read -r line; do
+        case $line in
+        "-r "*) requirements "$(dirname "$1")/${line#-r }" ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done <"$1"
+}
+
+# An environment is only added to. It is created again if its Python is gone, or if its requirements
+# changed: packages that they no longer list would stay otherwise.
+make_environment() {
+    local venv=$1 file=$2
+    local installed=$venv/${file//\//-}
+    if [ -e "$installed" ]; then
+        requirements "$file" | cmp -s - "$installed" && "$venv/bin/python" -c "" && return
+        rm -rf "$venv"
     fi
+    echo "Installing into $venv: $file"
+    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check --use-pep517 -r "$file"
+    requirements "$file" >"$installed"
+}
+
+for part in ${lists[${1:?"name a kind of work, such as demo"}]?"unknown kind of work: $1"}; do
+    "$part"
 done
-
-if ! cmp -s "$requirements" "$venv/requirements.txt"; then
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$requirements"
-    cp "$requirements" "$venv/requirements.txt"
-fi
+check_rust
+install_packages
+[ -z "$complained" ] || exit 1
+check_python
+[ -z "$complained" ] || exit 1
+for environment in "${environments[@]}"; do
+    read -r venv file <<<"$environment"
+    make_environment "$venv" "$file"
+done

@@ -1,7 +1,6 @@
 //! The C++ wrapper covers the C header completely, compiles with every supported standard, and
 //! programs built with it work.
 
-#![cfg(feature = "capi")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a thread plays the user with the phone")]
 

@@ -95,7 +95,7 @@ def site(tmp_path: Path) -> Iterator[Running]:
 def browser(site: Running, tmp_path: Path) -> Iterator[Browser]:
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not binary or not driver:
-        assert os.geteuid() != 0, "chromium and chromium-driver are missing: run `make tools`"
+        assert os.geteuid() != 0, "chromium and chromium-driver are missing: run `make tools-python`"
         pytest.skip("NOT TESTED in a browser: chromium and chromium-driver are not installed")
     options = ChromeOptions()
     options.binary_location = binary
