@@ -297,7 +297,7 @@ public:
     }
     std::string_view service_message() const && = delete;
 
-    /// The name of the invalid argument, as in the interface.
+    /// The name of the invalid argument or option.
     std::string_view parameter() const & noexcept
     {
         return detail::view(seconder_error_parameter(get()));

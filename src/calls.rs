@@ -41,9 +41,9 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// What the wire calls a user's id where this library says `user_id`. Some calls say `user_id` on the
-/// wire as well, so the name is translated per call: in each call's declaration by serde, and where
-/// calls are made by name, by their route.
+/// The name on the wire of a user's id, which this library calls `user_id`. Some calls use
+/// `user_id` on the wire as well, so the name is translated per call: by serde in each call's
+/// declaration, and by the route where calls are made by name.
 pub const USER_ID_ON_THE_WIRE: &str = "svc_id";
 
 /// The size limit of a free-form parameter, in bytes of JSON.
@@ -119,7 +119,7 @@ pub trait Handle<C: Call> {
     /// Handles the call.
     ///
     /// # Errors
-    /// See [`Error`]; an error lets nobody in.
+    /// See [`Error`]; an error never lets a user in.
     fn handle(&self, call: &C) -> Result<C::Reply>;
 }
 
@@ -196,8 +196,8 @@ impl MatchedCall {
         &self.in_path.fields
     }
 
-    /// Reads the parameters, checks them and lets the service handle the call. A client that speaks
-    /// the older generation, or uses a path of it, gets a reply of it (interface 9).
+    /// Reads the parameters, checks them and lets the service handle the call. A client that uses
+    /// the older generation, or a path of it, gets a reply of it (interface 9).
     pub fn handle(
         self,
         service: &impl HandleAll,

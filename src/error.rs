@@ -85,7 +85,7 @@ pub struct Rejection {
     pub status: u16,
     /// The service's error code, as text (`60026`), if it sent one.
     pub code: Option<String>,
-    /// The service's message. Its wording changes over the years: decide on `code`.
+    /// The service's message. Its wording has changed over the years: base decisions on `code`.
     pub message: String,
     /// Why each invalid field was rejected, by its name in the interface.
     pub fields: BTreeMap<String, String>,
@@ -101,7 +101,7 @@ pub enum Stage {
     Connect,
     /// The TLS handshake was under way and the certificate was being verified.
     Tls,
-    /// The request may have been sent, whole or in part.
+    /// The request may have been sent, in whole or in part.
     Response,
     /// A code was being handed to the gateway or function that delivers it.
     Delivery,

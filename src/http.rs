@@ -1,12 +1,13 @@
 //! The HTTP edge: one function turns a request as it was received into the reply to send, for every
-//! server in front of an [`Engine`]. It opens no socket, so a server decides how bytes travel, and
-//! which time limits hold while they do.
+//! server in front of an [`Engine`]. It opens no socket: connections and their time limits are the
+//! server's responsibility.
 //!
 //! ```
 //! use seconder::http::{Caller, RawRequest, respond};
 //!
 //! let service = seconder::Settings::new("sandbox:").api_key("key").open()?;
-//! let request = RawRequest::new("GET", "/protected/json/app/details").header("X-Svc-API-Key", "key");
+//! let request = RawRequest::new("GET", "/protected/json/app/details");
+//! let request = request.header("X-Svc-API-Key", "key");
 //! let reply = respond(service.require_engine()?, Caller::Network, request);
 //! assert_eq!(reply.status, 200);
 //! assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"));
@@ -26,21 +27,21 @@ use serde_json::Value;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// More bytes than the body of any request of the interface has: 1 MiB. A server need not read
-/// further, and says [`BodyError::TooLarge`].
+/// The maximum size of a request's body in bytes, 1 MiB, which no request of the interface reaches.
+/// A server need not read further, and passes [`BodyError::TooLarge`] instead of the body.
 pub const BODY_LIMIT: usize = 1024 * 1024;
 
 /// Who sends a request, as far as the transport knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caller {
-    /// Anyone who can reach the server. The API key in the request says which application it is
+    /// Anyone who can reach the server. The API key in the request identifies the application
     /// (interface 5).
     Network,
 }
 
-/// A request as it was received. What it holds is wiped when it is dropped, since keys and codes are
-/// in its path, its parameters and its headers; what the server read it from is the server's to wipe.
+/// A request as it was received. Its target, headers and body are wiped when it is dropped, because
+/// they may contain keys and codes. The server's own buffers are not wiped.
 pub struct RawRequest {
     method: String,
     target: Zeroizing<String>,
@@ -48,7 +49,7 @@ pub struct RawRequest {
     body: std::result::Result<Zeroizing<Vec<u8>>, BodyError>,
 }
 
-/// Why there is no whole body.
+/// Why the body of a request is missing or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyError {
     /// It has more than [`BODY_LIMIT`] bytes.
@@ -67,14 +68,14 @@ pub struct RawReply {
     pub status: u16,
     /// The headers, by their names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, of the media type that `content-type` says. It may hold a secret, such as that of
-    /// an authenticator app.
+    /// The body, of the media type in `content-type`. It may contain a secret, such as that of an
+    /// authenticator app.
     pub body: Vec<u8>,
 }
 
 impl RawRequest {
-    /// A request without headers and body. `target` is the path, percent-encoded as it was
-    /// received, with `?` and the query where there is one.
+    /// A request without headers or a body. `target` is the path, percent-encoded as it was
+    /// received, followed by `?` and the query if there is one.
     pub fn new(method: impl Into<String>, target: impl Into<String>) -> RawRequest {
         RawRequest {
             method: method.into(),
@@ -84,13 +85,13 @@ impl RawRequest {
         }
     }
 
-    /// Adds a header. Give every header with that name: an API key that is there twice is rejected.
+    /// Adds a header. Add every header of the same name: a request with two API keys is rejected.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> RawRequest {
         self.headers.push((name.into(), Zeroizing::new(value.into())));
         self
     }
 
-    /// Sets the body, or why there is none.
+    /// Sets the body, or the reason why it is missing.
     pub fn body(mut self, body: std::result::Result<Vec<u8>, BodyError>) -> RawRequest {
         self.body = body.map(Zeroizing::new);
         self
@@ -116,15 +117,15 @@ impl RawReply {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// What to send where [`respond`] did not return, because it panicked or its thread ended.
+    /// The reply to send if [`respond`] did not return, because it panicked or its thread ended.
     pub fn internal_error() -> RawReply {
         let message = "a call did not return".to_owned();
         encode(Format::Json, &calls::failure(&Error::Internal { message }))
     }
 }
 
-/// Handles a request, whatever it is. It blocks while the engine waits for its database and for what
-/// delivers its messages.
+/// Handles any request. Blocks while the engine waits for its database and for the delivery of
+/// messages.
 pub fn respond(engine: &Engine, caller: Caller, request: RawRequest) -> RawReply {
     let names = engine.names();
     let Some(path) = names.path_from_wire(request.path()).map(Zeroizing::new) else {
@@ -154,15 +155,15 @@ fn handle(
     let (key, generation) = match caller {
         Caller::Network => api_key(&request, &mut params, engine.names())?,
     };
-    // The request is wiped before the call runs, which may take as long as a message takes to send.
+    // The request is wiped before the call runs, because that may wait for a message to be sent.
     drop(request);
     let engine = engine.authenticate(&key)?;
     Ok(call.handle(&engine, params.take(), generation))
 }
 
-/// The API key from its header, or from the parameters, where older clients send it (interface 5.2).
-/// Where there are two, none is used: whatever stands in front of the service may have checked the
-/// other.
+/// The API key from its header, or from the parameters, where older clients send it (interface
+/// 5.2). If there are two, neither is used: a proxy in front of the service may have checked the
+/// other one.
 fn api_key(
     request: &RawRequest,
     params: &mut Params,
@@ -191,7 +192,7 @@ fn unauthorized(message: &str) -> Error {
     Error::Unauthorized { message: message.into() }
 }
 
-/// The format that a path asks for, where no call says it.
+/// The format that a path asks for, if no call has that path.
 fn format_of(path: &str) -> Format {
     path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
 }
@@ -231,9 +232,9 @@ impl From<BodyError> for Error {
 fn encode(format: Format, reply: &Reply) -> RawReply {
     let mut headers = vec![
         ("content-type", format.media_type().to_owned()),
-        // A reply may hold a secret, and is true for one moment only.
+        // A reply may contain a secret, and is soon out of date.
         ("cache-control", "no-store".to_owned()),
-        // No browser may take what a client sent, and an error repeats, for a page.
+        // An error may repeat what a client sent, which a browser must not interpret as a page.
         ("x-content-type-options", "nosniff".to_owned()),
     ];
     if let Some(wait) = reply.retry_after {
@@ -245,14 +246,14 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
 }
 
 impl fmt::Debug for RawRequest {
-    /// Shows the method alone: the target, the headers and the body may hold a key or a code.
+    /// Shows only the method: the target, the headers and the body may contain a key or a code.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawRequest").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for RawReply {
-    /// Shows the status alone: the body may hold a secret.
+    /// Shows only the status: the body may contain a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawReply").field("status", &self.status).finish_non_exhaustive()
     }

@@ -45,28 +45,28 @@ use ureq::Body;
 use ureq::http::Response;
 use zeroize::Zeroizing;
 
-/// The shortest wait before a retry, even if the service asks for less. It doubles each time, so that
-/// a service that always asks for less is not called in a tight loop.
+/// The shortest wait before a retry, even if the service asks for less. It doubles each time, so
+/// that a service that always asks for less is not called in a tight loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The client of a remote service.
 ///
-/// A call runs on the caller's thread and has one deadline, from resolving the name to the last byte
-/// of the response, waits and retries included. [`Repeats`] says what is retried. Redirects are not
-/// followed, and no environment variable is read.
+/// A call runs on the caller's thread and has one deadline, from resolving the name to the last
+/// byte of the response, waits and retries included. [`Repeats`] says what is retried. Redirects
+/// are not followed, and no environment variable is read.
 ///
 /// The name is resolved by `/etc/hosts`, then by the name servers of `/etc/resolv.conf` (or of
 /// [`Settings::name_server`](crate::Settings::name_server)), whose `search` and options `ndots`,
 /// `timeout`, `attempts` and `rotate` are honoured. `localhost` is always this machine, and
-/// `.invalid` never resolves. Other sources that `nsswitch.conf` may list, such as LDAP and multicast
-/// DNS (`.local`), are not used: for a host that only these know, use its IP address in the URL, or
-/// add it to `/etc/hosts`. A name is resolved for each new connection only.
+/// `.invalid` never resolves. Other sources that `nsswitch.conf` may list, such as LDAP and
+/// multicast DNS (`.local`), are not used: for a host that only these know, use its IP address in
+/// the URL, or add it to `/etc/hosts`. A name is resolved for each new connection only.
 ///
-/// The API key is sent to the service only, and appears in no error, log or `Debug` text. Every copy
-/// made for a request is wiped after the request, and the key itself when the client is dropped. The
-/// code of a call is wiped where this client keeps it: in the request, its path and its body. The
-/// pieces that these are made of are freed without being wiped, and so are replies and the system's
-/// own copies.
+/// The API key is sent to the service only, and appears in no error, log or `Debug` text. Every
+/// copy made for a request is wiped after the request, and the key itself when the client is
+/// dropped. The code of a call is wiped where this client keeps it: in the request, its path and
+/// its body. The pieces that these are made of are freed without being wiped, and so are replies
+/// and the system's own copies.
 ///
 /// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
 /// at that level only, it logs the bytes of responses, and the reply to `enrol_authenticator` holds
@@ -78,7 +78,7 @@ pub struct Remote {
     pub(crate) repeats: Repeats,
 }
 
-/// Which calls a client retries when it is rate limited (statuses 429 and 503 with `Retry-After`) and
+/// Which calls a client retries when it is rate limited (status 429 or 503, with `Retry-After`) and
 /// the wait ends before the call's deadline.
 ///
 /// Nothing else is ever retried: a call that failed after its first byte was sent may have taken
@@ -92,8 +92,8 @@ pub enum Repeats {
     /// `check_approval`.
     #[default]
     Questions,
-    /// All, including those that check a code, send a message or change something. These take effect
-    /// twice if the service replied only after it had begun.
+    /// All, including those that check a code, send a message or change something. These take
+    /// effect twice if the service had already begun to carry them out when it asked to wait.
     All,
 }
 

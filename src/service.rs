@@ -111,7 +111,7 @@ impl Settings {
         self
     }
 
-    /// Where an engine posts the answers to approval requests (interface 6): an `https:` URL, or
+    /// Where an engine posts the responses to approval requests (interface 6): an `https:` URL, or
     /// an `http:` URL of this machine. Default: the URL stored in the database; none in a new one.
     #[cfg(feature = "engine")]
     pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
@@ -231,12 +231,12 @@ impl Service {
     /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
     ///
     /// # Errors
-    /// [`Error::RateLimited`] if a code was sent to the user just now; otherwise see [`Error`].
+    /// [`Error::RateLimited`] if a code was sent to the user a moment ago; otherwise see [`Error`].
     pub fn request_sms(&self, user_id: UserId) -> Result<CodeRequested> {
         self.handle(&RequestSms::new(user_id))
     }
 
-    /// Speaks a code in a voice call (interface 4.3). See [`RequestCall`] for the options.
+    /// Sends a code by voice call (interface 4.3). See [`RequestCall`] for the options.
     ///
     /// # Errors
     /// As for [`Service::request_sms`].
@@ -293,7 +293,7 @@ impl Service {
         self.handle(&AppStats::default())
     }
 
-    /// Sends a code to a number that belongs to no user yet (interface 4.10). See
+    /// Sends a code to a number that does not belong to a user yet (interface 4.10). See
     /// [`StartPhoneVerification`] for the options.
     ///
     /// # Errors

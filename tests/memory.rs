@@ -162,8 +162,8 @@ fn verify(service: &Service, masked: &[u8]) -> Result<Verdict, Error> {
 
 /// How often a text occurs in the memory that this process can write to: heaps, stacks and data.
 fn occurrences(masked: &[u8]) -> usize {
-    // free() writes its own pointers over the beginning of what it is given, so a copy that was freed
-    // without being wiped is known by its end. A code is too short to have one.
+    // free() writes its own pointers over the beginning of a block, so a copy that was freed
+    // without being wiped is recognised by its end. A code is too short for that.
     let masked = if masked.len() > 2 * OVERWRITTEN { &masked[OVERWRITTEN..] } else { masked };
     let memory = File::open("/proc/self/mem").unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

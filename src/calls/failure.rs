@@ -13,8 +13,9 @@ const GENERIC: &str = "60000";
 /// The one rejection whose fields are also at the top level of the body.
 const USER_NOT_VALID: &str = "60027";
 
-/// The body of a success: status 200, and an object that reports no error and does not deny success.
-/// `must_say` requires the field `success`; without it, the reply's other fields show the success.
+/// The body of a success: status 200, and an object that reports no error and does not deny
+/// success. `must_say` requires the field `success`; without it, the reply's other fields show the
+/// success.
 pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>> {
     let Value::Object(fields) = &reply.body else { return Err(read(reply)) };
     let success = fields.get("success").and_then(scalar);
@@ -79,8 +80,8 @@ pub(super) fn read(reply: Reply) -> Error {
     }
 }
 
-/// Whether the body is the service's own. A proxy in front of it also replies with 503, but the call
-/// may have reached the service then, so it is not safe to retry.
+/// Whether the body is the service's own. A proxy in front of it also replies with 503, but the
+/// call may have reached the service then, so it is not safe to retry.
 fn is_of_the_service(body: &Map<String, Value>) -> bool {
     ["message", "errors", "success"].into_iter().any(|field| body.contains_key(field))
 }

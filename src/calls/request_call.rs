@@ -5,7 +5,7 @@ use crate::model::{Action, DisplayText, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Speaks a code in a voice call (interface 4.3). The fields are those of [`super::RequestSms`].
+/// Sends a code by voice call (interface 4.3). The fields are those of [`super::RequestSms`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCall {
     /// The user to call.

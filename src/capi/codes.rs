@@ -166,7 +166,7 @@ pub unsafe extern "C" fn seconder_request_sms(
     }
 }
 
-/// Speaks a code in a voice call (interface 4.3).
+/// Sends a code by voice call (interface 4.3).
 ///
 /// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
 /// if the user was called a moment ago; SECONDER_REJECTED if there is no such user. Other statuses
@@ -204,8 +204,8 @@ pub unsafe extern "C" fn seconder_request_call(
 ///
 /// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
 /// not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
-/// SECONDER_INVALID_ARGUMENT means that `token` is not a token. Other statuses are as described at
-/// the top of the header.
+/// SECONDER_INVALID_ARGUMENT means that `token` does not have the form of a token. Other statuses
+/// are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verify(

@@ -135,8 +135,8 @@ pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
     read_handle(error, |error| error.stage)
 }
 
-/// The name of the invalid argument, as in the interface, if the status is
-/// SECONDER_INVALID_ARGUMENT; otherwise NULL.
+/// The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT;
+/// otherwise NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| match error.names_parameter {

@@ -1,13 +1,14 @@
 //! The parameters of a request. Clients send them in the query, as a form or as JSON, and some send
-//! a form with GET, so every place is read, whatever the method and the media type.
+//! a form with GET, so both the query and the body are read, whatever the method and the media
+//! type.
 
 use super::{BODY_LIMIT, BodyError, RawRequest};
 use crate::wire::{form, json, wipe};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
-/// The parameters of a request, which are wiped when they are dropped: a code or a key may be among
-/// them.
+/// The parameters of a request. They are wiped when they are dropped, because they may include a
+/// code or a key.
 pub(super) struct Params(Map<String, Value>);
 
 impl Params {

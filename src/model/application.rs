@@ -6,7 +6,8 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// More than any service issues, and few enough that every server accepts the header.
+/// The maximum length of an API key: longer than any that a service issues, and short enough for
+/// every server's limit on headers.
 const LONGEST_KEY: usize = 1024;
 
 /// An application's API key (interface 5.1): 1 to 1024 visible ASCII characters, so that a header
@@ -20,7 +21,7 @@ impl ApiKey {
         self.0.expose()
     }
 
-    /// The key as a secret like any other.
+    /// The key as a [`Secret`].
     pub fn secret(&self) -> &Secret {
         &self.0
     }
@@ -52,7 +53,7 @@ impl FromStr for ApiKey {
 }
 
 /// Where an application receives callbacks (interface 6): `https://host[:port][/path]`, or `http:`
-/// on this machine alone, since a callback carries an approval that lets somebody in. It has no
+/// on this machine only, because a callback carries an approval that lets a user in. It has no
 /// parameters, because the signature covers the URL without them (interface 5.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrl(String);

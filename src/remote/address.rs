@@ -1,4 +1,4 @@
-//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine alone.
+//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine only.
 
 use crate::{Error, Result};
 use std::net::IpAddr;

@@ -14,8 +14,8 @@ const SHORTEST: usize = 4;
 /// An error code has five digits, which may also be the digits of a user's id.
 const LONGER: usize = 6;
 
-/// The API key and every code and number of a call, the longest first: a number inside the key would
-/// otherwise be replaced first and leave the rest of the key readable.
+/// The API key and every code and number of a call, the longest first: a number inside the key
+/// would otherwise be replaced first and leave the rest of the key readable.
 pub(super) struct Redactor(Vec<Zeroizing<String>>);
 
 impl Redactor {
@@ -43,7 +43,7 @@ impl Redactor {
         }
     }
 
-    /// Redacts an error, in whichever field and with whichever status the service repeated a secret.
+    /// Redacts an error, whatever its status and whichever field repeats a secret.
     pub(super) fn redact_error(&self, mut error: Error) -> Error {
         match &mut error {
             Error::Rejected(no) => self.redact_rejection(no),

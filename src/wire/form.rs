@@ -41,8 +41,8 @@ fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
 /// next item) and `a[0]`.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for text that is not UTF-8 once decoded, for a name that is there twice, for
-/// a name that is used both as a list and as an object, and for more than any call needs.
+/// [`Error::InvalidArgument`] for text that is not UTF-8 once decoded, for a duplicate name, for a
+/// name that is used both as a list and as an object, and for more than any call needs.
 pub fn read(form: &str) -> Result<Map<String, Value>> {
     let mut params = Value::Object(Map::new());
     for (count, pair) in form.split('&').filter(|pair| !pair.is_empty()).enumerate() {
@@ -169,7 +169,8 @@ pub(crate) fn escaped(byte: u8) -> [u8; 3] {
 /// Decodes `%XX` and `+`.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a `%` without two hexadecimal digits, and for what is then not UTF-8.
+/// [`Error::InvalidArgument`] for a `%` without two hexadecimal digits, and if the result is not
+/// UTF-8.
 pub fn unescape(text: &str) -> Result<String> {
     let bad = || Error::invalid_argument("parameters", "are not percent-encoded UTF-8");
     let mut out = Vec::with_capacity(text.len());

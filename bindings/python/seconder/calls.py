@@ -94,7 +94,7 @@ class Calls:
             Where the code was sent, or that it was ``ignored`` because the user has an app.
 
         Raises:
-            RateLimited: The user was sent a code only recently.
+            RateLimited: The user was sent a code a moment ago.
             Rejected: The user does not exist, or codes cannot be sent by SMS.
 
         Example:
@@ -118,7 +118,7 @@ class Calls:
         action_message: str | None = None,
         force: bool = False,
     ) -> CodeRequested:
-        """Speaks a code in a voice call (section 4.3).
+        """Sends a code by voice call (section 4.3).
 
         Args:
             user_id: The user who receives the code.
@@ -131,7 +131,7 @@ class Calls:
             Where the code was sent, or that it was ``ignored`` because the user has an app.
 
         Raises:
-            RateLimited: The user was sent a code only recently.
+            RateLimited: The user was sent a code a moment ago.
             Rejected: The user does not exist, or codes cannot be sent by voice.
 
         Example:
@@ -259,7 +259,7 @@ class Calls:
             user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
-            The user, with a redacted number.
+            The user, with a masked number.
 
         Raises:
             Rejected: The user does not exist.
@@ -311,7 +311,7 @@ class Calls:
             What the service knows about the number, and how long the code is valid.
 
         Raises:
-            RateLimited: The number was sent a code only recently.
+            RateLimited: The number was sent a code a moment ago.
             Rejected: The number cannot be reached that way.
 
         Example:

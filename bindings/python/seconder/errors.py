@@ -26,7 +26,7 @@ class SecondFactorError(Exception):
     http_status: int | None
     """The HTTP status of the service's error response (section 7), if there was one."""
     fields: dict[str, str]
-    """The service's message for each invalid field, by its name in the interface."""
+    """Why each invalid field was rejected, by its name in the interface."""
     retry_safe: bool
     """Whether the call can be retried without the risk of doing its work twice."""
     retry_after: float | None
@@ -55,7 +55,7 @@ class TokenInvalid(SecondFactorError):
     """The user: the code is wrong or has expired (section 4.4). Keep them out."""
 
     reused: bool
-    """The code was right, but has been used before."""
+    """Whether the code was right, but has been used before."""
 
     def __init__(self, message: str = "", *, reused: bool = False) -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ class InvalidArgument(SecondFactorError, ValueError):
     """The caller: an argument is invalid. Nothing was sent and nothing was changed."""
 
     parameter: str
-    """The parameter, by its name in the interface."""
+    """The name of the invalid parameter."""
 
     def __init__(self, message: str = "", *, parameter: str = "", retry_safe: bool = False) -> None:
         super().__init__(message, retry_safe=retry_safe)
@@ -92,7 +92,7 @@ class Rejected(SecondFactorError):
 
 
 class RateLimited(SecondFactorError):
-    """Rate limited: wait for ``retry_after`` seconds, then retry (section 7)."""
+    """The caller, later: wait for ``retry_after`` seconds, then retry (section 7)."""
 
 
 class Unavailable(SecondFactorError, ConnectionError):
@@ -113,12 +113,14 @@ class Timeout(Unavailable, TimeoutError):
 
 
 class InvalidResponse(SecondFactorError):
-    """The service: the response could not be parsed. The URL may be wrong."""
+    """The service: its response could not be parsed, or contradicts itself. The URL may be
+    wrong.
+    """
 
 
 class InvalidCallback(SecondFactorError):
-    """A callback was not signed by the service with this API key (section 5.5), is stale, or is a
-    replay.
+    """A callback was not signed by the service with this API key (section 5.5), or is stale, or was
+    received before.
 
     Respond with status 401 and trust nothing in it.
     """

@@ -47,7 +47,7 @@ def open(
     Args:
         url: The backend: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine in
             this process; ``sandbox:`` an engine in memory that accepts every token, for the tests
-            of applications (``sandbox:?accept=0000000`` accepts that one alone, and
+            of applications (``sandbox:?accept=0000000`` accepts only that one, and
             ``sandbox:?accept=right`` checks codes as ``sqlite:`` does).
         api_key: The application's API key. Required for a remote service; an engine generates one
             for the first application of a new database if none is given.

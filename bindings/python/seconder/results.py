@@ -90,7 +90,7 @@ class CodeRequested(Reply):
     message: str | None = None
     """The service's message."""
     cellphone: str | None = None
-    """The number used, redacted: ``+1-XXX-XXX-XX23``."""
+    """The number used, masked: ``+1-XXX-XXX-XX23``."""
     ignored: bool = False
     """Nothing was sent, because the user has an app and ``force`` was not given."""
     device: str | None = None
@@ -184,7 +184,7 @@ class UserStatus(Reply):
     country_code: int | None = None
     """The calling code of the user's number."""
     phone_number: str | None = None
-    """The user's number, redacted: ``XXX-XXX-0123``."""
+    """The user's number, masked: ``XXX-XXX-0123``."""
     devices: tuple[str, ...] = ()
     """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
     ``svc_chrome``, ``sms``."""

@@ -198,13 +198,13 @@ class Service(Calls):
 
         Args:
             timeout: How long a call may take in all, in seconds: more than 0 and at most 3600.
-                Each call rejects a timeout that is out of this range.
+                A longer timeout is rejected by each call.
 
         Returns:
             The service with that timeout.
 
         Raises:
-            InvalidArgument: The timeout is not a number of seconds.
+            InvalidArgument: The timeout is not a number of seconds above 0.
 
         Example:
             >>> service.with_timeout(2.5).user_status(user.id).user_id == user.id

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 BODY_LIMIT = 1024 * 1024
-"""More bytes than the body of any request of the interface has: 1 MiB."""
+"""The maximum size of a request's body in bytes, 1 MiB, as in the library."""
 
 
 class HttpRequest(NamedTuple):
