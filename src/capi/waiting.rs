@@ -41,8 +41,9 @@ unsafe impl Plain for seconder_wait_for_approval_options {}
 /// SECONDER_APPROVAL_PENDING. A login should use a request that expires with it
 /// (`seconds_to_expire`): one that is still pending at the end can be approved later.
 ///
-/// It sleeps in the caller's thread, and polls first after half a second and then less and less
-/// often, down to every 5 seconds. It continues to poll if the service is busy or unreachable.
+/// It sleeps in the caller's thread. It polls at once, again after half a second, and then at
+/// growing intervals of up to 5 seconds. It continues to poll if the service is busy or
+/// unreachable.
 ///
 /// SECONDER_OK means that the request is this user's, not that the user approved: check that with
 /// seconder_approval_approved_by() on the approval at `out`, and free it with

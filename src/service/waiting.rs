@@ -106,9 +106,9 @@ impl Service {
     /// the last case, the status is still [`ApprovalStatus::Pending`]. Check the result with
     /// [`approved_by`](Approval::approved_by).
     ///
-    /// The service is polled, first after half a second and then at growing intervals, up to 5
-    /// seconds. A service that is busy or unavailable is polled again too. No poll takes longer
-    /// than the time left until the deadline, or 100 ms if less is left.
+    /// The service is polled at once, again after half a second, and then at growing intervals of
+    /// up to 5 seconds. A service that is busy or unavailable is polled again too. No poll takes
+    /// longer than the time left until the deadline, or 100 ms if less is left.
     ///
     /// A request that is pending at the end can still be approved later. Set `seconds_to_expire` so
     /// that it expires with the login.

@@ -47,8 +47,8 @@ class Service(Calls):
         """Waits until a user has responded, the request has expired, or ``timeout`` has passed; in
         the last case the status is still pending. Check :meth:`Approval.approved_by` on the result.
 
-        It polls the service, at first after half a second and then less and less often, down to
-        every 5 seconds, and keeps polling while the service is busy or unreachable. Ctrl-C ends it.
+        It polls the service at once, again after half a second, and then at growing intervals of
+        up to 5 seconds. It keeps polling while the service is busy or unreachable. Ctrl-C ends it.
         A request that is still pending at the end can be approved later: let it expire with the
         login, by ``seconds_to_expire`` of :meth:`create_approval`.
 
