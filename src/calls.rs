@@ -36,7 +36,7 @@ pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhone
 pub use user_status::{UserStatus, UserStatusReply};
 pub use verify::{Device, Verdict, Verification, Verify};
 
-use crate::wire::{Format, Generation, Reply, Request, loose, object, older};
+use crate::wire::{Format, Generation, Reply, Request, Wiping, loose, object, older};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -224,7 +224,9 @@ fn handle<C: Call>(
 ) -> Reply {
     // Where the path and the parameters name one field, the path wins: a parameter must not turn a
     // call to another user than its path names.
-    params.extend(in_path.take_fields());
+    for (name, value) in in_path.take_fields() {
+        drop(params.insert(name, value).map(Wiping));
+    }
     let call = loose::read(params).map_err(Error::from);
     let checked = call.and_then(|call: C| call.check().map(|()| call));
     match checked.and_then(|call| service.handle(&call)) {

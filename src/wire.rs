@@ -145,6 +145,35 @@ pub fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// A value whose texts are wiped when it is dropped, unless it was taken: for values that are still
+/// being read when an error can end the reading.
+pub(crate) struct Wiping(pub(crate) Value);
+
+impl Wiping {
+    pub(crate) fn take(&mut self) -> Value {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Wiping {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+/// Whether a body reports an error, whatever else it says. Null and what is empty report nothing:
+/// services send `"errors": {}` beside a success.
+pub(crate) fn has_error(body: &Map<String, Value>) -> bool {
+    let is_present = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(is_present)
+}
+
 /// Wipes every text of a value: one of them may be a key or a code.
 pub(crate) fn wipe(value: &mut Value) {
     match value {

@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::error::Rejection;
-use crate::wire::{Reply, scalar};
+use crate::wire::{Reply, has_error, scalar};
 use crate::{Error, Result, Stage};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -36,19 +36,6 @@ pub(super) fn success(reply: Reply, must_say: bool) -> Result<Map<String, Value>
 /// The error code, where there is one.
 pub(super) fn code(reply: &Reply) -> Option<String> {
     reply.text("error_code").filter(|code| !code.is_empty())
-}
-
-/// Whether a body reports an error, whatever else it says. Null and what is empty report nothing:
-/// services send `"errors": {}` beside a success.
-pub(super) fn has_error(body: &Map<String, Value>) -> bool {
-    let is_present = |value: &Value| match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) => true,
-    };
-    ["errors", "error_code"].into_iter().filter_map(|name| body.get(name)).any(is_present)
 }
 
 /// Converts a reply to the error that it reports.

@@ -104,17 +104,18 @@ fn read(template: &str, path: &str, generation: Generation) -> Option<InPath> {
     if wanted.clone().count() != given.clone().count() {
         return None;
     }
-    let mut fields = Map::new();
-    let mut format = None;
+    let mut in_path = InPath { format: Format::default(), generation, fields: Map::new() };
     for (want, give) in wanted.zip(given) {
         match name_of(want) {
-            Some("format") => format = Format::named(give),
-            Some(name) => drop(fields.insert(name.to_owned(), form::unescape(give).ok()?.into())),
+            Some("format") => in_path.format = Format::named(give)?,
+            Some(name) => {
+                in_path.fields.insert(name.to_owned(), form::unescape(give).ok()?.into());
+            }
             None if want == give => {}
             None => return None,
         }
     }
-    Some(InPath { format: format?, generation, fields })
+    Some(in_path)
 }
 
 fn name_of(part: &str) -> Option<&str> {

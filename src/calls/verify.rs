@@ -2,7 +2,7 @@
 
 use super::{Call, Route, failure, is_false};
 use crate::model::{Action, Token, UserId};
-use crate::wire::{Generation, Reply, loose, object, scalar};
+use crate::wire::{Generation, Reply, has_error, loose, object, scalar};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -114,7 +114,7 @@ impl Call for Verify {
         // The older generation may omit `success`; the current one always includes it.
         let older = reply.generation == Generation::Older && !body.contains_key("success");
         let (verdict, reused) = match (reply.status, text("token"), success.as_deref()) {
-            (200, Some(VALID), _) if failure::has_error(body) => {
+            (200, Some(VALID), _) if has_error(body) => {
                 return Err(Error::invalid_response(
                     "the token is valid, but there is also an error",
                 ));

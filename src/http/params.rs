@@ -3,7 +3,7 @@
 //! type.
 
 use super::{BODY_LIMIT, BodyError, RawRequest};
-use crate::wire::{form, json, wipe};
+use crate::wire::{Wiping, form, json, wipe};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -43,13 +43,11 @@ impl Drop for Params {
 /// read it differently.
 fn read(query: &str, body: &[u8], media_type: &str) -> Result<Params> {
     let mut params = Params(form::read(query)?);
-    for (name, mut value) in read_body(body, media_type)? {
-        if params.0.contains_key(&name) {
-            wipe(&mut value);
-            return Err(Error::invalid_argument(form::shown(&name), "is there twice"));
-        }
-        params.0.insert(name, value);
+    let mut in_body = Params(read_body(body, media_type)?);
+    if let Some(name) = in_body.0.keys().find(|name| params.0.contains_key(*name)) {
+        return Err(Error::invalid_argument(form::shown(name), "is given twice"));
     }
+    params.0.extend(std::mem::take(&mut in_body.0));
     Ok(params)
 }
 
@@ -63,7 +61,10 @@ fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
     if first == Some(&b'{') || media_type.to_ascii_lowercase().contains("json") {
         return match json::read(body) {
             Ok(Value::Object(params)) => Ok(params),
-            Ok(_) => Err(bad("must be a JSON object".into())),
+            Ok(other) => {
+                drop(Wiping(other));
+                Err(bad("must be a JSON object".into()))
+            }
             Err(Error::InvalidResponse { message }) => Err(bad(format!("is {message}"))),
             Err(other) => Err(other),
         };
@@ -114,6 +115,6 @@ mod tests {
         }
         assert!(params("", b"\xff", "").is_err());
         let tag = params("a%3E%3Cb=1", br#"{"a><b":1}"#, "").unwrap_err();
-        assert_eq!(tag.to_string(), "parameters is there twice");
+        assert_eq!(tag.to_string(), "parameters is given twice");
     }
 }

@@ -9,6 +9,8 @@ use std::str::FromStr;
 /// The maximum length of an API key: longer than any that a service issues, and short enough for
 /// every server's limit on headers.
 const LONGEST_KEY: usize = 1024;
+/// More than any application needs, and few enough for every HTTP client.
+const LONGEST_URL: usize = 2048;
 
 /// An application's API key (interface 5.1): 1 to 1024 visible ASCII characters, so that a header
 /// can hold it. `Debug` does not show it, and its memory is wiped when it is dropped.
@@ -19,6 +21,12 @@ impl ApiKey {
     /// The key itself, for a header or a signature.
     pub fn expose(&self) -> &str {
         self.0.expose()
+    }
+
+    /// A key that was checked before it was stored.
+    #[cfg(feature = "engine")]
+    pub(crate) fn stored(key: Secret) -> ApiKey {
+        ApiKey(key)
     }
 
     /// The key as a [`Secret`].
@@ -59,6 +67,12 @@ impl FromStr for ApiKey {
 pub struct CallbackUrl(String);
 
 impl CallbackUrl {
+    /// A URL that was checked before it was stored.
+    #[cfg(feature = "engine")]
+    pub(crate) fn stored(url: String) -> CallbackUrl {
+        CallbackUrl(url)
+    }
+
     /// The URL as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -87,11 +101,12 @@ impl fmt::Display for CallbackUrl {
 
 fn is_callback_url(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let scheme = scheme.to_ascii_lowercase();
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let Some((host, port)) = host_and_port(authority) else { return false };
     let allowed = scheme == "https" || (scheme == "http" && host.is_loopback());
     let port = port.is_none_or(|port| port.parse().is_ok_and(|port: u16| port > 0));
-    allowed && port && path.bytes().all(is_path_byte)
+    allowed && port && url.len() <= LONGEST_URL && path.bytes().all(is_path_byte)
 }
 
 /// The characters of a path in RFC 3986, without `@`, which some readers take for the end of a user
@@ -110,7 +125,8 @@ impl Host<'_> {
         match self {
             Host::V6(address) => address.is_loopback(),
             Host::Name(name) => {
-                *name == "localhost" || name.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback())
+                name.eq_ignore_ascii_case("localhost")
+                    || name.parse().is_ok_and(|ip: Ipv4Addr| ip.is_loopback())
             }
         }
     }
@@ -162,6 +178,8 @@ mod tests {
             "http://127.9.9.9/",
             "http://localhost/",
             "http://[::1]:9/",
+            "HTTPS://app.example/",
+            "http://LOCALHOST/",
         ] {
             assert_eq!(good.parse::<CallbackUrl>().unwrap().as_str(), good);
         }
@@ -190,6 +208,7 @@ mod tests {
             "https://a:0/",
             "https://a:/",
             "http://[::2]/",
+            &format!("https://a/{}", "a".repeat(2048)),
         ] {
             assert!(bad.parse::<CallbackUrl>().is_err(), "{bad}");
         }

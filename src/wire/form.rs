@@ -1,7 +1,9 @@
 //! Parameters: `user[email]=a%40b.c&logos[][res]=default`.
 
+use super::Wiping;
 use crate::{Error, Result};
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
 
 /// No call of the interface needs deeper nesting, so it is rejected.
 const DEPTH: usize = 8;
@@ -44,10 +46,10 @@ fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
 /// [`Error::InvalidArgument`] for text that is not UTF-8 once decoded, for a duplicate name, for a
 /// name that is used both as a list and as an object, and for more than any call needs.
 pub fn read(form: &str) -> Result<Map<String, Value>> {
-    let mut params = Value::Object(Map::new());
+    let mut params = Wiping(Value::Object(Map::new()));
     for (count, pair) in form.split('&').filter(|pair| !pair.is_empty()).enumerate() {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, value) = (unescape(name)?, unescape(value)?);
+        let (name, mut value) = (unescape(name)?, Zeroizing::new(unescape(value)?));
         let wrong = |reason: &'static str| Error::invalid_argument("parameters", reason);
         let keys = keys(&name).ok_or_else(|| wrong("have a name whose brackets do not match"))?;
         if count >= PAIRS {
@@ -56,10 +58,10 @@ pub fn read(form: &str) -> Result<Map<String, Value>> {
         if keys.len() > DEPTH {
             return Err(wrong("are nested too deep"));
         }
-        put(&mut params, &keys, value)
-            .ok_or_else(|| Error::invalid_argument(shown(keys[0]), "is there twice"))?;
+        put(&mut params.0, &keys, &mut value)
+            .ok_or_else(|| Error::invalid_argument(shown(keys[0]), "is given twice"))?;
     }
-    match params {
+    match params.take() {
         Value::Object(map) => Ok(map.into_iter().map(|(key, value)| (key, lists(value))).collect()),
         _ => Ok(Map::new()),
     }
@@ -94,9 +96,9 @@ fn keys(name: &str) -> Option<Vec<&str>> {
 }
 
 /// Puts a value in its place; `None` if there is one already.
-fn put(slot: &mut Value, keys: &[&str], value: String) -> Option<()> {
+fn put(slot: &mut Value, keys: &[&str], value: &mut String) -> Option<()> {
     let Some((key, rest)) = keys.split_first() else {
-        return slot.is_null().then(|| *slot = Value::String(value));
+        return slot.is_null().then(|| *slot = Value::String(std::mem::take(value)));
     };
     if key.is_empty() {
         if slot.is_null() {

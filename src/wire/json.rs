@@ -1,5 +1,6 @@
 //! JSON bodies. Duplicate keys are rejected, because they make a body ambiguous.
 
+use super::Wiping;
 use crate::{Error, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -79,21 +80,25 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
+        let mut list = Wiping(Value::Array(Vec::new()));
         while let Some(item) = items.next_element_seed(Strict)? {
-            list.push(item);
+            if let Value::Array(list) = &mut list.0 {
+                list.push(item);
+            }
         }
-        Ok(list.into())
+        Ok(list.take())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
+        let mut map = Wiping(Value::Object(Map::new()));
         while let Some(key) = fields.next_key::<String>()? {
-            if map.insert(key, fields.next_value_seed(Strict)?).is_some() {
+            let value = fields.next_value_seed(Strict)?;
+            let before = map.0.as_object_mut().and_then(|map| map.insert(key, value));
+            if before.map(Wiping).is_some() {
                 return Err(A::Error::custom("duplicate key"));
             }
         }
-        Ok(map.into())
+        Ok(map.take())
     }
 }
 

@@ -7,6 +7,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeser
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 use std::fmt;
+use std::mem;
 
 /// A value that does not fit its field.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,14 @@ pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismat
     T::deserialize(Loose(Value::Object(fields)))
 }
 
+/// A value to read from, which is wiped when it is dropped: a mismatch can leave a code unread.
 struct Loose(Value);
+
+impl Drop for Loose {
+    fn drop(&mut self) {
+        super::wipe(&mut self.0);
+    }
+}
 
 /// Whether a number is in canonical form. `+1` and `01` are other spellings of 1, and `-0` of 0;
 /// they are rejected, because two readers could take them for different users.
@@ -52,14 +60,15 @@ impl Loose {
 impl<'de> Deserializer<'de> for Loose {
     type Error = Mismatch;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0 {
-            Value::Object(fields) => visitor.visit_map(Fields::of(fields)),
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Mismatch> {
+        match &mut self.0 {
+            Value::Object(fields) => visitor.visit_map(Fields::of(mem::take(fields))),
             Value::Array(items) => {
-                visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(Loose)))
+                let items: Vec<Loose> = mem::take(items).into_iter().map(Loose).collect();
+                visitor.visit_seq(SeqDeserializer::new(items.into_iter()))
             }
-            Value::String(text) => visitor.visit_string(text),
-            Value::Bool(flag) => visitor.visit_bool(flag),
+            Value::String(text) => visitor.visit_string(mem::take(text)),
+            Value::Bool(flag) => visitor.visit_bool(*flag),
             Value::Null => visitor.visit_unit(),
             Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
                 (Some(whole), ..) => visitor.visit_u64(whole),
@@ -70,11 +79,13 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match super::scalar(&self.0).as_deref() {
-            Some("true" | "True" | "1") => visitor.visit_bool(true),
-            Some("false" | "False" | "0") => visitor.visit_bool(false),
-            _ => Err(mismatch("must be true or false".into())),
-        }
+        let flag = match &self.0 {
+            Value::Bool(flag) => Some(*flag),
+            Value::String(text) => flag(text),
+            Value::Number(number) => flag(&number.to_string()),
+            _ => None,
+        };
+        visitor.visit_bool(flag.ok_or_else(|| mismatch("must be true or false".into()))?)
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
@@ -89,11 +100,11 @@ impl<'de> Deserializer<'de> for Loose {
         visitor.visit_f64(self.0.as_f64().ok_or_else(|| mismatch("must be a number".into()))?)
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0 {
+    fn deserialize_string<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Mismatch> {
+        match &mut self.0 {
             // Moved and not copied, so that a type that wipes its text wipes the only copy.
-            Value::String(text) => visitor.visit_string(text),
-            other => match super::scalar(&other) {
+            Value::String(text) => visitor.visit_string(mem::take(text)),
+            other => match super::scalar(other) {
                 Some(text) => visitor.visit_string(text),
                 None => Err(mismatch("must be text".into())),
             },
@@ -105,7 +116,7 @@ impl<'de> Deserializer<'de> for Loose {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0 {
+        match &self.0 {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
@@ -125,23 +136,23 @@ impl<'de> Deserializer<'de> for Loose {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0 {
-            Value::String(text) => visitor.visit_enum(text.into_deserializer()),
+        match &self.0 {
+            Value::String(text) => visitor.visit_enum(text.as_str().into_deserializer()),
             _ => Err(mismatch("must be text".into())),
         }
     }
 
     /// A null field of a struct is treated as absent.
     fn deserialize_struct<V: Visitor<'de>>(
-        self,
+        mut self,
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0 {
+        match &mut self.0 {
             Value::Object(fields) => visitor.visit_map(Fields {
                 without_nulls: true,
-                rest: fields.into_iter(),
+                rest: mem::take(fields).into_iter(),
                 next: None,
             }),
             _ => Err(mismatch("must be an object".into())),
@@ -150,28 +161,33 @@ impl<'de> Deserializer<'de> for Loose {
 
     /// Forms with empty keys or the keys `0`, `1` and so on are parsed as lists, so a list is also
     /// accepted as a map with its indices as keys.
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0 {
+    fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Mismatch> {
+        match &mut self.0 {
             Value::Array(items) => {
                 let keys = (0..).map(|index: usize| index.to_string());
-                Loose(Value::Object(keys.zip(items).collect())).deserialize_any(visitor)
+                let fields = keys.zip(mem::take(items)).collect();
+                Loose(Value::Object(fields)).deserialize_any(visitor)
             }
             _ => self.deserialize_any(visitor),
         }
     }
 
-    /// A field that no call has is wiped too: a client may have sent a code under a wrong name.
-    fn deserialize_ignored_any<V: Visitor<'de>>(
-        mut self,
-        visitor: V,
-    ) -> Result<V::Value, Mismatch> {
-        super::wipe(&mut self.0);
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
         i8 i16 i32 i128 u8 u16 u32 u128 f32 char bytes byte_buf unit unit_struct seq tuple
         tuple_struct identifier
+    }
+}
+
+/// The flags that clients and services write.
+fn flag(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "1" => Some(true),
+        "false" | "False" | "0" => Some(false),
+        _ => None,
     }
 }
 

@@ -22,7 +22,7 @@ pub enum Shape {
 pub fn upgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
     // The older generation reports failures in `errors`; only successes need to be converted.
-    if shape == Shape::Same || body.contains_key("errors") || body.contains_key("error_code") {
+    if shape == Shape::Same || super::has_error(body) {
         return;
     }
     for flag in ["ignored", "success"] {

@@ -99,17 +99,14 @@ fn hash(api_key: &ApiKey) -> [u8; 32] {
 }
 
 fn row(row: &Row<'_>) -> Result<AppRow> {
-    let api_key = ApiKey::try_from(Secret::new(row.get::<_, String>(5)?));
-    let callback_url: Option<String> = row.get(6)?;
-    let callback_url = callback_url.map(|url| url.parse()).transpose();
     Ok(AppRow {
         app_id: row.get(0)?,
         name: row.get(1)?,
         plan: row.get(2)?,
         sms_enabled: row.get(3)?,
         white_label: row.get(4)?,
-        api_key: api_key.map_err(|_| rusqlite::Error::InvalidQuery)?,
-        callback_url: callback_url.map_err(|_| rusqlite::Error::InvalidQuery)?,
+        api_key: ApiKey::stored(Secret::new(row.get::<_, String>(5)?)),
+        callback_url: row.get::<_, Option<String>>(6)?.map(CallbackUrl::stored),
         token_length: row.get(7)?,
     })
 }
