@@ -1121,8 +1121,8 @@ const char *seconder_error_service_message(const struct seconder_error *error);
 int32_t seconder_error_stage(const struct seconder_error *error);
 
 /**
- * The name of the invalid argument, as in the interface, if the status is
- * SECONDER_INVALID_ARGUMENT; otherwise NULL.
+ * The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT;
+ * otherwise NULL.
  */
 const char *seconder_error_parameter(const struct seconder_error *error);
 
@@ -1451,7 +1451,7 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * Speaks a code in a voice call (interface 4.3).
+ * Sends a code by voice call (interface 4.3).
  *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
  * if the user was called a moment ago; SECONDER_REJECTED if there is no such user. Other statuses
@@ -1473,8 +1473,8 @@ seconder_status seconder_request_call(const struct seconder_service *service,
  *
  * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
  * not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
- * SECONDER_INVALID_ARGUMENT means that `token` is not a token. Other statuses are as described at
- * the top of the header.
+ * SECONDER_INVALID_ARGUMENT means that `token` does not have the form of a token. Other statuses
+ * are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -1673,8 +1673,9 @@ void seconder_approval_free(struct seconder_approval *approval);
  * SECONDER_APPROVAL_PENDING. A login should use a request that expires with it
  * (`seconds_to_expire`): one that is still pending at the end can be approved later.
  *
- * It sleeps in the caller's thread, and polls first after half a second and then less and less
- * often, down to every 5 seconds. It continues to poll if the service is busy or unreachable.
+ * It sleeps in the caller's thread. It polls at once, again after half a second, and then at
+ * growing intervals of up to 5 seconds. It continues to poll if the service is busy or
+ * unreachable.
  *
  * SECONDER_OK means that the request is this user's, not that the user approved: check that with
  * seconder_approval_approved_by() on the approval at `out`, and free it with

@@ -20,11 +20,12 @@ use crate::calls::{self, MatchedCall, RouteMatch, match_route};
 use crate::engine::Engine;
 use crate::error::Rejection;
 use crate::model::{ApiKey, Secret};
-use crate::wire::{Format, Generation, Names, Reply};
+use crate::wire::{Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result};
 use params::Params;
 use serde_json::Value;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use zeroize::Zeroizing;
 
 /// The maximum size of a request's body in bytes, 1 MiB, which no request of the interface reaches.
@@ -49,8 +50,16 @@ pub struct RawRequest {
     body: std::result::Result<Zeroizing<Vec<u8>>, BodyError>,
 }
 
+/// A request whose call was found, before its body is read. See [`route`].
+#[derive(Debug)]
+pub struct RoutedRequest {
+    call: MatchedCall,
+    request: RawRequest,
+}
+
 /// Why the body of a request is missing or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BodyError {
     /// It has more than [`BODY_LIMIT`] bytes.
     TooLarge,
@@ -91,18 +100,34 @@ impl RawRequest {
         self
     }
 
-    /// Sets the body, or the reason why it is missing.
-    pub fn body(mut self, body: std::result::Result<Vec<u8>, BodyError>) -> RawRequest {
-        self.body = body.map(Zeroizing::new);
+    /// Sets the body. Default: none.
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> RawRequest {
+        self.body = Ok(Zeroizing::new(body.into()));
         self
     }
 
-    fn path(&self) -> &str {
-        self.target.split_once('?').map_or(self.target.as_str(), |(path, _)| path)
+    /// Says why there is no body.
+    pub fn body_error(mut self, error: BodyError) -> RawRequest {
+        self.body = Err(error);
+        self
+    }
+
+    /// The path and the query. Clients of proxies send a whole URL, and some send a fragment, which
+    /// no server needs.
+    fn path_and_query(&self) -> (&str, &str) {
+        let target = self.target.split_once('#').map_or(self.target.as_str(), |(target, _)| target);
+        let (before, query) = target.split_once('?').unwrap_or((target, ""));
+        let path = match before.split_once("://") {
+            Some((_, rest)) if !before.starts_with('/') => {
+                rest.find('/').map_or("/", |slash| &rest[slash..])
+            }
+            _ => before,
+        };
+        (path, query)
     }
 
     fn query(&self) -> &str {
-        self.target.split_once('?').map_or("", |(_, query)| query)
+        self.path_and_query().1
     }
 
     fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
@@ -117,48 +142,84 @@ impl RawReply {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The reply to send if [`respond`] did not return, because it panicked or its thread ended.
+    /// The reply to send if a thread that runs [`respond`] ended without a reply.
     pub fn internal_error() -> RawReply {
-        let message = "a call did not return".to_owned();
-        encode(Format::Json, &calls::failure(&Error::Internal { message }))
+        encode(Format::Json, &calls::failure(&no_reply()))
     }
 }
 
 /// Handles any request. Blocks while the engine waits for its database and for the delivery of
 /// messages.
 pub fn respond(engine: &Engine, caller: Caller, request: RawRequest) -> RawReply {
-    let names = engine.names();
-    let Some(path) = names.path_from_wire(request.path()).map(Zeroizing::new) else {
-        return not_found(format_of(request.path()));
-    };
-    let call = match match_route(&request.method, &path) {
-        RouteMatch::Call(call) => call,
-        RouteMatch::MethodNotAllowed(methods) => {
-            return method_not_allowed(format_of(&path), &methods);
-        }
-        RouteMatch::NotFound => return not_found(format_of(&path)),
-    };
-    let format = call.format();
-    let reply = handle(engine, caller, call, request);
-    let mut reply = reply.unwrap_or_else(|error| calls::failure(&error));
-    names.body_to_wire(&mut reply.body);
-    encode(format, &reply)
+    match route(engine, request) {
+        Ok(routed) => routed.respond(engine, caller),
+        Err(reply) => reply,
+    }
 }
 
-fn handle(
-    engine: &Engine,
-    caller: Caller,
-    call: MatchedCall,
-    request: RawRequest,
-) -> Result<Reply> {
-    let mut params = Params::read(&request)?;
-    let (key, generation) = match caller {
-        Caller::Network => api_key(&request, &mut params, engine.names())?,
+/// Finds the call of a request, as the first half of [`respond`]: a server that has only read the head
+/// of a request can reply at once if there is no such call, instead of waiting for the body.
+///
+/// # Errors
+/// The reply to send: 404, or 405 with the methods that are allowed.
+pub fn route(engine: &Engine, request: RawRequest) -> std::result::Result<RoutedRequest, RawReply> {
+    let (path, _) = request.path_and_query();
+    let Some(path) = engine.names().path_from_wire(path).map(Zeroizing::new) else {
+        return Err(not_found(format_of(path)));
     };
-    // The request is wiped before the call runs, because that may wait for a message to be sent.
-    drop(request);
-    let engine = engine.authenticate(&key)?;
-    Ok(call.handle(&engine, params.take(), generation))
+    match match_route(&request.method, &path) {
+        RouteMatch::Call(call) => Ok(RoutedRequest { call, request }),
+        RouteMatch::MethodNotAllowed(methods) => {
+            Err(method_not_allowed(format_of(&path), &methods))
+        }
+        RouteMatch::NotFound => Err(not_found(format_of(&path))),
+    }
+}
+
+impl RoutedRequest {
+    /// The call, as far as the path says it.
+    pub fn call(&self) -> &MatchedCall {
+        &self.call
+    }
+
+    /// As [`RawRequest::body`].
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> RoutedRequest {
+        self.request = self.request.body(body);
+        self
+    }
+
+    /// As [`RawRequest::body_error`].
+    pub fn body_error(mut self, error: BodyError) -> RoutedRequest {
+        self.request = self.request.body_error(error);
+        self
+    }
+
+    /// Handles the request, as the second half of [`respond`].
+    pub fn respond(self, engine: &Engine, caller: Caller) -> RawReply {
+        let format = self.call.format();
+        // A panic is a bug, and still the client gets a reply in its format.
+        let handled = catch_unwind(AssertUnwindSafe(|| self.handle(engine, caller)));
+        let reply = handled.unwrap_or_else(|_| Err(no_reply()));
+        let mut reply = reply.unwrap_or_else(|error| calls::failure(&error));
+        engine.names().body_to_wire(&mut reply.body);
+        encode(format, &reply)
+    }
+
+    fn handle(self, engine: &Engine, caller: Caller) -> Result<Reply> {
+        let RoutedRequest { call, request } = self;
+        let mut params = Params::read(&request)?;
+        let (key, generation) = match caller {
+            Caller::Network => api_key(&request, &mut params, engine.names())?,
+        };
+        // The request is wiped before the call runs, because that may wait for a message to be sent.
+        drop(request);
+        let engine = engine.authenticate(&key)?;
+        Ok(call.handle(&engine, params.take(), generation))
+    }
+}
+
+fn no_reply() -> Error {
+    Error::Internal { message: "a call did not return a reply".into() }
 }
 
 /// The API key from its header, or from the parameters, where older clients send it (interface
@@ -173,17 +234,21 @@ fn api_key(
     let mut headers = request.values(&header);
     let parameter = params.remove("api_key").map(|value| match value {
         Value::String(key) => Secret::new(key),
-        _ => Secret::default(),
+        other => {
+            drop(Wiping(other));
+            Secret::default()
+        }
     });
     let (key, generation) = match (headers.next(), headers.next(), parameter) {
         (None, None, Some(key)) => (Some(key), Generation::Older),
         (Some(key), None, None) => {
             (std::str::from_utf8(key).ok().map(Secret::new), Generation::Current)
         }
-        _ => (None, Generation::Current),
+        (None, None, None) => return Err(unauthorized("the request has none")),
+        _ => return Err(unauthorized("the request has several")),
     };
     let key = key.filter(|key| !key.expose().is_empty());
-    let key = key.ok_or_else(|| unauthorized("the request has none"))?;
+    let key = key.ok_or_else(|| unauthorized("it is empty or not text"))?;
     let key = ApiKey::try_from(key).map_err(|_| unauthorized("no application has it"))?;
     Ok((key, generation))
 }

@@ -64,47 +64,70 @@ fn the_api_key_is_wiped_from_memory_after_tls() {
 
 #[test]
 fn keys_and_codes_are_wiped_by_the_http_edge() {
-    run_child("child_that_receives_requests", "sandbox:?accept=right");
+    for number in 0..REQUESTS {
+        run_child("child_that_receives_a_request", &number.to_string());
+    }
 }
 
-/// The child process of the test above. The engine knows its own key, so the key that is searched
-/// for is another, which also stands in for codes wherever a request can have one.
-#[test]
-#[allow(clippy::disallowed_methods, reason = "the test above passes the URL in a variable")]
-fn child_that_receives_requests() {
-    let Ok(url) = std::env::var(SERVICE) else { return };
-    let service = Settings::new(&url).api_key(OWN_KEY).open().unwrap();
-    let engine = service.engine().unwrap();
-    let (key, code) = (masked::<KEY>(b'a', 26), masked::<CODE>(b'0', 10));
-    let from = |method, target: String| RawRequest::new(method, target);
+const REQUESTS: usize = 24;
+
+/// A request with a secret in one place. The engine knows its own key, so the secret is another text,
+/// which stands in for keys and codes alike.
+fn request(number: usize, secret: &[u8]) -> RawRequest {
+    const DETAILS: &str = "/protected/json/app/details";
+    const CHECK: &str = "/protected/json/phones/verification/check";
+    let get = |before: &str, after: &str| RawRequest::new("GET", around(before, secret, after));
     let known = |request: RawRequest| request.header("X-Svc-API-Key", OWN_KEY);
-    let verify = || around("/protected/json/verify/", &code, "/1");
-    let check = "/protected/json/phones/verification/check";
-    let form = || around("phone_number=5550100123&country_code=1&verification_code=", &code, "");
-    let json = || around("{\"verification_code\":\"", &code, "\",\"country_code\":1}");
-    let requests: [&dyn Fn() -> RawRequest; 16] = [
-        &|| known(from("GET", verify())),
-        &|| known(from("POST", verify())),
-        &|| from("GET", verify()).header("x-svc-api-key", plain(&key)),
-        &|| known(from("GET", around("/protected/json/verify/1234567/", &code, "x"))),
-        &|| known(from("GET", check.to_owned()).body(Ok(form().into_bytes()))),
-        &|| known(from("GET", check.to_owned()).body(Ok(json().into_bytes()))),
-        &|| known(from("GET", around("/nothing?code=", &code, ""))),
-        &|| from("GET", around("/protected/json/app/details?api_key=", &key, "")),
-        &|| from("GET", around("/protected/json/app/details?api_key=", &key, "&a=1&a=2")),
-        &|| known(from("GET", around("/protected/json/app/details?other=", &key, ""))),
-        &|| known(from("GET", around("/protected/json/verify/", &key, "/1"))),
-        &|| known(from("POST", around("/protected/json/verify/", &key, "/1"))),
-        &|| known(from("GET", around("/protected/json/verify/1234567/1?action=", &key, ""))),
-        &|| known(from("GET", around("/protected/json/verify/", &key, "/1?force=maybe"))),
-        &|| known(from("GET", around("/protected/json/app/details?api_key=", &key, ""))),
-        &|| from("GET", around("/protected/json/app/details?other=", &key, "")),
-    ];
-    for (number, request) in requests.iter().enumerate() {
-        let reply = respond(engine, Caller::Network, request());
-        assert!(reply.status < 500, "{number}: {reply:?}");
-        assert_eq!((occurrences(&code), occurrences(&key)), (0, 0), "{number}: {reply:?}");
+    let in_path = |before, after| known(get(&format!("/protected/{before}/"), after));
+    let query = |before, after| known(get(&format!("{DETAILS}?{before}="), after));
+    let body = |before, after| {
+        let body = around(before, secret, after).into_bytes();
+        known(RawRequest::new("GET", CHECK)).body(body)
+    };
+    match number {
+        0 => in_path("json/verify", "/1"),
+        1 => in_path("json/verify/1234567", ""),
+        2 => in_path("json/verify", "/1?force=maybe"),
+        3 => in_path("json/verify", "/%ff"),
+        4 => in_path("yaml/verify", "/1"),
+        5 => known(RawRequest::new("POST", around("/protected/json/verify/", secret, "/1"))),
+        6 => known(get("/protected/json/verify/1234567/1?token=", "")),
+        7 => known(get("/protected/json/verify/1234567/1?force=", "")),
+        8 => known(get("/nothing?code=", "")),
+        9 => query("other", ""),
+        10 => query("other", "&a=1&a=2"),
+        11 => query("other", "&a[b=1"),
+        12 => query("a=1&a", ""),
+        13 => query("api_key", ""),
+        14 => get("/protected/json/app/details?api_key=", ""),
+        15 => get("/protected/json/app/details?api_key[a]=", ""),
+        16 => RawRequest::new("GET", DETAILS).header("x-svc-api-key", plain(secret)),
+        17 => body("phone_number=5550100123&country_code=1&verification_code=", ""),
+        18 => body("{\"verification_code\":\"", "\",\"country_code\":1}"),
+        19 => body("{\"verification_code\":\"", "\",\"a\":1,\"a\":2}"),
+        20 => body("{\"verification_code\":\"", "\","),
+        21 => body("{\"verification_code\":{\"a\":[\"", "\"]}}"),
+        22 => body("[\"", "\"]").header("content-type", "application/json"),
+        _ => {
+            let body = around("{\"a\":1,\"verification_code\":\"", secret, "\"}").into_bytes();
+            known(RawRequest::new("GET", format!("{CHECK}?a=1"))).body(body)
+        }
     }
+}
+
+/// The child process of the test above: one request for each, so that nothing reuses the memory that it
+/// left. The secret is long for the same reason.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test above passes the number in a variable")]
+fn child_that_receives_a_request() {
+    let Some(number) = std::env::var(SERVICE).ok().and_then(|number| number.parse().ok()) else {
+        return;
+    };
+    let service = Settings::new("sandbox:?accept=right").api_key(OWN_KEY).open().unwrap();
+    let secret = masked::<400>(b'a', 26);
+    let reply = respond(service.engine().unwrap(), Caller::Network, request(number, &secret));
+    assert!(reply.status < 500, "{number}: {reply:?}");
+    assert_eq!(occurrences(&secret), 0, "{number}: {reply:?}");
 }
 
 /// The child process of the client's tests above. Without the variable, it does nothing.

@@ -1,6 +1,6 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -25,17 +25,27 @@ pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Re
     for (name, value) in &head.headers {
         raw = raw.header(name.as_str(), value.as_bytes());
     }
+    // Nobody waits for the body of a request that no call can use.
+    let routed = match http::route(&engine, raw) {
+        Ok(routed) => routed,
+        Err(reply) => return response(reply),
+    };
     let body = tokio::time::timeout(BODY_TIME, read_body(body)).await;
-    let raw = raw.body(body.unwrap_or(Err(BodyError::TooSlow)));
+    let routed = match body.unwrap_or(Err(BodyError::TooSlow)) {
+        Ok(body) => routed.body(body),
+        Err(error) => routed.body_error(error),
+    };
     // The engine blocks while it waits for its database and for the delivery of messages. On a
     // thread of the runtime, it would hold up other connections.
-    let reply = tokio::task::spawn_blocking(move || http::respond(&engine, Caller::Network, raw));
+    let reply = tokio::task::spawn_blocking(move || routed.respond(&engine, Caller::Network));
     response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
 }
 
 /// Reads a body to its end, or until it is certain to be too large.
 async fn read_body(mut body: Body) -> Result<Vec<u8>, BodyError> {
-    let (mut bytes, mut length) = (Vec::new(), 0);
+    // Room for all of it: memory that it grew out of would keep a part of it.
+    let expected = body.size_hint().lower().min(BODY_LIMIT as u64);
+    let (mut bytes, mut length) = (Vec::with_capacity(expected as usize), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| BodyError::Incomplete)?;
         let data: Bytes = frame.into_data().unwrap_or_default();

@@ -6,7 +6,7 @@ use common::World;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const NEW: &str = "/protected/json/users/new";
@@ -117,6 +117,18 @@ fn unknown_paths_are_404_and_wrong_methods_are_405() {
         let reply = world.request(method, path, None);
         assert_eq!((reply.status, reply.header("allow")), (405, allowed), "{method} {path}");
     }
+}
+
+#[test]
+fn an_unknown_path_is_rejected_before_the_body_arrives() {
+    let world = World::start();
+    let started = Instant::now();
+    for (path, status) in [("/nothing", 404), (DETAILS, 405)] {
+        let head = "Host: localhost\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
+        let reply = world.send(&format!("PUT {path} HTTP/1.1\r\n{head}"));
+        assert_eq!(reply.status, status, "{path}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(15), "a body is waited for as long as that");
 }
 
 #[test]

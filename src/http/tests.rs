@@ -44,16 +44,32 @@ fn unknown_paths_are_not_found_and_other_methods_not_allowed() {
 
 #[test]
 fn a_path_is_checked_before_the_body_and_the_key() {
-    let broken = |path| RawRequest::new("GET", path).body(Err(BodyError::TooSlow));
+    let broken = |path| RawRequest::new("GET", path).body_error(BodyError::TooSlow);
     assert_eq!(send(broken("/nothing")).status, 404);
     for (error, status) in
         [(BodyError::TooLarge, 413), (BodyError::TooSlow, 408), (BodyError::Incomplete, 400)]
     {
-        let reply = send(get(DETAILS).body(Err(error)));
+        let reply = send(get(DETAILS).body_error(error));
         assert_eq!((reply.status, &body(&reply)["success"]), (status, &json!(false)));
     }
-    let long = get(DETAILS).body(Ok(vec![b' '; BODY_LIMIT + 1]));
+    let long = get(DETAILS).body(vec![b' '; BODY_LIMIT + 1]);
     assert_eq!(send(long).status, 413);
+}
+
+#[test]
+fn a_whole_url_and_a_fragment_are_accepted_as_targets() {
+    for target in [
+        "http://127.0.0.1/protected/json/app/details?user_ip=192.0.2.1",
+        "/protected/json/app/details#top",
+        "/protected/json/app/details?user_ip=192.0.2.1#top?x",
+    ] {
+        assert_eq!(send(get(target)).status, 200, "{target}");
+    }
+    for target in
+        ["http://host", "*", "://protected/json/app/details", "//protected/json/app/details"]
+    {
+        assert_eq!(send(get(target)).status, 404, "{target}");
+    }
 }
 
 #[test]
@@ -103,7 +119,7 @@ fn a_wait_is_rounded_up_to_whole_seconds() {
 
 #[test]
 fn debug_shows_neither_codes_nor_keys() {
-    let request = get("/protected/json/verify/1234567/1").body(Ok(b"code=1234567".to_vec()));
+    let request = get("/protected/json/verify/1234567/1").body(b"code=1234567");
     let shown = format!("{request:?} {:?}", send(get(DETAILS)));
     assert!(!shown.contains("1234567") && !shown.contains("key"), "{shown}");
 }

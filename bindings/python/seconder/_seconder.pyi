@@ -5,18 +5,19 @@ from typing import Any, final
 
 __all__ = [
     "ApprovalWait",
+    "BODY_LIMIT",
     "CALLS",
     "Clock",
+    "RoutedRequest",
     "ReceivedEvent",
     "Service",
     "Totp",
     "__version__",
-    "call_of",
     "headers",
     "open",
     "open_sandbox",
     "query",
-    "respond",
+    "route",
     "share",
     "sign",
     "signed_parameters",
@@ -25,8 +26,10 @@ __all__ = [
 ]
 
 _Names = tuple[str, str | None, str | None, str | None, str | None]
+_Reply = tuple[int, list[tuple[str, str]], bytes]
 
 __version__: str
+BODY_LIMIT: int
 CALLS: list[str]
 
 @final
@@ -79,7 +82,16 @@ class Totp:
 class ApprovalWait:
     def __new__(cls, params: dict[str, Any]) -> ApprovalWait: ...
 
-def call_of(names: _Names, method: str, target: str) -> tuple[str, dict[str, Any]] | None: ...
+@final
+class RoutedRequest:
+    @property
+    def name(self) -> str: ...
+    @property
+    def fields(self) -> dict[str, Any]: ...
+    def respond(
+        self, service: Service, body: bytes | None, error: str
+    ) -> tuple[_Reply, dict[str, Any]]: ...
+
 def headers(names: _Names) -> tuple[str, str, str]: ...
 def open(url: str, settings: dict[str, Any]) -> Service: ...
 def open_sandbox(
@@ -95,14 +107,9 @@ def open_sandbox(
     post: Callable[[str, bytes, list[tuple[str, str]]], None],
 ) -> Service: ...
 def query(body: bytes) -> str: ...
-def respond(
-    service: Service,
-    *,
-    method: str,
-    target: str,
-    headers: list[tuple[str, bytes]],
-    body: bytes | None,
-) -> tuple[int, list[tuple[str, str]], bytes, Any]: ...
+def route(
+    service: Service, *, method: str, target: str, headers: list[tuple[str, bytes]]
+) -> tuple[RoutedRequest, None] | tuple[None, _Reply]: ...
 def share(service: Service) -> Service: ...
 def sign(
     api_key: str, nonce: str, url: str, method: str, body: bytes, query: str

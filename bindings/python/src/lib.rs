@@ -33,7 +33,7 @@ mod _seconder {
     use super::spellings::spellings;
 
     #[pymodule_export]
-    use super::testing::{Clock, call_of, open_sandbox, respond, share};
+    use super::testing::{Clock, RoutedRequest, open_sandbox, route, share};
 
     #[pymodule_export]
     use super::totp::Totp;
@@ -46,6 +46,7 @@ mod _seconder {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("CALLS", super::calls::names())
+        module.add("CALLS", super::calls::names())?;
+        module.add("BODY_LIMIT", seconder::http::BODY_LIMIT)
     }
 }

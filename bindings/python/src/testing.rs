@@ -1,20 +1,18 @@
 //! The native part of `seconder.testing`: an engine whose time, messages and callbacks are
 //! controlled by the test, and the library's HTTP edge in front of it.
 
-use crate::failure::{detached, take_exception};
-use crate::fields::with_user_id;
+use crate::failure::{Failure, detached, take_exception};
+use crate::fields::python_name;
 use crate::service::Service;
 use crate::settings::{Poster, deliver_by};
 use crate::{names, values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use seconder::Settings;
-use seconder::calls::{RouteMatch, match_route};
 use seconder::engine::{self, Message};
-use seconder::http::{self, BodyError, Caller, RawRequest};
+use seconder::http::{self, BodyError, Caller, RawReply, RawRequest};
 use seconder::wire::Format;
-use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -99,51 +97,91 @@ pub(crate) fn share(py: Python<'_>, service: &Service) -> PyResult<Service> {
     Ok(Service::new(shared))
 }
 
-/// Returns the name of the call for a method and a target, and the fields in its path; `None` if
-/// there is no such call.
-#[pyfunction]
-pub(crate) fn call_of<'py>(
-    py: Python<'py>,
-    names: names::Given,
-    method: &str,
-    target: &str,
-) -> PyResult<Option<(&'static str, Bound<'py, PyAny>)>> {
-    let names = names::read(names).map_err(|failure| failure.raise(py))?;
-    let path = target.split_once('?').map_or(target, |(path, _)| path);
-    let Some(path) = names.path_from_wire(path) else { return Ok(None) };
-    let RouteMatch::Call(call) = match_route(method, &path) else { return Ok(None) };
-    let fields = with_user_id(Value::Object(call.fields().clone()));
-    Ok(Some((call.route().name, values::to_python(py, &fields)?)))
+/// The status, the headers and the body to send.
+type Reply<'py> = (u16, Vec<(&'static str, String)>, Bound<'py, PyBytes>);
+
+/// A request whose call is known, before its body is read.
+#[pyclass(frozen, module = "seconder._seconder")]
+pub(crate) struct RoutedRequest {
+    name: &'static str,
+    request: Mutex<Option<http::RoutedRequest>>,
 }
 
-/// The status, the headers and the body to send, and the fields of the body as Python values.
-type Reply<'py> = (u16, Vec<(&'static str, String)>, Bound<'py, PyBytes>, Bound<'py, PyAny>);
+#[pymethods]
+impl RoutedRequest {
+    /// The name of the call.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.name
+    }
 
-/// Returns the reply of the library's HTTP edge to a request as it was received.
+    /// The fields in the path.
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let fields = PyDict::new(py);
+        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, value) in request.iter().flat_map(|request| request.call().fields()) {
+            fields.set_item(python_name(name), values::to_python(py, value)?)?;
+        }
+        Ok(fields)
+    }
+
+    /// Handles the request, once, with its body or the reason why there is none. Returns the reply to
+    /// send, and the fields of its body as Python has them.
+    fn respond<'py>(
+        &self,
+        py: Python<'py>,
+        service: &Service,
+        body: Option<Vec<u8>>,
+        error: &str,
+    ) -> PyResult<(Reply<'py>, Bound<'py, PyAny>)> {
+        let service = service.get().map_err(|failure| failure.raise(py))?;
+        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let request = request.ok_or_else(|| PyValueError::new_err("the request was handled"))?;
+        let request = match (body, error) {
+            (Some(body), _) => request.body(body),
+            (None, "too_large") => request.body_error(BodyError::TooLarge),
+            (None, "too_slow") => request.body_error(BodyError::TooSlow),
+            (None, _) => request.body_error(BodyError::Incomplete),
+        };
+        let replied =
+            detached(py, || Ok(request.respond(service.require_engine()?, Caller::Network)));
+        if let Some(exception) = take_exception() {
+            return Err(exception);
+        }
+        let reply = replied?;
+        let media_type = reply.header("content-type").unwrap_or_default();
+        let format = if media_type.contains("xml") { Format::Xml } else { Format::Json };
+        let fields = values::to_python(py, &format.read(&reply.body).unwrap_or_default())?;
+        Ok((to_python(py, reply), fields))
+    }
+}
+
+/// Finds the call of a request as it was received, or the reply to send because there is none.
 #[pyfunction]
-#[pyo3(signature = (service, *, method, target, headers, body))]
-pub(crate) fn respond<'py>(
+#[pyo3(signature = (service, *, method, target, headers))]
+pub(crate) fn route<'py>(
     py: Python<'py>,
     service: &Service,
     method: &str,
     target: &str,
     headers: Vec<(String, Vec<u8>)>,
-    body: Option<Vec<u8>>,
-) -> PyResult<Reply<'py>> {
+) -> PyResult<(Option<RoutedRequest>, Option<Reply<'py>>)> {
     let service = service.get().map_err(|failure| failure.raise(py))?;
-    let mut request = RawRequest::new(method, target).body(body.ok_or(BodyError::TooLarge));
+    let mut request = RawRequest::new(method, target);
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    let reply =
-        detached(py, || Ok(http::respond(service.require_engine()?, Caller::Network, request)));
-    if let Some(exception) = take_exception() {
-        return Err(exception);
-    }
-    let reply = reply?;
-    let media_type = reply.header("content-type").unwrap_or_default();
-    let format = if media_type.contains("xml") { Format::Xml } else { Format::Json };
-    let fields = format.read(&reply.body).unwrap_or_default();
-    let body = PyBytes::new(py, &reply.body);
-    Ok((reply.status, reply.headers, body, values::to_python(py, &fields)?))
+    let engine = service.require_engine().map_err(|error| Failure::from(error).raise(py))?;
+    Ok(match http::route(engine, request) {
+        Ok(request) => {
+            let name = request.call().route().name;
+            (Some(RoutedRequest { name, request: Mutex::new(Some(request)) }), None)
+        }
+        Err(reply) => (None, Some(to_python(py, reply))),
+    })
+}
+
+fn to_python(py: Python<'_>, reply: RawReply) -> Reply<'_> {
+    (reply.status, reply.headers, PyBytes::new(py, &reply.body))
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -66,7 +67,7 @@ def test_the_key_is_taken_from_the_header_or_the_parameters(sandbox: Sandbox) ->
 
 def test_unknown_paths_and_other_methods_are_rejected(sandbox: Sandbox) -> None:
     assert send(sandbox, "GET", "/nothing", headers=key(sandbox)).status == 404
-    for method in ("POST", "PUT", "DELETE", "HEAD"):
+    for method in ("POST", "PUT", "DELETE", "HEAD", "PROPFIND", "get"):
         reply = send(sandbox, method, DETAILS, headers=key(sandbox))
         assert (reply.status, reply.headers["allow"]) == (405, "GET"), method
 
@@ -102,3 +103,44 @@ def test_an_authenticator_enrolled_over_xml_shows_codes(sandbox: Sandbox) -> Non
     assert send(sandbox, "POST", path, b"", key(sandbox)).status == 200
     code = sandbox.authenticator_code(user.id)
     assert sandbox.service.verify(code, user.id, force=True)
+
+
+def raw(sandbox: Sandbox, request: bytes) -> bytes:
+    """What comes back to bytes that are no good HTTP, until the connection is closed."""
+    host, _, port = sandbox.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Transfer-Encoding: chunked\r\n\r\n4b\r\n",
+        b"Content-Length: 4\r\nContent-Length: 5\r\n\r\n",
+        b"Content-Length: abc\r\n\r\n",
+        b"no colon\r\nContent-Length: 4\r\n\r\n",
+        b"Content-Length: 9000\r\n\r\n",
+        b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    ],
+)
+def test_a_body_without_a_clear_end_is_rejected_and_never_read_as_a_request(
+    sandbox: Sandbox, framing: bytes
+) -> None:
+    head = b"GET %s HTTP/1.1\r\nHost: a\r\nX-Svc-API-Key: %s\r\n"
+    head %= DETAILS.encode(), sandbox.api_key.encode()
+    smuggled = b"GET /protected/json/app/stats HTTP/1.1\r\nHost: a\r\n\r\n"
+    got = raw(sandbox, head + framing + smuggled)
+    assert got.count(b"HTTP/1.1 ") == 1
+    assert got.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 413 "))
+
+
+def test_a_client_that_sends_too_much_can_read_why(sandbox: Sandbox) -> None:
+    for _ in range(5):
+        assert send(sandbox, "GET", DETAILS, b" " * 4 * 1024 * 1024, key(sandbox)).status == 413
+
+
+def test_a_target_is_the_same_as_for_the_server(sandbox: Sandbox) -> None:
+    assert send(sandbox, "GET", f"http://a{DETAILS}", headers=key(sandbox)).status == 200
+    assert send(sandbox, "GET", f"/{DETAILS}", headers=key(sandbox)).status == 404

@@ -110,7 +110,12 @@ class Inside:
 
     def _respond(self, request: HttpRequest) -> HttpReply | None:
         """Returns the reply to a remote client; None closes the connection without one."""
-        name, params = self._call_of(request)
+        routed, rejection = self._route(request)
+        if routed is None:
+            return HttpReply(*rejection)
+        name, params = routed.name, routed.fields
+        # Read in any case: a fault concerns the reply to a whole request.
+        body, error = request.read_body()
         fault = self.faults.take(name)
         if fault is not None:
             if fault.kind is Fault.TIMEOUT:
@@ -122,25 +127,26 @@ class Inside:
             if fault.kind is Fault.INVALID_RESPONSE:
                 return HttpReply(200, [("content-type", "text/html")], PAGE)
             if fault.kind is Fault.UNAUTHORIZED:
-                request = request._replace(headers=self._with_another_key(request.headers))
+                routed, _ = self._route(self._with_another_key(request))
         with self._call_in_progress(name, params):
-            status, headers, body, reply = _seconder.respond(
-                self.engine, **request._asdict()
-            )
+            reply, fields = routed.respond(self.engine, body, error)
+        status = reply[0]
         if status == 200:
-            self._note(name, params, reply)
+            self._note(name, params, fields)
         if fault is not None and fault.kind is Fault.LOST:
             return None
-        return HttpReply(status, headers, body)
+        return HttpReply(*reply)
 
-    def _with_another_key(self, headers: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    def _route(self, request: HttpRequest) -> Any:
+        """The request with the call that it makes, or the reply to send because it makes none."""
+        return _seconder.route(
+            self.engine, method=request.method, target=request.target, headers=request.headers
+        )
+
+    def _with_another_key(self, request: HttpRequest) -> HttpRequest:
         key = self.names.api_key_header
-        others = [header for header in headers if header[0].lower() != key.lower()]
-        return [*others, (key, b"an-unknown-key")]
-
-    def _call_of(self, request: HttpRequest) -> tuple[str, dict[str, Any]]:
-        names = _given(self.names)
-        return _seconder.call_of(names, request.method, request.target) or ("", {})
+        others = [header for header in request.headers if header[0].lower() != key.lower()]
+        return request._replace(headers=[*others, (key, b"an-unknown-key")])
 
     @contextmanager
     def _call_in_progress(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:

@@ -3,14 +3,19 @@ writes replies; the library interprets them, as in ``seconder serve``."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-BODY_LIMIT = 1024 * 1024
-"""The maximum size of a request's body in bytes, 1 MiB, as in the library."""
+from seconder import _seconder
+
+DISCARD = 8 * _seconder.BODY_LIMIT
+"""How much of a body that was not read is read after the reply, in bytes: a client that is still
+sending would otherwise not see the reply."""
 
 
 class HttpRequest(NamedTuple):
@@ -20,8 +25,8 @@ class HttpRequest(NamedTuple):
     target: str
     """The path, and the query if there is one."""
     headers: list[tuple[str, bytes]]
-    body: bytes | None
-    """``None`` if it is too large and was not read."""
+    read_body: Callable[[], tuple[bytes | None, str]]
+    """Reads the body. If there is none: why, as the library calls it."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,27 @@ class _Handler(BaseHTTPRequestHandler):
     # The head and the body are separate writes, the second of which Nagle's algorithm may delay.
     disable_nagle_algorithm = True
 
-    def do_GET(self) -> None:
+    # How long to wait for a client, in seconds, as the server does.
+    timeout = 15
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """Every method is for the library to judge, not only those that http.server knows."""
+        if name.startswith("do_"):
+            return self._respond
+        raise AttributeError(name)
+
+    def _respond(self) -> None:
+        self.body_was_read = False
         # http.server decodes headers as Latin-1, so this restores the bytes that were received.
-        headers = [(name, value.encode("latin-1")) for name, value in self.headers.items()]
-        reply = self.server.respond(HttpRequest(self.command, self.path, headers, self._body()))
+        headers = [
+            (name, value.strip(" \t").encode("latin-1")) for name, value in self.headers.items()
+        ]
+        # Not self.path, in which http.server has replaced leading slashes.
+        target = self.requestline.split()[1]
+        reply = self.server.respond(HttpRequest(self.command, target, headers, self._body))
+        if not self.body_was_read:
+            # What was not read would be taken for the next request.
+            self.close_connection = True
         if reply is None:
             self.close_connection = True
             return
@@ -69,19 +91,41 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in reply.headers:
             self.send_header(name, value)
         self.send_header("content-length", str(len(reply.body)))
+        if self.close_connection:
+            self.send_header("connection", "close")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(reply.body)
+        if not self.body_was_read:
+            self._discard()
 
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = do_GET
+    def _body(self) -> tuple[bytes | None, str]:
+        lengths = self.headers.get_all("content-length", ["0"])
+        length = lengths[0].strip(" \t")
+        # A second length, a transfer coding or a broken header can hide where the body ends.
+        broken = self.headers.defects or self.headers.get("transfer-encoding") is not None
+        if broken or len(lengths) != 1 or not (length.isascii() and length.isdigit()):
+            return None, "incomplete"
+        # Python refuses to convert very long numbers.
+        if len(length) > 12 or int(length) > _seconder.BODY_LIMIT:
+            return None, "too_large"
+        try:
+            body = self.rfile.read(int(length))
+        except TimeoutError:
+            return None, "too_slow"
+        if len(body) < int(length):
+            return None, "incomplete"
+        self.body_was_read = True
+        return body, ""
 
-    def _body(self) -> bytes | None:
-        length = self.headers.get("content-length") or "0"
-        if length.isascii() and length.isdigit() and int(length) <= BODY_LIMIT:
-            return self.rfile.read(int(length))
-        # The unread body would be parsed as the next request.
-        self.close_connection = True
-        return None
+    def _discard(self) -> None:
+        self.wfile.flush()
+        self.connection.settimeout(1)
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            left = DISCARD
+            while left > 0 and (data := self.connection.recv(65536)):
+                left -= len(data)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Logs nothing, because paths include codes."""
