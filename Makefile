@@ -234,7 +234,7 @@ rust-demo:
 	@$(RUSTC) --edition 2024 examples/demo.rs -o build/demo-rust \
 		--extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
 
-# Quiet, because cargo would warn of the linker options in build.rs at every build.
+# Without its output, because cargo would warn of the linker options in build.rs at every build.
 .PHONY: c-library
 c-library:
 	$(call building,the library for C,10 seconds)

@@ -261,6 +261,14 @@ fn the_words_are_those_of_the_field() {
         if theirs {
             continue;
         }
+        // The path counts as a line before the first.
+        let text = format!("{path}\n{text}");
+        for (line, number) in text.lines().zip(0..) {
+            let names = line.split(|c: char| !c.is_alphanumeric() && !"_.".contains(c));
+            let old =
+                names.flat_map(|name| OTHER_NAMES.iter().filter(move |(old, _)| *old == name));
+            complaints.extend(old.map(|(old, new)| format!("{path}:{number}: `{old}` is {new}")));
+        }
         let words = words(&text);
         for (phrase, instead) in WORDS {
             let uses = words.windows(phrase.len()).filter(|window| {
@@ -292,7 +300,7 @@ fn the_names_are_those_of_the_field() {
 /// The words of a text with their lines; what stands between them, such as the marks of comments,
 /// does not count.
 fn words(text: &str) -> Vec<(&str, usize)> {
-    let lines = (1..).zip(text.lines());
+    let lines = (0..).zip(text.lines());
     let words = lines.flat_map(|(number, line)| {
         line.split(|c: char| !c.is_alphanumeric()).map(move |word| (word, number))
     });

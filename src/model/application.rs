@@ -87,7 +87,7 @@ impl FromStr for CallbackUrl {
             true => Ok(CallbackUrl(url.to_owned())),
             false => Err(Error::invalid_argument(
                 "callback_url",
-                "must be https://host/path without parameters (http:// to this machine alone)",
+                "must be https://host/path without parameters (http:// to this machine only)",
             )),
         }
     }

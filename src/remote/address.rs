@@ -98,7 +98,7 @@ fn check(url: &str, loopback_http: bool) -> Result<Uri> {
             "must begin with https: (http: needs the setting allow_loopback_http, for tests)",
         )),
         false if !is_loopback(host) => {
-            Err(bad("must begin with https: (http: is for 127.0.0.1, ::1 and localhost alone)"))
+            Err(bad("must begin with https: (http: is for 127.0.0.1, ::1 and localhost only)"))
         }
         false => Ok(uri),
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_all_others_without_showing_them() {
+    fn other_urls_are_rejected_without_being_shown() {
         for bad in [
             "http://2fa.example.com",
             "http://127.0.0.1",

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_ambiguous() {
+    fn ambiguous_forms_are_rejected() {
         for bad in ["a=1&a=2", "a=1&a[b]=2", "a[]=1&a[b]=2", "%zz=1", "a=%ff", "a[b=1", "a[b]c=1"] {
             assert!(read(bad).is_err(), "{bad}");
         }

@@ -70,6 +70,8 @@ pub(crate) const WORDS: &[(&[&str], &str)] = &[
     (&["in", "peace"], "a user is snoozed"),
     (&["the", "house"], "it is the project, or its architecture"),
     (&["crosses", "a", "face"], "it crosses an FFI boundary"),
+    (&["garbled"], "a response is invalid"),
+    (&["quiet"], "a user is snoozed"),
     (&["envelope"], "the HTTP library is given a placeholder request"),
     (&["answerer"], "it is a backend, or a handler"),
 ];
@@ -106,6 +108,33 @@ pub(crate) const NAMES: &[(&str, &str)] = &[
     ("Found", "Match"),
     ("QUIET", "SNOOZE"),
     ("svc_id", "user_id: only the wire says svc_id"),
+];
+
+/// Names of C, C++ and Python, and of files, that gave way to the field's.
+pub(crate) const OTHER_NAMES: &[(&str, &str)] = &[
+    ("SECONDER_INVALID", "SECONDER_INVALID_ARGUMENT"),
+    ("SECONDER_REFUSED", "SECONDER_REJECTED"),
+    ("SECONDER_LIMITED", "SECONDER_RATE_LIMITED"),
+    ("SECONDER_FORGED", "SECONDER_INVALID_CALLBACK"),
+    ("SECONDER_STAGE_RESOLVING", "SECONDER_STAGE_DNS"),
+    ("SECONDER_STAGE_CONNECTING", "SECONDER_STAGE_CONNECT"),
+    ("SECONDER_STAGE_SECURING", "SECONDER_STAGE_TLS"),
+    ("SECONDER_STAGE_ASKING", "SECONDER_STAGE_RESPONSE"),
+    ("SECONDER_STAGE_DELIVERING", "SECONDER_STAGE_DELIVERY"),
+    ("seconder_answer_approval", "seconder_respond_to_approval"),
+    ("seconder_seen", "seconder_replay_entry"),
+    ("seconder_check_svc_id", "seconder_check_user_id"),
+    ("seconder_approval_svc_id", "seconder_approval_user_id"),
+    ("seconder_event_svc_id", "seconder_event_user_id"),
+    ("answer_approval", "respond_to_approval"),
+    ("ask_approval", "poll_approval"),
+    ("Forged", "InvalidCallback"),
+    ("Limited", "RateLimited"),
+    ("UserAnswer", "ApprovalResponse"),
+    ("letter.rs", "raw_request.rs"),
+    ("hide.rs", "redact.rs"),
+    ("explain.rs", "error_mapping.rs"),
+    ("border.rs", "ffi.rs"),
 ];
 
 /// Where the old words stay: where they are listed, and where others wrote them.
@@ -229,7 +258,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         except_files: &[],
         banned: &["rusqlite", "ureq", "totp_rs"],
         allowed: &[],
-        why: "a face knows the calls alone: use seconder's own functions",
+        why: "a language interface knows only the calls: use seconder's own functions",
     },
 ];
 

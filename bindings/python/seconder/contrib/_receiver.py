@@ -22,7 +22,7 @@ METHODS = ("GET", "POST")
 _log = logging.getLogger("seconder.contrib")
 
 
-class Rejected(Exception):
+class RejectedRequest(Exception):
     """A rejected request, and the response to it."""
 
     def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
@@ -32,14 +32,14 @@ class Rejected(Exception):
         self.headers = {"Content-Type": "text/plain; charset=utf-8", **(headers or {})}
 
 
-def too_large() -> Rejected:
+def too_large() -> RejectedRequest:
     """The response to a body that is larger than any callback."""
-    return Rejected(413, "A callback has at most 1 MiB.\n")
+    return RejectedRequest(413, "A callback has at most 1 MiB.\n")
 
 
-def incomplete() -> Rejected:
+def incomplete() -> RejectedRequest:
     """The response to a body that is shorter than announced."""
-    return Rejected(400, "The body is incomplete.\n")
+    return RejectedRequest(400, "The body is incomplete.\n")
 
 
 class Receiver:
@@ -87,25 +87,26 @@ class Receiver:
             header: The value of a header, by its name.
 
         Raises:
-            Rejected: The request must not be trusted; the exception holds the response.
+            RejectedRequest: The request must not be trusted; the exception holds the response.
         """
         if method not in METHODS:
-            raise Rejected(405, "A callback is a GET or a POST.\n", {"Allow": ", ".join(METHODS)})
+            allow = {"Allow": ", ".join(METHODS)}
+            raise RejectedRequest(405, "A callback is a GET or a POST.\n", allow)
         raw = body() if method == "POST" else b""
         if len(raw) > BODY_LIMIT:
             raise too_large()
         if method == "POST" and not raw:
-            raise Rejected(400, "There is no body.\n")
+            raise RejectedRequest(400, "There is no body.\n")
         text = query.decode("latin-1") if isinstance(query, bytes) else query
         if not text.isascii():
-            raise Rejected(400, "The query is not encoded.\n")
+            raise RejectedRequest(400, "The query is not encoded.\n")
         signature = header(self._names.signature_header)
         nonce = header(self._names.nonce_header)
         try:
             return self._verify(method, raw, text, signature, nonce)
         except InvalidCallback as error:
             _log.warning("%s", error)
-            raise Rejected(401, "The callback was rejected.\n") from error
+            raise RejectedRequest(401, "The callback was rejected.\n") from error
         except InvalidArgument:
             # A mistake in the application, not in the callback, so it must not look like a 503.
             raise
@@ -113,7 +114,7 @@ class Receiver:
             _log.error("a callback could not be checked: %s", error, exc_info=True)
             wait = error.retry_after
             headers = {} if wait is None else {"Retry-After": str(int(wait) + 1)}
-            raise Rejected(503, "Try again later.\n", headers) from error
+            raise RejectedRequest(503, "Try again later.\n", headers) from error
 
     def _verify(
         self, method: str, body: bytes, query: str, signature: str | None, nonce: str | None

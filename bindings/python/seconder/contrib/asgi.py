@@ -17,7 +17,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 
 from seconder.callback import Replay
-from seconder.contrib._receiver import BODY_LIMIT, Needs, Receiver, Rejected, incomplete, too_large
+from seconder.contrib._receiver import (
+    BODY_LIMIT,
+    Needs,
+    Receiver,
+    RejectedRequest,
+    incomplete,
+    too_large,
+)
 from seconder.names import Names
 from seconder.results import Event
 
@@ -74,7 +81,7 @@ def callback(
                 event = await run_in_threadpool(
                     receiver.event, request.method, query, lambda: body, request.headers.get
                 )
-            except Rejected as rejected:
+            except RejectedRequest as rejected:
                 return Response(rejected.text, rejected.status, rejected.headers)
             if inspect.iscoroutinefunction(function):
                 await function(event)

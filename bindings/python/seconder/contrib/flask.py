@@ -20,7 +20,7 @@ from seconder.contrib._receiver import (
     BODY_LIMIT,
     Needs,
     Receiver,
-    Rejected,
+    RejectedRequest,
     done,
     incomplete,
     too_large,
@@ -73,7 +73,7 @@ def callback(
             query = request.environ.get("QUERY_STRING", "")
             try:
                 event = receiver.event(request.method, query, _body, request.headers.get)
-            except Rejected as rejected:
+            except RejectedRequest as rejected:
                 return Response(rejected.text, rejected.status, rejected.headers)
             done(current_app.ensure_sync(function)(event))
             return Response(status=200, mimetype="text/plain")

@@ -26,7 +26,7 @@ from starlette.testclient import TestClient
 import seconder
 import seconder.contrib.asgi
 import seconder.contrib.flask
-from seconder.contrib._receiver import BODY_LIMIT, Receiver, Rejected
+from seconder.contrib._receiver import BODY_LIMIT, Receiver, RejectedRequest
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"]
 Function = Callable[[seconder.Event], object]
@@ -301,7 +301,7 @@ def test_a_query_that_is_not_encoded_is_rejected_with_400() -> None:
         names=None,
     )
     for query in ("uuid=ö", "uuid=ö".encode()):
-        with pytest.raises(Rejected) as caught:
+        with pytest.raises(RejectedRequest) as caught:
             receiver.event("GET", query, lambda: b"", lambda name: None)
         assert caught.value.status == 400
 

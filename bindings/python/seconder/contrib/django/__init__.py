@@ -23,7 +23,7 @@ from seconder.contrib._receiver import (
     BODY_LIMIT,
     Needs,
     Receiver,
-    Rejected,
+    RejectedRequest,
     done,
     incomplete,
     too_large,
@@ -94,7 +94,7 @@ def callback(
                 event = receiver.event(
                     request.method or "", query, lambda: _body(request), headers.get
                 )
-            except Rejected as rejected:
+            except RejectedRequest as rejected:
                 return HttpResponse(
                     rejected.text, status=rejected.status, headers=rejected.headers
                 )
