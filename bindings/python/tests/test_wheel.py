@@ -42,7 +42,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Builds a wheel as pip does, in the profile whose dependencies are already compiled."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps"]
-    run(*pip, "--no-index", "-C", "build-args=--profile=dev --locked", "-w", folder, HERE)
+    settings = "--config-settings=build-args=--profile=dev --locked"
+    run(*pip, "--no-index", settings, "-w", folder, HERE)
     (built,) = folder.iterdir()
     return built
 
