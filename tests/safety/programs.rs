@@ -74,10 +74,13 @@ impl Program {
 
     pub(crate) fn outcome<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Outcome {
         let mut bounded = command("timeout");
-        bounded.arg(PATIENCE);
+        // `--verbose`, so that a program that was stopped does not look like one that leaks.
+        bounded.args(["--verbose", PATIENCE]);
         if self.watch == Watch::Valgrind {
             bounded.args(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"]);
-            bounded.arg("--exit-on-first-error=yes");
+            // Valgrind runs one thread at a time. Without fair scheduling, threads that verify in a
+            // loop can keep the main thread waiting for minutes.
+            bounded.args(["--exit-on-first-error=yes", "--fair-sched=yes"]);
             // The same suppressions as are installed for users: memory that dependencies keep.
             let known = root().join("packaging/valgrind.supp");
             bounded.arg(format!("--suppressions={}", known.display()));
