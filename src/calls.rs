@@ -27,6 +27,8 @@ pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
 pub use create_user::{CreateUser, NewUser, UserCreated};
 pub use delete_user::DeleteUser;
 pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
+#[cfg(feature = "engine")]
+pub(crate) use failure::{approval_not_found, user_not_found};
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
 pub use register_activity::{ActivityType, RegisterActivity};
 pub use request_call::RequestCall;
@@ -36,7 +38,7 @@ pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhone
 pub use user_status::{UserStatus, UserStatusReply};
 pub use verify::{Device, Verdict, Verification, Verify};
 
-use crate::wire::{Format, Generation, Reply, Request, Wiping, loose, object, older};
+use crate::wire::{Format, Generation, Reply, Request, Wiping, loose, object, older, wipe};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -55,6 +57,8 @@ pub trait Call: Serialize + DeserializeOwned {
     const ROUTE: Route;
     /// The service's error code for an invalid parameter.
     const INVALID: &'static str = "60004";
+    /// The service's error code for an invalid `phone_number`.
+    const INVALID_NUMBER: &'static str = "60033";
     /// Whether the call changes nothing, so that a client may retry it when it is rate limited.
     const REPEATABLE: bool = false;
     /// How the older generation words a success (interface 9).
@@ -64,6 +68,8 @@ pub trait Call: Serialize + DeserializeOwned {
     const MUST_SAY_SUCCESS: bool = false;
     /// How the parameters of a POST are sent.
     const BODY: BodyKind = BodyKind::Form;
+    /// Whether `success` is text in every reply, as in that to a verification (interface 4.4).
+    const SUCCESS_IS_TEXT: bool = false;
     /// Whether a client sends the API key in the header in the older generation too, as push calls
     /// do (interface 5.4).
     const KEY_IN_HEADER: bool = false;
@@ -121,6 +127,16 @@ pub trait Handle<C: Call> {
     /// # Errors
     /// See [`Error`]; an error never lets a user in.
     fn handle(&self, call: &C) -> Result<C::Reply>;
+
+    /// Sees the parameters of a request from another program before they are read as the call.
+    /// It may rewrite them, where it accepts more spellings than the call's types do, and it may
+    /// reply, where the interface has a reply to parameters that those types reject.
+    ///
+    /// # Errors
+    /// As for [`Handle::handle`].
+    fn prepare(&self, _params: &mut Map<String, Value>) -> Result<Option<C::Reply>> {
+        Ok(None)
+    }
 }
 
 /// The reply to a call that returns nothing else.
@@ -196,6 +212,11 @@ impl MatchedCall {
         &self.in_path.fields
     }
 
+    /// Writes the call's reply to an error that precedes it, such as a wrong API key.
+    pub(crate) fn failure_writer(&self) -> fn(&Error) -> Reply {
+        FAILURES[self.index]
+    }
+
     /// Reads the parameters, checks them and lets the service handle the call. A client that uses
     /// the older generation, or a path of it, gets a reply of it (interface 9).
     pub fn handle(
@@ -222,14 +243,15 @@ fn handle<C: Call>(
     mut params: Map<String, Value>,
     generation: Generation,
 ) -> Reply {
+    // Clients send every parameter that they know, and leave empty what was not given.
+    params.retain(|_, value| value.as_str() != Some(""));
     // Where the path and the parameters name one field, the path wins: a parameter must not turn a
     // call to another user than its path names.
+    let ids = failure::check_ids(&in_path.fields);
     for (name, value) in in_path.take_fields() {
         drop(params.insert(name, value).map(Wiping));
     }
-    let call = loose::read(params).map_err(Error::from);
-    let checked = call.and_then(|call: C| call.check().map(|()| call));
-    match checked.and_then(|call| service.handle(&call)) {
+    match read_and_handle::<C>(service, params, ids) {
         Ok(answer) => {
             let mut reply = C::write(&answer);
             if [generation, in_path.generation].contains(&Generation::Older) {
@@ -238,6 +260,24 @@ fn handle<C: Call>(
             reply
         }
         Err(error) => failure::write::<C>(&error),
+    }
+}
+
+fn read_and_handle<C: Call>(
+    service: &impl Handle<C>,
+    mut params: Map<String, Value>,
+    ids: Result<()>,
+) -> Result<C::Reply> {
+    match ids.and_then(|()| service.prepare(&mut params)).transpose() {
+        None => {
+            let call: C = loose::read(params)?;
+            call.check()?;
+            service.handle(&call)
+        }
+        Some(reply) => {
+            params.values_mut().for_each(wipe);
+            reply
+        }
     }
 }
 
@@ -267,7 +307,7 @@ fn success_fields(
     Ok(fields)
 }
 
-/// The reply for an error that does not concern a single call, such as a wrong API key.
+/// The reply for an error of a request that reaches no call.
 pub fn failure(error: &Error) -> Reply {
     failure::write::<AppDetails>(error)
 }
@@ -280,6 +320,9 @@ macro_rules! calls {
         /// Every call, in the order of the interface document. The last two are not in it, but real
         /// services have them.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
+
+        /// Writes each call's errors, in the order of `ROUTES`.
+        const FAILURES: [fn(&Error) -> Reply; ROUTES.len()] = [$(failure::write::<$call>),*];
 
         /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {

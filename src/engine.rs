@@ -3,6 +3,7 @@
 
 mod applications;
 mod approvals;
+mod as_written;
 mod authenticators;
 mod clock;
 mod codes;

@@ -14,6 +14,7 @@
 //! # Ok::<(), seconder::Error>(())
 //! ```
 
+mod multipart;
 mod params;
 
 use crate::calls::{self, MatchedCall, RouteMatch, match_route};
@@ -196,11 +197,11 @@ impl RoutedRequest {
 
     /// Handles the request, as the second half of [`respond`].
     pub fn respond(self, engine: &Engine, caller: Caller) -> RawReply {
-        let format = self.call.format();
+        let (format, failure) = (self.call.format(), self.call.failure_writer());
         // A panic is a bug, and still the client gets a reply in its format.
         let handled = catch_unwind(AssertUnwindSafe(|| self.handle(engine, caller)));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
-        let mut reply = reply.unwrap_or_else(|error| calls::failure(&error));
+        let mut reply = reply.unwrap_or_else(|error| failure(&error));
         engine.names().body_to_wire(&mut reply.body);
         encode(format, &reply)
     }

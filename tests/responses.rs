@@ -85,7 +85,8 @@ fn recorded_replies_are_interpreted_correctly() {
         "status: Expired",
         "rejected 404 60049",
         "InvalidResponse",
-        "RateLimited",
+        // A user or an account that is suspended: waiting does not help.
+        "rejected 503",
         "verdict: Right, reused: false",
         "rejected 404 60026",
         "ignored: true, device: Some(\"android\")",

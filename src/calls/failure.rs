@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::error::Rejection;
+use crate::model::{ApprovalId, UserId};
 use crate::wire::{Reply, has_error, scalar};
 use crate::{Error, Result, Stage};
 use serde_json::{Map, Value, json};
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 const WRONG_KEY: &str = "60001";
 const WAIT: &str = "60003";
 const GENERIC: &str = "60000";
+const USER_NOT_FOUND: &str = "60026";
+const APPROVAL_NOT_FOUND: &str = "60049";
 /// The one rejection whose fields are also at the top level of the body.
 const USER_NOT_VALID: &str = "60027";
 
@@ -53,18 +56,56 @@ pub(super) fn read(reply: Reply) -> Error {
         (429, _) | (503, Some(WAIT)) => {
             Error::RateLimited { message, retry_after: reply.retry_after }
         }
+        // Without a code, only the text distinguishes an account that waiting does not help.
         (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
-            Error::RateLimited { message, retry_after: reply.retry_after }
+            match message.to_ascii_lowercase().contains("suspended") {
+                true => rejection(&reply, code, message, body),
+                false => Error::RateLimited { message, retry_after: reply.retry_after },
+            }
         }
         (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Response, message },
-        (200 | 400.., _) => Error::Rejected(Box::new(Rejection {
-            status: reply.status,
-            code,
-            message,
-            fields: fields(body),
-        })),
+        (200 | 400.., _) => rejection(&reply, code, message, body),
         (status, _) => Error::invalid_response(format!("the interface has no status {status}")),
     }
+}
+
+fn rejection(
+    reply: &Reply,
+    code: Option<String>,
+    message: String,
+    body: &Map<String, Value>,
+) -> Error {
+    let (status, fields) = (reply.status, fields(body));
+    Error::Rejected(Box::new(Rejection { status, code, message, fields }))
+}
+
+/// Rejects ids in a path that no user and no approval request can have: services reply that there is
+/// none, and not that the id is invalid.
+pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
+    for (name, value) in in_path {
+        let text = value.as_str().unwrap_or_default();
+        match name.as_str() {
+            "svc_id" | "user_id" if text.parse::<UserId>().is_err() => return Err(user_not_found()),
+            "uuid" if text.parse::<ApprovalId>().is_err() => return Err(approval_not_found()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn user_not_found() -> Error {
+    let message = "User not found.";
+    not_found(USER_NOT_FOUND, message, [("message".to_owned(), message.to_owned())].into())
+}
+
+/// Services send no fields with this one.
+pub(crate) fn approval_not_found() -> Error {
+    not_found(APPROVAL_NOT_FOUND, "Approval request not found.", BTreeMap::new())
+}
+
+fn not_found(code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {
+    let (code, message) = (Some(code.to_owned()), message.to_owned());
+    Error::Rejected(Box::new(Rejection { status: 404, code, message, fields }))
 }
 
 /// Whether the body is the service's own. A proxy in front of it also replies with 503, but the
@@ -90,23 +131,34 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
 
 /// The reply that reports an error of call `C`.
 pub(super) fn write<C: Call>(error: &Error) -> Reply {
+    let mut reply = describe::<C>(error);
+    if C::SUCCESS_IS_TEXT
+        && let Some(success) = reply.body.get_mut("success")
+    {
+        *success = "false".into();
+    }
+    reply
+}
+
+fn describe<C: Call>(error: &Error) -> Reply {
     let plain = |status, code: &str, message: &str| {
         let fields = [("message".to_owned(), message.to_owned())].into();
         body(status, Some(code), message, &fields)
     };
     match error {
         Error::InvalidArgument { parameter, reason } => {
-            let message = match C::INVALID {
-                USER_NOT_VALID => "User was not valid.".to_owned(),
+            let code = if parameter == "phone_number" { C::INVALID_NUMBER } else { C::INVALID };
+            let message = match code {
+                USER_NOT_VALID => "User was not valid".to_owned(),
                 _ => format!("{parameter} {reason}"),
             };
             let field = (parameter.to_string(), reason.to_string());
             let fields = [field, ("message".to_owned(), message.clone())].into();
-            body(400, Some(C::INVALID), &message, &fields)
+            body(400, Some(code), &message, &fields)
         }
         Error::Rejected(no) => body(no.status, no.code.as_deref(), &no.message, &no.fields),
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
-            plain(401, WRONG_KEY, "Invalid API key.")
+            plain(401, WRONG_KEY, "Invalid API key")
         }
         Error::RateLimited { message, retry_after } => {
             Reply { retry_after: *retry_after, ..plain(503, WAIT, message) }

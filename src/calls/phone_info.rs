@@ -26,7 +26,7 @@ impl PhoneInfo {
 impl Call for PhoneInfo {
     const ROUTE: Route = Route::get("phone_info", "/protected/{format}/phones/info");
     const REPEATABLE: bool = true;
-    const INVALID: &'static str = "60025";
+    const INVALID_NUMBER: &'static str = "60025";
     type Reply = PhoneInformation;
 }
 

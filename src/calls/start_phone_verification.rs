@@ -54,7 +54,6 @@ impl StartPhoneVerification {
 impl Call for StartPhoneVerification {
     const ROUTE: Route =
         Route::post("start_phone_verification", "/protected/{format}/phones/verification/start");
-    const INVALID: &'static str = "60033";
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = PhoneVerificationStarted;
 

@@ -103,6 +103,7 @@ pub struct Device {
 
 impl Call for Verify {
     const ROUTE: Route = Route::get("verify", "/protected/{format}/verify/{token}/{svc_id}");
+    const SUCCESS_IS_TEXT: bool = true;
     type Reply = Verification;
 
     /// Decides whether a reply lets a user in; nothing else does.
@@ -180,7 +181,7 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
 }
 
 fn wrong(body: &mut Map<String, Value>, reused: bool, message: Option<&str>) {
-    let usual = if reused { "Token was used already." } else { "Token is invalid." };
+    let usual = if reused { "Token was used already." } else { "Token is invalid" };
     let message = message.unwrap_or(usual);
     body.insert("message".into(), message.into());
     let mut errors = json!({ "message": message });

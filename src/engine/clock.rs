@@ -72,6 +72,11 @@ impl Time {
         self.date().format(&Rfc3339).unwrap_or_default()
     }
 
+    /// The time as messages show it: `2017-11-25 23:21:39 UTC`.
+    pub(super) fn utc(self) -> String {
+        self.rfc3339().replace('T', " ").replace('Z', " UTC")
+    }
+
     /// The month as an ascending number: the year times twelve plus the month, counted from 0.
     pub(super) fn month(self) -> i64 {
         let date = self.date();

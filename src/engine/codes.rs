@@ -4,11 +4,11 @@
 use super::clock::{self, Time};
 use super::phones::{self, Phone};
 use super::store::{Attempt, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject};
-use super::{Engine, Message, rejections};
-use super::{limits, verify};
+use super::{Engine, Message, as_written, limits, rejections, verify};
 use crate::calls::*;
 use crate::model::{Action, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
+use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 /// A code to issue and deliver.
@@ -173,6 +173,10 @@ impl Handle<StartPhoneVerification> for Engine {
             ..PhoneVerificationStarted::default()
         })
     }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<PhoneVerificationStarted>> {
+        as_written::rewrite_phone(params).map(|()| None)
+    }
 }
 
 impl Handle<CheckPhoneVerification> for Engine {
@@ -206,5 +210,9 @@ impl Handle<CheckPhoneVerification> for Engine {
                 rejections::wait(verify::TOO_MANY_WRONG, next.after(now))
             }
         }
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Done>> {
+        as_written::rewrite_phone(params).map(|()| None)
     }
 }

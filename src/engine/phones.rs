@@ -1,11 +1,12 @@
 //! Phone numbers according to the numbering plans of their countries (interface 4.11), without any
 //! remote look-up.
 
-use super::{Engine, rejections};
+use super::{Engine, as_written, rejections};
 use crate::calls::{PhoneInfo, PhoneInformation, PhoneType};
 use crate::model::{CountryCode, PhoneNumber};
 use crate::{Error, Handle, Result};
 use rlibphonenumber::{NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumberType};
+use serde_json::{Map, Value};
 
 /// A number in the canonical form of its country, so that each phone has exactly one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +76,15 @@ impl Handle<PhoneInfo> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(rejections::phone_information_failed)?;
         let mut information = PhoneInformation::new(phone.kind());
-        information.message = Some(format!("Phone number information as of {}", now.rfc3339()));
+        information.message = Some(format!("Phone number information as of {}", now.utc()));
+        // No carrier is asked, so neither is known; clients in typed languages need both.
+        information.provider = Some("Unknown".into());
+        information.ported = Some(false);
         Ok(information)
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<PhoneInformation>> {
+        as_written::rewrite_phone(params).map(|()| None)
     }
 }
 

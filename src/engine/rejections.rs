@@ -1,13 +1,11 @@
 //! The engine's rejections, with the messages and codes that services of the interface use.
 
+pub(super) use crate::calls::{approval_not_found, user_not_found};
+
 use crate::error::Rejection;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-pub(super) fn user_not_found() -> Error {
-    reject(404, "60026", "User not found.")
-}
 
 pub(super) fn sms_not_enabled() -> Error {
     reject(503, "60007", "SMS is not enabled for this application.")
@@ -29,11 +27,6 @@ pub(super) fn landline() -> Error {
     reject(403, "60082", "The number is a landline's, which receives no SMS. Use via=call.")
 }
 
-pub(super) fn approval_not_found() -> Error {
-    let fields = BTreeMap::new();
-    reject_with(404, "60049", "Approval request not found.", fields)
-}
-
 pub(super) fn approval_not_pending() -> Error {
     reject(400, "60079", "The approval request is no longer pending.")
 }
@@ -46,6 +39,13 @@ pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T>
 fn reject(status: u16, code: &str, message: &str) -> Error {
     let fields = [("message".to_owned(), message.to_owned())].into();
     reject_with(status, code, message, fields)
+}
+
+/// The rejection of a user's fields (interface 4.1), of which there may be several.
+pub(super) fn user_not_valid(mut fields: BTreeMap<String, String>) -> Error {
+    let message = "User was not valid";
+    fields.insert("message".to_owned(), message.to_owned());
+    reject_with(400, "60027", message, fields)
 }
 
 fn reject_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {

@@ -2,10 +2,11 @@
 
 use super::phones::{self, Phone};
 use super::store::{Activity, EnrolUser, UserRow};
-use super::{Engine, rejections};
+use super::{Engine, as_written, rejections};
 use crate::calls::*;
 use crate::model::UserId;
 use crate::{Handle, Result};
+use serde_json::{Map, Value};
 
 impl Engine {
     /// The user with this id, if they belong to this application.
@@ -32,6 +33,10 @@ impl Handle<CreateUser> for Engine {
         let mut created = UserCreated::new(user_id);
         created.message = Some("User created successfully.".into());
         Ok(created)
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<UserCreated>> {
+        as_written::rewrite_user(params).map(|()| None)
     }
 }
 

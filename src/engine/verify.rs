@@ -5,11 +5,12 @@ use super::store::{
     Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Match, Subject, VerifyState,
     WrongAnswers,
 };
-use super::{Engine, Sandbox, limits, rejections};
+use super::{Engine, Sandbox, as_written, limits, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::Token;
 use crate::otp::{self, Algorithm, Totp};
 use crate::{Handle, Result};
+use serde_json::{Map, Value};
 use subtle::ConstantTimeEq;
 
 pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
@@ -76,6 +77,21 @@ impl Handle<Verify> for Engine {
             }
         }
         rejections::wait("Too many attempts at once", None)
+    }
+
+    /// A token that nobody can have been sent gets the reply of a wrong one (interface 3.1 and 4.4).
+    /// It is not counted: it gives a guesser nothing, and a user who mistypes keeps the tries.
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Verification>> {
+        let Some((user_id, force)) = as_written::without_token(params)? else { return Ok(None) };
+        self.begin();
+        match &self.shared.sandbox {
+            Some(Sandbox::Every) => return Ok(Some(verification(Verdict::Right))),
+            Some(Sandbox::Only(_)) => return Ok(Some(verification(Verdict::Wrong))),
+            None => {}
+        }
+        let user = self.user(user_id)?;
+        let checked = user.confirmed || force;
+        Ok(Some(verification(if checked { Verdict::Wrong } else { Verdict::NotChecked })))
     }
 }
 

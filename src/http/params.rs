@@ -1,9 +1,8 @@
-//! The parameters of a request. Clients send them in the query, as a form or as JSON, and some send
-//! a form with GET, so both the query and the body are read, whatever the method and the media
-//! type.
+//! The parameters of a request. Clients send them in the query, as a form, as JSON or as XML, and
+//! some send a form with GET, so both the query and the body are read, whatever the method.
 
-use super::{BODY_LIMIT, BodyError, RawRequest};
-use crate::wire::{Wiping, form, json, wipe};
+use super::{BODY_LIMIT, BodyError, RawRequest, multipart};
+use crate::wire::{Wiping, form, json, wipe, xml};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
@@ -57,20 +56,29 @@ fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
     if first.is_none() {
         return Ok(Map::new());
     }
-    // Some clients send JSON and call it a form.
-    if first == Some(&b'{') || media_type.to_ascii_lowercase().contains("json") {
-        return match json::read(body) {
-            Ok(Value::Object(params)) => Ok(params),
-            Ok(other) => {
+    let media = media_type.to_ascii_lowercase();
+    if media.starts_with("multipart/") {
+        return multipart::read(body, media_type);
+    }
+    let reason = |error| match error {
+        Error::InvalidResponse { message } => bad(format!("is {message}")),
+        other => other,
+    };
+    // Some clients send JSON or XML and call it a form. No form begins with either character.
+    if first == Some(&b'{') || media.contains("json") {
+        return match json::read(body).map_err(reason)? {
+            Value::Object(params) => Ok(params),
+            other => {
                 drop(Wiping(other));
                 Err(bad("must be a JSON object".into()))
             }
-            Err(Error::InvalidResponse { message }) => Err(bad(format!("is {message}"))),
-            Err(other) => Err(other),
         };
     }
+    if first == Some(&b'<') || media.contains("xml") {
+        return xml::read_params(body).map_err(reason);
+    }
     let form = std::str::from_utf8(body);
-    form::read(form.map_err(|_| bad("is neither a form nor JSON".into()))?.trim())
+    form::read(form.map_err(|_| bad("is neither a form nor JSON nor XML".into()))?.trim())
 }
 
 #[cfg(test)]
@@ -87,6 +95,11 @@ mod tests {
         let wanted = json!({"user": {"email": "a@b", "cellphone": "1"}});
         let form = "user[email]=a%40b&user[cellphone]=1";
         let json = r#" {"user":{"email":"a@b","cellphone":"1"}}"#;
+        let xml = " <user><email>a@b</email><cellphone>1</cellphone></user>";
+        let part = |name, value| {
+            format!("--X-1\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+        };
+        let multipart = part("user[email]", "a@b") + &part("user[cellphone]", "1") + "--X-1--";
         for (query, body, media_type) in [
             (form, "", ""),
             ("", form, "application/x-www-form-urlencoded"),
@@ -94,6 +107,10 @@ mod tests {
             ("", json, "application/json; charset=utf-8"),
             ("", json, "text/plain"),
             (form, "\r\n", ""),
+            ("", xml, "application/xml"),
+            ("", xml, "text/plain"),
+            ("", &format!("<hash>{xml}</hash>"), "text/xml; charset=utf-8"),
+            ("", &multipart, "multipart/form-data; boundary=X-1"),
         ] {
             assert_eq!(params(query, body.as_bytes(), media_type).unwrap(), wanted);
         }
@@ -109,6 +126,10 @@ mod tests {
             ("", r#"{"a":1,"a":2}"#, ""),
             ("", "[1]", "application/json"),
             ("", "a=1", "application/json"),
+            ("", "a=1", "application/xml"),
+            ("", "<a><b>1</b><b>2</b></a>", "application/xml"),
+            ("", "<!DOCTYPE a><a>1</a>", "application/xml"),
+            ("", "a=1", "multipart/form-data; boundary=x"),
             ("", "a=%ff", ""),
         ] {
             assert!(params(query, body.as_bytes(), media_type).is_err(), "{query} {body}");

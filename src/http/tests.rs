@@ -97,7 +97,7 @@ fn what_is_in_the_path_wins_over_a_parameter() {
     let reply = send(get("/protected/json/users/8/status?user_id=9"));
     assert_eq!((reply.status, &body(&reply)["error_code"]), (404, &json!("60026")));
     let bad = send(get("/protected/json/users/x/status?user_id=9"));
-    assert_eq!((bad.status, &body(&bad)["error_code"]), (400, &json!("60004")));
+    assert_eq!((bad.status, &body(&bad)["error_code"]), (404, &json!("60026")));
 }
 
 #[test]

@@ -46,10 +46,23 @@ fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
 /// [`Error::InvalidArgument`] for text that is not UTF-8 once decoded, for a duplicate name, for a
 /// name that is used both as a list and as an object, and for more than any call needs.
 pub fn read(form: &str) -> Result<Map<String, Value>> {
-    let mut params = Wiping(Value::Object(Map::new()));
-    for (count, pair) in form.split('&').filter(|pair| !pair.is_empty()).enumerate() {
+    let pairs = form.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, mut value) = (unescape(name)?, Zeroizing::new(unescape(value)?));
+        Ok((unescape(name)?, Zeroizing::new(unescape(value)?)))
+    });
+    assemble(pairs)
+}
+
+/// Assembles parameters from decoded pairs of names, such as `user[email]`, and values.
+///
+/// # Errors
+/// As for [`read`], and the first error of `pairs`.
+pub(crate) fn assemble(
+    pairs: impl Iterator<Item = Result<(String, Zeroizing<String>)>>,
+) -> Result<Map<String, Value>> {
+    let mut params = Wiping(Value::Object(Map::new()));
+    for (count, pair) in pairs.enumerate() {
+        let (name, mut value) = pair?;
         let wrong = |reason: &'static str| Error::invalid_argument("parameters", reason);
         let keys = keys(&name).ok_or_else(|| wrong("have a name whose brackets do not match"))?;
         if count >= PAIRS {

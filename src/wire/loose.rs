@@ -182,11 +182,12 @@ impl<'de> Deserializer<'de> for Loose {
     }
 }
 
-/// The flags that clients and services write.
+/// The flags that clients and services write, in any case.
 fn flag(text: &str) -> Option<bool> {
-    match text {
-        "true" | "True" | "1" => Some(true),
-        "false" | "False" | "0" => Some(false),
+    let is_one_of = |words: [&str; 3]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match (is_one_of(["true", "1", "yes"]), is_one_of(["false", "0", "no"])) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
         _ => None,
     }
 }

@@ -22,23 +22,40 @@ const TOP_LEVEL_ONLY: [&str; 2] = ["error_code", "success"];
 /// [`Error::InvalidResponse`] if it is not one element in UTF-8, or contains anything that is
 /// rejected.
 pub fn read(bytes: &[u8]) -> Result<Value> {
+    match root(bytes)? {
+        (name, Value::Object(fields)) if name == "hash" => Ok(fields.into()),
+        (name, Value::Object(fields)) if name == "errors" => Ok(failure(fields)),
+        (_, Value::String(text)) if text.trim().is_empty() => Ok(Map::new().into()),
+        _ => Err(invalid_response("neither a hash nor errors")),
+    }
+}
+
+/// Parses the parameters of a request. The root is `<hash>`, or else the one parameter that the
+/// request has, such as `<user>`.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn read_params(bytes: &[u8]) -> Result<Map<String, Value>> {
+    match root(bytes)? {
+        (name, Value::Object(fields)) if name == "hash" => Ok(fields),
+        (_, Value::String(text)) if text.trim().is_empty() => Ok(Map::new()),
+        (name, value) => Ok([(name, value)].into_iter().collect()),
+    }
+}
+
+/// The name of the root element, and its content.
+fn root(bytes: &[u8]) -> Result<(String, Value)> {
     let text = std::str::from_utf8(bytes).map_err(|_| invalid_response("not UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::from_str(text);
-    let (root, value) = match first(&mut reader)? {
+    let found = match first(&mut reader)? {
         Event::Start(start) => (name(&start)?, element(&mut reader, &start, 0)?),
         Event::Empty(start) => (name(&start)?, empty(&start)?),
         _ => return Err(invalid_response("no element")),
     };
     match first(&mut reader)? {
-        Event::Eof => {}
-        _ => return Err(invalid_response("more than one element")),
-    }
-    match (root.as_str(), value) {
-        ("hash", Value::Object(fields)) => Ok(fields.into()),
-        ("errors", Value::Object(fields)) => Ok(failure(fields)),
-        (_, Value::String(text)) if text.trim().is_empty() => Ok(Map::new().into()),
-        _ => Err(invalid_response("neither a hash nor errors")),
+        Event::Eof => Ok(found),
+        _ => Err(invalid_response("more than one element")),
     }
 }
 

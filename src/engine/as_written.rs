@@ -1,0 +1,144 @@
+//! Parameters as people and other programs write them. The typed clients of this library reject much
+//! of it; the engine also serves programs of other services' users, which never had to be strict.
+
+use super::phones::Phone;
+use super::rejections;
+use crate::calls::USER_ID_ON_THE_WIRE;
+use crate::model::{CountryCode, Email, PhoneNumber, Token, UserId};
+use crate::wire::{loose, scalar};
+use crate::{Error, Result};
+use rlibphonenumber::{PHONE_NUMBER_UTIL, Region};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The longest number that is read, in bytes. 15 digits with a separator after each are shorter.
+const LONGEST: usize = 32;
+
+/// Rewrites `phone_number` and `country_code` in the forms that the calls' types accept. If one is
+/// missing, reading the call reports that.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] with the parameter.
+pub(super) fn rewrite_phone(params: &mut Map<String, Value>) -> Result<()> {
+    let text = |name: &str| params.get(name).and_then(scalar);
+    let (Some(number), Some(country)) = (text("phone_number"), text("country_code")) else {
+        return Ok(());
+    };
+    let country = read_country(&country).map_err(|r| Error::invalid_argument("country_code", r))?;
+    let phone =
+        read_number(country, &number).map_err(|r| Error::invalid_argument("phone_number", r))?;
+    params.insert("phone_number".into(), phone.national.into());
+    params.insert("country_code".into(), phone.country_code.into());
+    Ok(())
+}
+
+/// Rewrites the number and the country of a new user, and reports every field that is invalid.
+///
+/// # Errors
+/// [`Error::Rejected`] with the reason for each field (interface 4.1).
+pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
+    let user = params.entry("user").or_insert_with(|| Map::new().into());
+    // Reading the call reports a user that is not an object.
+    let Value::Object(user) = user else { return Ok(()) };
+    let mut problems = BTreeMap::new();
+    let mut given = |name: &str| match user.get(name).and_then(scalar) {
+        Some(text) if !text.is_empty() => Some(text),
+        _ => {
+            problems.insert(name.to_owned(), "is required".to_owned());
+            None
+        }
+    };
+    let (email, number, country) = (given("email"), given("cellphone"), given("country_code"));
+    if let Some(Err(Error::InvalidArgument { reason, .. })) = email.map(|e| e.parse::<Email>()) {
+        problems.insert("email".into(), reason.into());
+    }
+    match country.as_deref().map(read_country) {
+        None => {}
+        Some(Err(reason)) => {
+            problems.insert("country_code".into(), reason.into());
+        }
+        Some(Ok(country)) => match number.as_deref().map(|number| read_number(country, number)) {
+            None => {}
+            Some(Err(reason)) => {
+                problems.insert("cellphone".into(), reason.into());
+            }
+            Some(Ok(phone)) => {
+                user.insert("cellphone".into(), phone.national.into());
+                user.insert("country_code".into(), phone.country_code.into());
+            }
+        },
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(rejections::user_not_valid(problems)),
+    }
+}
+
+/// A calling code, such as `1` or `+1`, or the two letters of a country, such as `US`.
+fn read_country(text: &str) -> Result<CountryCode, &'static str> {
+    let text = text.trim();
+    let of_region = |text: &str| {
+        let region: Region = text.to_ascii_uppercase().parse().ok()?;
+        u64::try_from(PHONE_NUMBER_UTIL.get_country_code_for_region(region)?).ok()
+    };
+    let code = match text.len() {
+        2 if text.bytes().all(|byte| byte.is_ascii_alphabetic()) => of_region(text),
+        _ => text
+            .strip_prefix('+')
+            .unwrap_or(text)
+            .parse::<CountryCode>()
+            .ok()
+            .map(|c| c.get().into()),
+    };
+    let code = code.and_then(|code| CountryCode::try_from(code).ok());
+    code.ok_or("must be a calling code, such as 1, or a country, such as US")
+}
+
+/// A number as people write it: `(317) 338-9302`, `+1 317 338 9302`, `0171/234567`.
+fn read_number(country: CountryCode, text: &str) -> Result<Phone, &'static str> {
+    const REASON: &str = "must be a valid cellphone number";
+    let text = text.trim();
+    let plain = |byte: u8| byte.is_ascii_digit() || b" -./()".contains(&byte);
+    let (international, rest) = match text.strip_prefix('+') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    if text.len() > LONGEST || !rest.bytes().all(plain) {
+        return Err(REASON);
+    }
+    let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
+    let national = match international {
+        true => digits
+            .strip_prefix(&country.to_string())
+            .ok_or("must be a valid cellphone number of its country code")?,
+        false => &digits,
+    };
+    Phone::parse(country, &national.parse::<PhoneNumber>().map_err(|_| REASON)?)
+}
+
+/// The parameters of a verification beside its token.
+#[derive(Deserialize)]
+struct Verified {
+    #[serde(rename = "svc_id")]
+    user_id: UserId,
+    #[serde(default)]
+    force: bool,
+}
+
+/// What a verification is about if its token cannot be one: the user, and whether the check is
+/// forced. `None` for a token that must be checked.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if another parameter is invalid.
+pub(super) fn without_token(params: &Map<String, Value>) -> Result<Option<(UserId, bool)>> {
+    // Always text, as it is part of the path.
+    let token = params.get("token").and_then(Value::as_str).unwrap_or_default();
+    if token.parse::<Token>().is_ok() {
+        return Ok(None);
+    }
+    let others = [USER_ID_ON_THE_WIRE, "force"].into_iter();
+    let others = others.filter_map(|name| Some((name.to_owned(), params.get(name)?.clone())));
+    let Verified { user_id, force } = loose::read(others.collect())?;
+    Ok(Some((user_id, force)))
+}
