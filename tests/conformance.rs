@@ -6,6 +6,7 @@
 #[path = "conformance/mod.rs"]
 mod conformance;
 
+use conformance::raw::DIALECTS;
 use conformance::{World, cases};
 use seconder::calls::{self, Call, Handle};
 use seconder::wire::{Format, Generation, Names, Reply};
@@ -17,6 +18,19 @@ fn the_engine_passes_every_case() {
         let folder = tempfile::tempdir().unwrap();
         let (mut world, service) = World::new(folder.path(), Names::default());
         world.run(&service, &name, &text);
+    }
+}
+
+/// The lines that begin with `>>` are the same calls as other programs write them.
+#[test]
+fn the_engine_passes_every_case_in_every_dialect() {
+    for dialect in DIALECTS {
+        for (name, text) in cases() {
+            let folder = tempfile::tempdir().unwrap();
+            let (mut world, service) = World::new(folder.path(), Names::default());
+            world.dialect = dialect;
+            world.run(&service, &format!("{name} in {dialect:?}"), &text);
+        }
     }
 }
 

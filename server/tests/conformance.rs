@@ -2,16 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod common;
 #[path = "../../tests/conformance/mod.rs"]
 mod conformance;
 
+use conformance::raw::{DIALECTS, Dialect, Raw, Response};
 use conformance::{World, cases};
 use seconder::Settings;
 use seconder::wire::{Format, Generation, Names};
 use seconder_server::{Server, Tls};
+use std::net::SocketAddr;
 
-/// Runs every case with a server and a client that use the same names.
-fn through_https(format: Format, generation: Generation, names: &Names) {
+/// Runs every case with a server and a client that use the same names. `dialect` is that of the `>>`
+/// lines.
+fn through_https(format: Format, generation: Generation, names: &Names, dialect: Dialect) {
     for (name, text) in cases() {
         let folder = tempfile::tempdir().unwrap();
         let (mut world, engine) = World::new(folder.path(), names.clone());
@@ -26,36 +30,57 @@ fn through_https(format: Format, generation: Generation, names: &Names) {
             .names(names.clone())
             .open()
             .unwrap();
-        world.run(&client, &name, &text);
+        world.dialect = dialect;
+        let (addr, pem) = (server.addr(), server.certificate_pem().to_owned());
+        world.send_raw = Box::new(move |_, raw| send(addr, &pem, raw));
+        world.run(&client, &format!("{name}, {dialect:?}"), &text);
     }
+}
+
+fn send(addr: SocketAddr, pem: &str, raw: Raw) -> Response {
+    let headers = raw.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+    let head = format!(
+        "{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{}\r\n",
+        raw.method,
+        raw.target,
+        raw.body.len(),
+        headers.collect::<String>()
+    );
+    let got = common::exchange(addr, pem, &[head.as_bytes(), &raw.body].concat());
+    let end = got.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(got[..end].to_vec()).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let wait = head.lines().find_map(|line| line.strip_prefix("retry-after: "));
+    (status, wait.map(|seconds| seconds.parse().unwrap()), got[end + 4..].to_vec())
 }
 
 #[test]
 fn every_case_passes_in_json() {
-    through_https(Format::Json, Generation::Current, &Names::default());
+    through_https(Format::Json, Generation::Current, &Names::default(), DIALECTS[0]);
 }
 
 #[test]
 fn every_case_passes_in_xml() {
-    through_https(Format::Xml, Generation::Current, &Names::default());
+    through_https(Format::Xml, Generation::Current, &Names::default(), DIALECTS[3]);
 }
 
 #[test]
 fn every_case_passes_in_the_older_json() {
-    through_https(Format::Json, Generation::Older, &Names::default());
+    through_https(Format::Json, Generation::Older, &Names::default(), DIALECTS[1]);
 }
 
 #[test]
 fn every_case_passes_in_the_older_xml() {
-    through_https(Format::Xml, Generation::Older, &Names::default());
+    through_https(Format::Xml, Generation::Older, &Names::default(), DIALECTS[2]);
 }
 
 #[test]
 fn every_case_passes_under_other_names() {
     let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
+    let mut dialects = DIALECTS.into_iter().skip(2);
     for format in [Format::Json, Format::Xml] {
         for generation in [Generation::Current, Generation::Older] {
-            through_https(format, generation, &names);
+            through_https(format, generation, &names, dialects.next().unwrap());
         }
     }
 }

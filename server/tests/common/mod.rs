@@ -12,7 +12,7 @@ use seconder::{Service, Settings};
 use seconder_server::{Server, Tls};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -101,29 +101,35 @@ impl World {
     /// Sends exactly these bytes. They must include `Connection: close`, as the reply is read to
     /// its end.
     pub(crate) fn send(&self, request: &str) -> HttpReply {
-        let mut stream = self.connect();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut got = Vec::new();
-        stream.read_to_end(&mut got).unwrap();
-        HttpReply::read(&String::from_utf8(got).unwrap())
+        let (addr, pem) = (self.server.addr(), self.server.certificate_pem());
+        HttpReply::read(&String::from_utf8(exchange(addr, pem, request.as_bytes())).unwrap())
     }
+}
 
-    fn connect(&self) -> StreamOwned<ClientConnection, TcpStream> {
-        let mut roots = RootCertStore::empty();
-        let pem = self.server.certificate_pem().as_bytes();
-        roots.add(CertificateDer::from_pem_slice(pem).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = "localhost".try_into().unwrap();
-        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        let socket = TcpStream::connect(self.server.addr()).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        StreamOwned::new(connection, socket)
-    }
+/// Sends a request over TLS, and returns everything that the server sends before it closes the
+/// connection.
+pub(crate) fn exchange(addr: SocketAddr, pem: &str, request: &[u8]) -> Vec<u8> {
+    let mut stream = connect(addr, pem);
+    stream.write_all(request).unwrap();
+    let mut got = Vec::new();
+    stream.read_to_end(&mut got).unwrap();
+    got
+}
+
+fn connect(addr: SocketAddr, pem: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().unwrap();
+    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    let socket = TcpStream::connect(addr).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    StreamOwned::new(connection, socket)
 }
 
 /// An HTTP response with a JSON body.
