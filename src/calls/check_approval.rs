@@ -1,11 +1,17 @@
 //! `GET /push/{format}/approval_requests/{uuid}`
 
-use super::{Call, Route};
+use super::{Call, Logo, Route, USER_ID_ON_THE_WIRE, success_fields};
 use crate::model::{ApprovalId, UserId};
-use crate::wire::Reply;
+use crate::wire::{Reply, loose, object};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+
+/// The object of the body that holds the record.
+const RECORD: &str = "approval_request";
+/// The names of some fields on the wire, where `app_id` is a text of the service's own.
+const INTERNAL: [(&str, &str); 3] =
+    [("_app_serial_id", "app_id"), ("_app_name", "app_name"), ("_user_email", "user_email")];
 
 /// Requests a user's response to an approval request (interface 4.13).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,19 +31,52 @@ impl Call for CheckApproval {
     const ROUTE: Route = Route::get("check_approval", "/push/{format}/approval_requests/{uuid}");
     const REPEATABLE: bool = true;
     const KEY_IN_HEADER: bool = true;
-    const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
+    const REPLY_OBJECT: Option<&'static str> = Some(RECORD);
     type Reply = Approval;
 
     /// Some services have used `_svc_id` for the user. If both fields are present, they must agree.
     fn read(mut reply: Reply) -> Result<Approval> {
-        let request = reply.body.get_mut("approval_request").and_then(Value::as_object_mut);
-        if let Some(request) = request
-            && let Some(other) = request.shift_remove("_svc_id")
-            && *request.entry("svc_id").or_insert(other.clone()) != other
-        {
-            return Err(Error::invalid_response("it contains two user ids"));
+        let mut question = None;
+        let request = reply.body.get_mut(RECORD).and_then(Value::as_object_mut);
+        if let Some(request) = request {
+            for (internal, name) in INTERNAL {
+                let value = request.shift_remove(internal);
+                request.shift_remove(name);
+                request.extend(value.map(|value| (name.to_owned(), value)));
+            }
+            if let Some(other) = request.shift_remove("_svc_id")
+                && *request.entry(USER_ID_ON_THE_WIRE).or_insert(other.clone()) != other
+            {
+                return Err(Error::invalid_response("it contains two user ids"));
+            }
+            question = request.shift_remove("message");
         }
-        super::read::<CheckApproval>(reply)
+        // The message of the reply is not that of the request.
+        let mut fields = success_fields(reply, Self::OLDER, false, Self::REPLY_OBJECT)?;
+        fields.shift_remove("message");
+        fields.extend(question.map(|question| ("message".to_owned(), question)));
+        loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
+    }
+
+    /// Writes the record with the fields that services have in it for their own use: clients in typed
+    /// languages require all of them.
+    fn write(answer: &Approval) -> Reply {
+        let mut record = object(answer);
+        for (internal, name) in INTERNAL {
+            record.extend(record.get(name).cloned().map(|value| (internal.to_owned(), value)));
+            record.shift_remove(name);
+        }
+        let text = |value: Option<String>| Value::String(value.unwrap_or_default());
+        let user_id = record.get(USER_ID_ON_THE_WIRE).cloned().unwrap_or_default();
+        record.insert("app_id".into(), text(answer.app_id.map(|id| id.to_string())));
+        record.insert("user_id".into(), text(answer.user_id.map(|id| id.to_string())));
+        record.insert("_id".into(), text(answer.uuid.as_ref().map(ApprovalId::to_string)));
+        record.insert("_svc_id".into(), user_id);
+        record.entry("processed_at").or_insert(Value::Null);
+        record.entry("details").or_insert_with(|| Map::new().into());
+        record.entry("hidden_details").or_insert_with(|| Map::new().into());
+        record.entry("logos").or_insert_with(|| Vec::<Value>::new().into());
+        Reply::new(200, json!({ RECORD: record, "success": true }))
     }
 }
 
@@ -56,6 +95,23 @@ pub struct Approval {
     /// The user to whom the request was sent, if the service provides it.
     #[serde(rename = "svc_id")]
     pub user_id: Option<UserId>,
+    /// One of the user's e-mail addresses.
+    pub user_email: Option<String>,
+    /// The number of the application that sent the request.
+    pub app_id: Option<u64>,
+    /// The name of that application.
+    pub app_name: Option<String>,
+    /// The question shown to the user.
+    pub message: Option<String>,
+    /// The details shown to the user.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+    /// The details not shown to the user.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub hidden_details: Map<String, Value>,
+    /// The logos shown with the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logos: Vec<Logo>,
     /// When the request was created, in RFC 3339.
     pub created_at: Option<String>,
     /// When the request last changed, in RFC 3339.
@@ -112,6 +168,13 @@ impl Approval {
             status,
             uuid: None,
             user_id: None,
+            user_email: None,
+            app_id: None,
+            app_name: None,
+            message: None,
+            details: Map::new(),
+            hidden_details: Map::new(),
+            logos: Vec::new(),
             created_at: None,
             updated_at: None,
             processed_at: None,

@@ -127,7 +127,7 @@ impl Engine {
         if let Some((job, url)) = callback.zip(url) {
             self.store().finish_callback(job, self.post(url, body, now).err())?;
         }
-        Ok(shown(self.approval(&response.uuid)?, now))
+        Ok(self.shown(self.approval(&response.uuid)?, now))
     }
 
     fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
@@ -239,28 +239,37 @@ impl Handle<CreateApproval> for Engine {
 impl Handle<CheckApproval> for Engine {
     fn handle(&self, call: &CheckApproval) -> Result<Approval> {
         let now = self.begin();
-        Ok(shown(self.approval(&call.uuid)?, now))
+        Ok(self.shown(self.approval(&call.uuid)?, now))
     }
 }
 
-/// A request as shown to its application. One that is pending after its end has expired: nothing
-/// writes that to the database.
-fn shown(row: ApprovalRow, now: Time) -> Approval {
-    let late = row.expires_at.filter(|expires_at| *expires_at <= now);
-    let (status, processed_at) = match (row.status.as_str(), late) {
-        ("approved", _) => (ApprovalStatus::Approved, row.processed_at),
-        ("denied", _) => (ApprovalStatus::Denied, row.processed_at),
-        ("pending", Some(expired_at)) => (ApprovalStatus::Expired, Some(expired_at)),
-        ("pending", None) => (ApprovalStatus::Pending, None),
-        _ => (ApprovalStatus::Unknown, None),
-    };
-    let mut approval = Approval::new(status);
-    approval.uuid = Some(row.uuid);
-    approval.user_id = Some(row.user_id);
-    approval.created_at = Some(row.created_at.rfc3339());
-    approval.updated_at = Some(processed_at.unwrap_or(row.updated_at).rfc3339());
-    approval.processed_at = processed_at.map(Time::rfc3339);
-    approval.seconds_to_expire = Some(row.seconds_to_expire);
-    approval.notified = Some(false);
-    approval
+impl Engine {
+    /// A request as shown to its application. One that is pending after its end has expired: nothing
+    /// writes that to the database.
+    fn shown(&self, row: ApprovalRow, now: Time) -> Approval {
+        let late = row.expires_at.filter(|expires_at| *expires_at <= now);
+        let (status, processed_at) = match (row.status.as_str(), late) {
+            ("approved", _) => (ApprovalStatus::Approved, row.processed_at),
+            ("denied", _) => (ApprovalStatus::Denied, row.processed_at),
+            ("pending", Some(expired_at)) => (ApprovalStatus::Expired, Some(expired_at)),
+            ("pending", None) => (ApprovalStatus::Pending, None),
+            _ => (ApprovalStatus::Unknown, None),
+        };
+        let mut approval = Approval::new(status);
+        approval.uuid = Some(row.uuid);
+        approval.user_id = Some(row.user_id);
+        approval.user_email = Some(row.user_email);
+        approval.app_id = u64::try_from(self.app.app_id).ok();
+        approval.app_name = Some(self.app.name.clone());
+        approval.message = Some(row.message);
+        approval.details = serde_json::from_str(&row.details).unwrap_or_default();
+        approval.hidden_details = serde_json::from_str(&row.hidden_details).unwrap_or_default();
+        approval.logos = serde_json::from_str(&row.logos).unwrap_or_default();
+        approval.created_at = Some(row.created_at.rfc3339());
+        approval.updated_at = Some(processed_at.unwrap_or(row.updated_at).rfc3339());
+        approval.processed_at = processed_at.map(Time::rfc3339);
+        approval.seconds_to_expire = Some(row.seconds_to_expire);
+        approval.notified = Some(false);
+        approval
+    }
 }

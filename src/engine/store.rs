@@ -299,6 +299,8 @@ pub(super) enum AddApproval {
 pub(super) struct ApprovalRow {
     pub(super) uuid: ApprovalId,
     pub(super) user_id: UserId,
+    /// The most recently added e-mail of the user.
+    pub(super) user_email: String,
     pub(super) message: String,
     pub(super) details: String,
     pub(super) hidden_details: String,

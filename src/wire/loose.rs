@@ -168,6 +168,10 @@ impl<'de> Deserializer<'de> for Loose {
                 let fields = keys.zip(mem::take(items)).collect();
                 Loose(Value::Object(fields)).deserialize_any(visitor)
             }
+            // An empty object in XML.
+            Value::String(text) if text.trim().is_empty() => {
+                visitor.visit_map(Fields::of(Map::new()))
+            }
             _ => self.deserialize_any(visitor),
         }
     }
@@ -339,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_accepted_as_a_map_by_its_indices() {
+    fn a_list_and_nothing_are_accepted_as_maps() {
         #[derive(serde::Deserialize)]
         struct Free {
             data: Map<String, Value>,
@@ -350,6 +354,7 @@ mod tests {
         };
         assert_eq!(data(json!(["x", ["y"]])), json!({"0": "x", "1": ["y"]}));
         assert_eq!(data(json!([])), json!({}));
+        assert_eq!(data(json!("")), json!({}));
         assert_eq!(data(json!({"n": 1})), json!({"n": 1}));
     }
 

@@ -224,7 +224,9 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn put(out: &mut String, name: &str, value: &Value, in_list: bool) {
-    let name = match name.replace('_', "-") {
+    // Underscores at the beginning stay, because no name can begin with a dash.
+    let stem = name.trim_start_matches('_');
+    let name = match name[..name.len() - stem.len()].to_owned() + &stem.replace('_', "-") {
         plural if in_list => plural.strip_suffix('s').unwrap_or(&plural).to_owned(),
         name => name,
     };

@@ -8,7 +8,9 @@ use crate::model::{ApprovalId, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 const COLUMNS: &str = "uuid, user_id, message, details, hidden_details, logos, seconds_to_expire, \
-                       status, created_at, updated_at, expires_at, processed_at";
+                       status, created_at, updated_at, expires_at, processed_at, \
+                       (SELECT email FROM emails WHERE emails.user_id = approvals.user_id \
+                       ORDER BY email_id DESC LIMIT 1)";
 
 pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
     let id = new.user_id.get() as i64;
@@ -119,6 +121,7 @@ fn row(row: &Row<'_>) -> Result<ApprovalRow> {
     Ok(ApprovalRow {
         uuid: uuid.parse().map_err(|_| rusqlite::Error::InvalidQuery)?,
         user_id: user_id(row.get(1)?)?,
+        user_email: row.get(12)?,
         message: row.get(2)?,
         details: row.get(3)?,
         hidden_details: row.get(4)?,
