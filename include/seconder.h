@@ -353,6 +353,11 @@ typedef struct seconder_message seconder_message;
 typedef struct seconder_phone_information seconder_phone_information;
 
 /**
+ * The state of a number's verification.
+ */
+typedef struct seconder_phone_verification_record seconder_phone_verification_record;
+
+/**
  * A phone verification that was started: a code was sent to the number.
  */
 typedef struct seconder_phone_verification_started seconder_phone_verification_started;
@@ -857,6 +862,25 @@ typedef struct seconder_start_phone_verification_options {
      */
     uint64_t code_length;
 } seconder_start_phone_verification_options;
+
+/**
+ * Which verification seconder_phone_verification_status() returns: `uuid`, or the number and its
+ * calling code.
+ */
+typedef struct seconder_phone_verification_status_options {
+    /**
+     * The uuid of the verification, from seconder_phone_verification_started_uuid().
+     */
+    const char *uuid;
+    /**
+     * The number without its `country_code`, whose latest verification is meant.
+     */
+    const char *phone_number;
+    /**
+     * The calling code of the number.
+     */
+    const char *country_code;
+} seconder_phone_verification_status_options;
 
 /**
  * Options of seconder_phone_info().
@@ -1635,6 +1659,49 @@ const char *seconder_approval_uuid(const struct seconder_approval *approval);
 uint64_t seconder_approval_user_id(const struct seconder_approval *approval);
 
 /**
+ * One of the user's e-mail addresses. NULL if the service does not provide it.
+ */
+const char *seconder_approval_user_email(const struct seconder_approval *approval);
+
+/**
+ * The id of the application that sent the request. 0 if the service does not provide it.
+ */
+uint64_t seconder_approval_app_id(const struct seconder_approval *approval);
+
+/**
+ * The name of that application. NULL if the service does not provide it.
+ */
+const char *seconder_approval_app_name(const struct seconder_approval *approval);
+
+/**
+ * The question to the user. NULL if the service does not provide it.
+ */
+const char *seconder_approval_message(const struct seconder_approval *approval);
+
+/**
+ * The details that are shown to the user: a JSON object as text, which is "{}" if there are none.
+ * NULL only for a NULL argument.
+ */
+const char *seconder_approval_details(const struct seconder_approval *approval);
+
+/**
+ * The details that are not shown to the user: a JSON object as text, which is "{}" if there are
+ * none. NULL only for a NULL argument.
+ */
+const char *seconder_approval_hidden_details(const struct seconder_approval *approval);
+
+/**
+ * The number of pictures that are shown with the request.
+ */
+size_t seconder_approval_logo_count(const struct seconder_approval *approval);
+
+/**
+ * The picture at `index`, owned by the approval; NULL if `index` is out of range.
+ */
+const struct seconder_logo *seconder_approval_logo(const struct seconder_approval *approval,
+                                                   size_t index);
+
+/**
  * When the request was created, in RFC 3339 format. NULL if the service does not provide it.
  */
 const char *seconder_approval_created_at(const struct seconder_approval *approval);
@@ -1730,6 +1797,21 @@ seconder_status seconder_check_phone_verification(const struct seconder_service 
                                                   struct seconder_error **error);
 
 /**
+ * Returns the state of a number's verification. `options` says which; it is for display, as only
+ * seconder_check_phone_verification() proves that a user holds the number.
+ *
+ * Free `out` with seconder_phone_verification_record_free(). SECONDER_REJECTED with the service
+ * code "60023" if there is no such verification. Other statuses are as described at the top of the
+ * header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_phone_verification_status(const struct seconder_service *service,
+                                                   const struct seconder_phone_verification_status_options *options,
+                                                   size_t options_size,
+                                                   struct seconder_phone_verification_record **out,
+                                                   struct seconder_error **error);
+
+/**
  * Returns the type of a phone number, and what else the service knows about it (interface 4.11).
  *
  * Free `out` with seconder_phone_information_free(). SECONDER_REJECTED if it is not a phone
@@ -1780,6 +1862,28 @@ const char *seconder_phone_verification_started_uuid(const struct seconder_phone
  * Frees the reply of seconder_start_phone_verification(). NULL is fine.
  */
 void seconder_phone_verification_started_free(struct seconder_phone_verification_started *started);
+
+/**
+ * The state of the verification: "pending", "verified", "expired" or "unknown". NULL only for a NULL
+ * argument.
+ */
+const char *seconder_phone_verification_record_status(const struct seconder_phone_verification_record *record);
+
+/**
+ * How long the code is valid, in seconds; 0 unless the verification is pending, and if the service
+ * does not provide it.
+ */
+uint64_t seconder_phone_verification_record_seconds_to_expire(const struct seconder_phone_verification_record *record);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_phone_verification_record_message(const struct seconder_phone_verification_record *record);
+
+/**
+ * Frees the reply of seconder_phone_verification_status(). NULL is fine.
+ */
+void seconder_phone_verification_record_free(struct seconder_phone_verification_record *record);
 
 /**
  * The type of the number: "voip", "landline", "cellphone" or "unknown". NULL only for a NULL
@@ -1853,6 +1957,16 @@ const char *seconder_application_plan(const struct seconder_application *applica
  * Whether codes can be sent by SMS.
  */
 bool seconder_application_sms_enabled(const struct seconder_application *application);
+
+/**
+ * Whether codes can be sent by voice call.
+ */
+bool seconder_application_phone_calls_enabled(const struct seconder_application *application);
+
+/**
+ * Whether approval requests can be sent.
+ */
+bool seconder_application_push_enabled(const struct seconder_application *application);
 
 /**
  * Whether the application uses its own app.

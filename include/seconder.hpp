@@ -679,6 +679,13 @@ struct StartPhoneVerificationOptions {
     std::uint64_t code_length = 0;
 };
 
+/// Which verification: `uuid`, or the number and its calling code.
+struct PhoneVerificationStatusOptions {
+    std::optional<std::string> uuid = {};
+    std::optional<std::string> phone_number = {};
+    std::optional<std::string> country_code = {};
+};
+
 struct PhoneInfoOptions {
     std::optional<std::string> user_ip = {};
 };
@@ -888,11 +895,58 @@ public:
         return detail::flag(seconder_approval_notified(get()));
     }
 
+    /// The id of the application that sent the request.
+    std::uint64_t app_id() const noexcept { return seconder_approval_app_id(get()); }
+
     std::string_view uuid() const & noexcept
     {
         return detail::view(seconder_approval_uuid(get()));
     }
     std::string_view uuid() const && = delete;
+
+    /// One of the user's e-mail addresses.
+    std::string_view user_email() const & noexcept
+    {
+        return detail::view(seconder_approval_user_email(get()));
+    }
+    std::string_view user_email() const && = delete;
+
+    std::string_view app_name() const & noexcept
+    {
+        return detail::view(seconder_approval_app_name(get()));
+    }
+    std::string_view app_name() const && = delete;
+
+    /// The question to the user.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_approval_message(get()));
+    }
+    std::string_view message() const && = delete;
+
+    /// The text of a JSON object.
+    std::string_view details() const & noexcept
+    {
+        return detail::view(seconder_approval_details(get()));
+    }
+    std::string_view details() const && = delete;
+
+    /// The text of a JSON object.
+    std::string_view hidden_details() const & noexcept
+    {
+        return detail::view(seconder_approval_hidden_details(get()));
+    }
+    std::string_view hidden_details() const && = delete;
+
+    std::vector<Logo> logos() const
+    {
+        std::vector<Logo> logos;
+        for (std::size_t i = 0; i < seconder_approval_logo_count(get()); ++i) {
+            const seconder_logo *logo = seconder_approval_logo(get(), i);
+            logos.push_back({logo->res, logo->url});
+        }
+        return logos;
+    }
 
     std::string_view created_at() const & noexcept
     {
@@ -953,6 +1007,33 @@ public:
     std::string_view message() const && = delete;
 };
 
+/// The state of a number's verification.
+class PhoneVerificationRecord
+    : public detail::Handle<seconder_phone_verification_record,
+                            seconder_phone_verification_record_free> {
+public:
+    using Handle::Handle;
+
+    /// 0 unless the verification is pending.
+    std::uint64_t seconds_to_expire() const noexcept
+    {
+        return seconder_phone_verification_record_seconds_to_expire(get());
+    }
+
+    /// "pending", "verified", "expired" or "unknown".
+    std::string_view status() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_record_status(get()));
+    }
+    std::string_view status() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_phone_verification_record_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
 /// What the service knows about a number.
 class PhoneInformation
     : public detail::Handle<seconder_phone_information, seconder_phone_information_free> {
@@ -991,6 +1072,11 @@ public:
 
     std::uint64_t app_id() const noexcept { return seconder_application_app_id(get()); }
     bool sms_enabled() const noexcept { return seconder_application_sms_enabled(get()); }
+    bool phone_calls_enabled() const noexcept
+    {
+        return seconder_application_phone_calls_enabled(get());
+    }
+    bool push_enabled() const noexcept { return seconder_application_push_enabled(get()); }
     bool white_label() const noexcept { return seconder_application_white_label(get()); }
 
     std::string_view name() const & noexcept
@@ -1299,6 +1385,18 @@ public:
         });
     }
 
+    /// For display: only check_phone_verification() proves that a user holds the number.
+    Result<PhoneVerificationRecord>
+    try_phone_verification_status(const PhoneVerificationStatusOptions &options) const
+    {
+        seconder_phone_verification_status_options c = {};
+        c.uuid = detail::text(options.uuid);
+        c.phone_number = detail::text(options.phone_number);
+        c.country_code = detail::text(options.country_code);
+        return detail::with_out<PhoneVerificationRecord>([&](auto out, auto error) {
+            return seconder_phone_verification_status(get(), &c, sizeof c, out, error);
+        });
+    }
     Result<PhoneInformation> try_phone_info(const Text &phone_number, const Text &country_code,
                                             const PhoneInfoOptions &options = {}) const
     {
@@ -1428,6 +1526,12 @@ public:
                                   const Text &verification_code) const
     {
         return try_check_phone_verification(phone_number, country_code, verification_code).value();
+    }
+    /// For display: only check_phone_verification() proves that a user holds the number.
+    PhoneVerificationRecord
+    phone_verification_status(const PhoneVerificationStatusOptions &options) const
+    {
+        return try_phone_verification_status(options).value();
     }
     PhoneInformation phone_info(const Text &phone_number, const Text &country_code,
                                 const PhoneInfoOptions &options = {}) const

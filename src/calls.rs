@@ -11,6 +11,7 @@ mod delete_user;
 mod enrol_authenticator;
 mod failure;
 mod phone_info;
+mod phone_verification_status;
 mod register_activity;
 mod request_call;
 mod request_sms;
@@ -30,6 +31,9 @@ pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
 #[cfg(feature = "engine")]
 pub(crate) use failure::{approval_not_found, user_not_found};
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
+pub use phone_verification_status::{
+    PhoneVerificationRecord, PhoneVerificationStatus, VerificationStatus,
+};
 pub use register_activity::{ActivityType, RegisterActivity};
 pub use request_call::RequestCall;
 pub use request_sms::{CodeRequested, RequestSms};
@@ -317,12 +321,13 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last two are not in it, but real
+        /// Every call, in the order of the interface document. The last three are not in it, but real
         /// services have them.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
-        /// Writes each call's errors, in the order of `ROUTES`.
-        const FAILURES: [fn(&Error) -> Reply; ROUTES.len()] = [$(failure::write::<$call>),*];
+        /// Writes the errors that precede each call, in the order of `ROUTES`.
+        const FAILURES: [fn(&Error) -> Reply; ROUTES.len()] =
+            [$(failure::write_early::<$call>),*];
 
         /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {
@@ -365,6 +370,7 @@ calls! {
     CreateApproval,
     CheckApproval,
     CheckPhoneVerification,
+    PhoneVerificationStatus,
     EnrolAuthenticator,
 }
 

@@ -1,5 +1,6 @@
 //! Opens a service by its URL, and passes each call on to the engine or the remote client.
 
+mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;
 mod waiting;
@@ -11,10 +12,7 @@ pub use waiting::{ApprovalPoll, ApprovalWait, Sleeper};
 use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
-use crate::model::{
-    ApiKey, ApprovalId, CountryCode, DisplayText, PhoneNumber, Secret, Token, UserId,
-    VerificationCode,
-};
+use crate::model::{ApiKey, ApprovalId, DisplayText, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
 use crate::wire::Names;
@@ -293,44 +291,6 @@ impl Service {
         self.handle(&AppStats::default())
     }
 
-    /// Sends a code to a number that does not belong to a user yet (interface 4.10). See
-    /// [`StartPhoneVerification`] for the options.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn start_phone_verification(
-        &self,
-        via: Channel,
-        phone_number: &str,
-        country_code: &str,
-    ) -> Result<PhoneVerificationStarted> {
-        let (number, country) = phone(phone_number, country_code)?;
-        self.handle(&StartPhoneVerification::new(via, number, country))
-    }
-
-    /// Checks the code that was sent to a number. `Ok` means that it was right.
-    ///
-    /// # Errors
-    /// See [`CheckPhoneVerification`].
-    pub fn check_phone_verification(
-        &self,
-        phone_number: &str,
-        country_code: &str,
-        code: &VerificationCode,
-    ) -> Result<Done> {
-        let (number, country) = phone(phone_number, country_code)?;
-        self.handle(&CheckPhoneVerification::new(number, country, code.clone()))
-    }
-
-    /// Returns the type of a phone number (interface 4.11).
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn phone_info(&self, phone_number: &str, country_code: &str) -> Result<PhoneInformation> {
-        let (number, country) = phone(phone_number, country_code)?;
-        self.handle(&PhoneInfo::new(number, country))
-    }
-
     /// Asks a user to approve something (interface 4.12). See [`CreateApproval`] for the options.
     ///
     /// # Errors
@@ -357,10 +317,6 @@ impl Service {
     pub fn enrol_authenticator(&self, user_id: UserId) -> Result<AuthenticatorEnrolled> {
         self.handle(&EnrolAuthenticator::new(user_id))
     }
-}
-
-fn phone(number: &str, country: &str) -> Result<(PhoneNumber, CountryCode)> {
-    Ok((number.parse()?, country.parse()?))
 }
 
 #[cfg(feature = "engine")]

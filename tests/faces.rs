@@ -39,6 +39,7 @@ fn calls() -> Vec<Declared> {
         declared::<CreateApproval>(),
         declared::<CheckApproval>(),
         declared::<CheckPhoneVerification>(),
+        declared::<PhoneVerificationStatus>(),
         declared::<EnrolAuthenticator>(),
     ]
 }

@@ -32,6 +32,13 @@ pub struct Application {
     /// Whether codes can be sent by SMS.
     #[serde(default)]
     pub sms_enabled: bool,
+    /// Whether codes can be sent by voice call.
+    #[serde(default)]
+    pub phone_calls_enabled: bool,
+    /// Whether approval requests can be sent. On the wire, the name of this field begins with the
+    /// first part of the paths of approval requests (see [`crate::wire::Names::push_path`]).
+    #[serde(default)]
+    pub push_enabled: bool,
     /// Whether the application's own app is used.
     #[serde(default)]
     pub white_label: bool,

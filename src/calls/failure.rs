@@ -1,6 +1,6 @@
 //! Errors on the wire, in both directions (interface 7).
 
-use super::Call;
+use super::{AppDetails, Call};
 use crate::error::Rejection;
 use crate::model::{ApprovalId, UserId};
 use crate::wire::{Reply, has_error, scalar};
@@ -131,7 +131,16 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
 
 /// The reply that reports an error of call `C`.
 pub(super) fn write<C: Call>(error: &Error) -> Reply {
-    let mut reply = describe::<C>(error);
+    with_success::<C>(describe::<C>(error))
+}
+
+/// The reply that reports an error of a request for call `C` before its parameters are known.
+pub(super) fn write_early<C: Call>(error: &Error) -> Reply {
+    with_success::<C>(describe::<AppDetails>(error))
+}
+
+/// Writes `success` as call `C` does.
+fn with_success<C: Call>(mut reply: Reply) -> Reply {
     if C::SUCCESS_IS_TEXT
         && let Some(success) = reply.body.get_mut("success")
     {

@@ -188,6 +188,22 @@ pub extern "C" fn seconder_application_sms_enabled(
     read_handle(application, |application| application.reply.sms_enabled)
 }
 
+/// Whether codes can be sent by voice call.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_application_phone_calls_enabled(
+    application: Option<&seconder_application>,
+) -> bool {
+    read_handle(application, |application| application.reply.phone_calls_enabled)
+}
+
+/// Whether approval requests can be sent.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_application_push_enabled(
+    application: Option<&seconder_application>,
+) -> bool {
+    read_handle(application, |application| application.reply.push_enabled)
+}
+
 /// Whether the application uses its own app.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_application_white_label(

@@ -7,7 +7,9 @@ use super::status::{SECONDER_FOREVER, of_approval, of_flag, of_seconds, seconder
 use crate::calls::{Approval, ApprovalCreated, CheckApproval, CreateApproval, Handle, Logo};
 use crate::model::UserId;
 use crate::{Error, Result};
+use serde_json::{Map, Value, json};
 use std::ffi::c_char;
+use std::ptr;
 
 /// A picture to show with an approval request.
 #[derive(Clone, Copy)]
@@ -52,10 +54,23 @@ pub struct seconder_approval_created {
 pub struct seconder_approval {
     reply: Approval,
     uuid: Option<Text>,
+    user_email: Option<Text>,
+    app_name: Option<Text>,
+    message: Option<Text>,
+    details: Text,
+    hidden_details: Text,
+    logos: Vec<seconder_logo>,
+    /// Owns the texts that the pointers of `logos` point into.
+    _logo_texts: Vec<(Text, Text)>,
     created_at: Option<Text>,
     updated_at: Option<Text>,
     processed_at: Option<Text>,
 }
+
+// SAFETY: the pointers point into the texts beside them, which never change.
+unsafe impl Send for seconder_approval {}
+// SAFETY: as above.
+unsafe impl Sync for seconder_approval {}
 
 impl From<ApprovalCreated> for seconder_approval_created {
     fn from(reply: ApprovalCreated) -> seconder_approval_created {
@@ -65,7 +80,19 @@ impl From<ApprovalCreated> for seconder_approval_created {
 
 impl From<Approval> for seconder_approval {
     fn from(reply: Approval) -> seconder_approval {
+        let texts: Vec<_> =
+            reply.logos.iter().map(|logo| (Text::new(&logo.res), Text::new(&logo.url))).collect();
+        let logo =
+            |(res, url): &(Text, Text)| seconder_logo { res: res.as_ptr(), url: url.as_ptr() };
+        let json = |fields: &Map<String, Value>| Text::new(&json!(fields).to_string());
         seconder_approval {
+            user_email: Text::of(reply.user_email.as_deref()),
+            app_name: Text::of(reply.app_name.as_deref()),
+            message: Text::of(reply.message.as_deref()),
+            details: json(&reply.details),
+            hidden_details: json(&reply.hidden_details),
+            logos: texts.iter().map(logo).collect(),
+            _logo_texts: texts,
             uuid: reply.uuid.as_ref().map(|uuid| Text::new(uuid.as_str())),
             created_at: Text::of(reply.created_at.as_deref()),
             updated_at: Text::of(reply.updated_at.as_deref()),
@@ -207,6 +234,65 @@ pub extern "C" fn seconder_approval_uuid(approval: Option<&seconder_approval>) -
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_user_id(approval: Option<&seconder_approval>) -> u64 {
     read_handle(approval, |approval| approval.reply.user_id.map_or(0, UserId::get))
+}
+
+/// One of the user's e-mail addresses. NULL if the service does not provide it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_user_email(
+    approval: Option<&seconder_approval>,
+) -> *const c_char {
+    read_handle(approval, |approval| pointer(&approval.user_email))
+}
+
+/// The id of the application that sent the request. 0 if the service does not provide it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_app_id(approval: Option<&seconder_approval>) -> u64 {
+    read_handle(approval, |approval| approval.reply.app_id.unwrap_or_default())
+}
+
+/// The name of that application. NULL if the service does not provide it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_app_name(
+    approval: Option<&seconder_approval>,
+) -> *const c_char {
+    read_handle(approval, |approval| pointer(&approval.app_name))
+}
+
+/// The question to the user. NULL if the service does not provide it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_message(approval: Option<&seconder_approval>) -> *const c_char {
+    read_handle(approval, |approval| pointer(&approval.message))
+}
+
+/// The details that are shown to the user: a JSON object as text, which is "{}" if there are none.
+/// NULL only for a NULL argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_details(approval: Option<&seconder_approval>) -> *const c_char {
+    read_handle(approval, |approval| approval.details.as_ptr())
+}
+
+/// The details that are not shown to the user: a JSON object as text, which is "{}" if there are
+/// none. NULL only for a NULL argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_hidden_details(
+    approval: Option<&seconder_approval>,
+) -> *const c_char {
+    read_handle(approval, |approval| approval.hidden_details.as_ptr())
+}
+
+/// The number of pictures that are shown with the request.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_logo_count(approval: Option<&seconder_approval>) -> usize {
+    read_handle(approval, |approval| approval.logos.len())
+}
+
+/// The picture at `index`, owned by the approval; NULL if `index` is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_logo(
+    approval: Option<&seconder_approval>,
+    index: usize,
+) -> *const seconder_logo {
+    read_handle(approval, |approval| approval.logos.get(index).map_or(ptr::null(), ptr::from_ref))
 }
 
 /// When the request was created, in RFC 3339 format. NULL if the service does not provide it.

@@ -8,8 +8,8 @@ use super::open::seconder_service;
 use super::status::{of_flag, of_seconds, seconder_status};
 use super::users::seconder_done;
 use crate::calls::{
-    Channel, CheckPhoneVerification, Handle, PhoneInfo, PhoneInformation, PhoneVerificationStarted,
-    StartPhoneVerification,
+    Channel, CheckPhoneVerification, Handle, PhoneInfo, PhoneInformation, PhoneVerificationRecord,
+    PhoneVerificationStarted, PhoneVerificationStatus, StartPhoneVerification,
 };
 use crate::{Error, Result};
 use std::ffi::c_char;
@@ -25,6 +25,19 @@ pub struct seconder_start_phone_verification_options {
     pub code_length: u64,
 }
 
+/// Which verification seconder_phone_verification_status() returns: `uuid`, or the number and its
+/// calling code.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct seconder_phone_verification_status_options {
+    /// The uuid of the verification, from seconder_phone_verification_started_uuid().
+    pub uuid: *const c_char,
+    /// The number without its `country_code`, whose latest verification is meant.
+    pub phone_number: *const c_char,
+    /// The calling code of the number.
+    pub country_code: *const c_char,
+}
+
 /// Options of seconder_phone_info().
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -36,6 +49,8 @@ pub struct seconder_phone_info_options {
 // SAFETY: numbers and pointers alone.
 unsafe impl Plain for seconder_start_phone_verification_options {}
 // SAFETY: pointers alone.
+unsafe impl Plain for seconder_phone_verification_status_options {}
+// SAFETY: pointers alone.
 unsafe impl Plain for seconder_phone_info_options {}
 
 /// A phone verification that was started: a code was sent to the number.
@@ -44,6 +59,13 @@ pub struct seconder_phone_verification_started {
     carrier: Option<Text>,
     message: Option<Text>,
     uuid: Option<Text>,
+}
+
+/// The state of a number's verification.
+pub struct seconder_phone_verification_record {
+    reply: PhoneVerificationRecord,
+    status: Text,
+    message: Option<Text>,
 }
 
 /// What the service knows about a number.
@@ -60,6 +82,16 @@ impl From<PhoneVerificationStarted> for seconder_phone_verification_started {
             carrier: Text::of(reply.carrier.as_deref()),
             message: Text::of(reply.message.as_deref()),
             uuid: reply.uuid.as_ref().map(|uuid| Text::new(uuid.as_str())),
+            reply,
+        }
+    }
+}
+
+impl From<PhoneVerificationRecord> for seconder_phone_verification_record {
+    fn from(reply: PhoneVerificationRecord) -> seconder_phone_verification_record {
+        seconder_phone_verification_record {
+            status: Text::new(reply.status.name()),
+            message: Text::of(reply.message.as_deref()),
             reply,
         }
     }
@@ -142,6 +174,36 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
                 phone_number: ffi::value("phone_number", phone_number)?,
                 country_code: ffi::value("country_code", country_code)?,
                 verification_code: ffi::value("verification_code", verification_code)?,
+            };
+            Ok(service.service.handle(&call)?.into())
+        })
+    }
+}
+
+/// Returns the state of a number's verification. `options` says which; it is for display, as only
+/// seconder_check_phone_verification() proves that a user holds the number.
+///
+/// Free `out` with seconder_phone_verification_record_free(). SECONDER_REJECTED with the service
+/// code "60023" if there is no such verification. Other statuses are as described at the top of the
+/// header.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_phone_verification_status(
+    service: Option<&seconder_service>,
+    options: *const seconder_phone_verification_status_options,
+    options_size: usize,
+    out: *mut *mut seconder_phone_verification_record,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe {
+        with_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let options = ffi::options(options, options_size)?;
+            let call = PhoneVerificationStatus {
+                uuid: ffi::value_if("uuid", options.uuid)?,
+                phone_number: ffi::value_if("phone_number", options.phone_number)?,
+                country_code: ffi::value_if("country_code", options.country_code)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -234,6 +296,40 @@ pub extern "C" fn seconder_phone_verification_started_free(
     started: Option<Box<seconder_phone_verification_started>>,
 ) {
     free(started);
+}
+
+/// The state of the verification: "pending", "verified", "expired" or "unknown". NULL only for a NULL
+/// argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_record_status(
+    record: Option<&seconder_phone_verification_record>,
+) -> *const c_char {
+    read_handle(record, |record| record.status.as_ptr())
+}
+
+/// How long the code is valid, in seconds; 0 unless the verification is pending, and if the service
+/// does not provide it.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_record_seconds_to_expire(
+    record: Option<&seconder_phone_verification_record>,
+) -> u64 {
+    read_handle(record, |record| record.reply.seconds_to_expire.unwrap_or_default())
+}
+
+/// The service's message. NULL if it does not provide one.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_record_message(
+    record: Option<&seconder_phone_verification_record>,
+) -> *const c_char {
+    read_handle(record, |record| pointer(&record.message))
+}
+
+/// Frees the reply of seconder_phone_verification_status(). NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_record_free(
+    record: Option<Box<seconder_phone_verification_record>>,
+) {
+    free(record);
 }
 
 /// The type of the number: "voip", "landline", "cellphone" or "unknown". NULL only for a NULL

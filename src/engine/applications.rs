@@ -97,6 +97,9 @@ impl Handle<AppDetails> for Engine {
             name: self.app.name.clone(),
             plan: Some(self.app.plan.clone()),
             sms_enabled: self.app.sms_enabled,
+            // One setting allows or forbids every message to a phone.
+            phone_calls_enabled: self.app.sms_enabled,
+            push_enabled: true,
             white_label: self.app.white_label,
             message: Some("Application information.".into()),
         })

@@ -3,10 +3,12 @@
 
 use super::clock::{self, Time};
 use super::phones::{self, Phone};
-use super::store::{Attempt, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject};
+use super::store::{
+    Attempt, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject, VerificationKey,
+};
 use super::{Engine, Message, as_written, limits, rejections, verify};
 use crate::calls::*;
-use crate::model::{Action, DisplayText, UserId};
+use crate::model::{Action, ApprovalId, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
@@ -19,6 +21,8 @@ struct Order {
     about: Option<String>,
     channel: Channel,
     length: u8,
+    /// The id of the verification that a new code begins, for a number.
+    uuid: Option<ApprovalId>,
     now: Time,
 }
 
@@ -53,6 +57,7 @@ impl Engine {
             about: text(bound.1),
             channel,
             length: self.app.token_length,
+            uuid: None,
             now,
         })?;
         let message = Some(match channel {
@@ -62,8 +67,9 @@ impl Engine {
         Ok(CodeRequested { message, cellphone, ..CodeRequested::default() })
     }
 
-    /// Issues a code and delivers it. Returns when it expires.
-    fn send_code(&self, order: Order) -> Result<Time> {
+    /// Issues a code and delivers it. Returns when it expires, and the id of the verification, for a
+    /// number.
+    fn send_code(&self, order: Order) -> Result<(Time, Option<ApprovalId>)> {
         let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
         let text = self.text(&order);
         let message = Outgoing {
@@ -82,10 +88,11 @@ impl Engine {
             sends: limits::SENDS,
             tries: limits::TRIES,
             message,
+            uuid: order.uuid,
             now: order.now,
         })?;
-        let (job, code, expires_at) = match issued {
-            Issued::Sent { job, code, expires_at } => (job, code, expires_at),
+        let (job, code, expires_at, uuid) = match issued {
+            Issued::Sent { job, code, expires_at, uuid } => (job, code, expires_at, uuid),
             Issued::TooSoon(next) => {
                 return rejections::wait("A code was sent just now", next.after(order.now));
             }
@@ -107,7 +114,7 @@ impl Engine {
             false => message,
         })
         .map_err(|message| Error::Unavailable { stage: Stage::Delivery, message })?;
-        Ok(expires_at)
+        Ok((expires_at, uuid))
     }
 
     /// The text of the message, before and after the code.
@@ -150,13 +157,15 @@ impl Handle<StartPhoneVerification> for Engine {
             }
         }
         let shown = format!("+{} {}", phone.country_code, phone.national);
-        let expires_at = self.send_code(Order {
+        let uuid = clock::uuid(self.random())?.parse()?;
+        let (expires_at, uuid) = self.send_code(Order {
             subject: Subject::Phone(self.app.app_id, phone.e164()),
             phone,
             action: String::new(),
             about: None,
             channel: call.via,
             length,
+            uuid: Some(uuid),
             now,
         })?;
         Ok(PhoneVerificationStarted {
@@ -164,13 +173,13 @@ impl Handle<StartPhoneVerification> for Engine {
                 Channel::Sms => format!("Text message sent to {shown}."),
                 Channel::Call => format!("Call to {shown} was initiated."),
             }),
-            is_cellphone: match kind {
-                PhoneType::Cellphone => Some(true),
-                PhoneType::Landline | PhoneType::Voip => Some(false),
-                PhoneType::Unknown => None,
-            },
+            // No carrier is asked. Clients in typed languages need every field, so a number that may
+            // be a mobile one counts as one.
+            carrier: Some(String::new()),
+            is_ported: Some(false),
+            is_cellphone: Some(!matches!(kind, PhoneType::Landline | PhoneType::Voip)),
             seconds_to_expire: expires_at.after(now).map(|life| life.as_secs()),
-            ..PhoneVerificationStarted::default()
+            uuid,
         })
     }
 
@@ -213,6 +222,39 @@ impl Handle<CheckPhoneVerification> for Engine {
     }
 
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Done>> {
+        as_written::rewrite_phone(params).map(|()| None)
+    }
+}
+
+impl Handle<PhoneVerificationStatus> for Engine {
+    fn handle(&self, call: &PhoneVerificationStatus) -> Result<PhoneVerificationRecord> {
+        call.check()?;
+        let now = self.begin();
+        let app = self.app.app_id;
+        let key = match (&call.uuid, &call.phone_number, call.country_code) {
+            (Some(uuid), ..) => VerificationKey::Uuid(app, uuid.clone()),
+            (None, Some(number), Some(country)) => {
+                let phone =
+                    Phone::parse(country, number).map_err(phones::invalid("phone_number"))?;
+                VerificationKey::Number(Subject::Phone(app, phone.e164()))
+            }
+            _ => return Err(rejections::no_pending_verification()),
+        };
+        let found = self.store().verification(key)?;
+        let found = found.ok_or_else(rejections::no_pending_verification)?;
+        let left = found.expires_at.after(now).filter(|_| !found.verified && !found.is_void);
+        Ok(PhoneVerificationRecord {
+            status: match (found.verified, left) {
+                (true, _) => VerificationStatus::Verified,
+                (false, Some(_)) => VerificationStatus::Pending,
+                (false, None) => VerificationStatus::Expired,
+            },
+            seconds_to_expire: Some(left.map_or(0, |left| left.as_secs())),
+            message: Some("Phone verification status.".into()),
+        })
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<PhoneVerificationRecord>> {
         as_written::rewrite_phone(params).map(|()| None)
     }
 }

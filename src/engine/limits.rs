@@ -17,6 +17,8 @@ pub(super) const TRIES: u32 = 5;
 /// How far a clock that is set back may be behind a stored time. A stored time further in the
 /// future was written while the clock was wrong.
 pub(super) const CLOCK_SLACK: Duration = Duration::from_secs(60);
+/// How long the status of a number's verification can be read after its code expired.
+pub(super) const VERIFICATION_RECORD: Duration = Duration::from_secs(24 * 60 * 60);
 /// The length of an authenticator app's secret, in bytes.
 pub(super) const SECRET_LENGTH: usize = 20;
 /// The default number of digits of an authenticator app's code.

@@ -45,6 +45,7 @@ pub(super) trait Store: Send + Sync {
 
     /// Issues a code or finds the valid one, and stores the message that carries it.
     fn issue_code(&self, issue: IssueCode) -> Result<Issued>;
+    fn verification(&self, key: VerificationKey) -> Result<Option<Verification>>;
     /// Removes a job from the outbox. If it failed, the caller may request the code again at once.
     fn finish_delivery(&self, job: i64, done: bool) -> Result<()>;
     /// Everything that a code of this subject can be compared with.
@@ -169,7 +170,24 @@ pub(super) struct IssueCode {
     pub(super) sends: u32,
     pub(super) tries: u32,
     pub(super) message: Outgoing,
+    /// The id of the verification that a new code begins, for a number.
+    pub(super) uuid: Option<ApprovalId>,
     pub(super) now: Time,
+}
+
+/// Which verification of a number.
+pub(super) enum VerificationKey {
+    Uuid(AppId, ApprovalId),
+    /// The latest one of this number.
+    Number(Subject),
+}
+
+/// The latest verification of a number.
+pub(super) struct Verification {
+    pub(super) expires_at: Time,
+    pub(super) verified: bool,
+    /// Whether wrong codes have invalidated the code.
+    pub(super) is_void: bool,
 }
 
 /// A message without its code, which belongs between the two texts.
@@ -185,6 +203,8 @@ pub(super) enum Issued {
         job: i64,
         code: Zeroizing<String>,
         expires_at: Time,
+        /// The id of the verification, for a number.
+        uuid: Option<ApprovalId>,
     },
     /// A code was sent just now.
     TooSoon(Time),

@@ -39,6 +39,7 @@ pub struct ApprovalWait {
 /// The result of a poll.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "it is returned, and never stored")]
 pub enum ApprovalPoll {
     /// The wait is over.
     Finished(Result<Approval>),

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 
 const PREFIX: &str = "svc";
 const PUSH: &str = "push";
+/// The end of the field in the application's details that says whether approval requests can be sent;
+/// it begins with the first part of their paths.
+const ENABLED: &str = "_enabled";
 
 type Name = Cow<'static, str>;
 
@@ -60,13 +63,15 @@ impl Names {
     /// The first part of the paths of approval requests. Default `push`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] unless `word` is valid for [`Names::new`], and not `protected`.
+    /// [`Error::InvalidArgument`] unless `word` is valid for [`Names::new`], and neither `protected`
+    /// nor `sms`.
     pub fn push_path(mut self, word: &str) -> Result<Names> {
         check("push_path", word)?;
-        if word == "protected" {
+        if ["protected", "sms"].contains(&word) {
             return Err(Error::invalid_argument(
                 "push_path",
-                "must not be `protected`, which is the path of the other calls",
+                "must not be `protected`, which is the path of the other calls, or `sms`, which has \
+                 a field `sms_enabled`",
             ));
         }
         self.push_path = word.to_owned().into();
@@ -209,6 +214,9 @@ fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
                 }
                 let name = match name.strip_prefix('_').unwrap_or(&name) == from.id_field {
                     true => name.replace(&*from.id_field, &to.id_field),
+                    false if name.strip_suffix(ENABLED) == Some(&from.push_path) => {
+                        format!("{}{ENABLED}", to.push_path)
+                    }
                     false => name,
                 };
                 if renamed.insert(name, value).is_some() {
@@ -231,9 +239,9 @@ mod tests {
     fn bodies_and_paths_round_trip() {
         let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
         let own = json!({"status": {"svc_id": 7, "devices": ["svc_chrome", "ios"]}, "_svc_id": 7,
-            "details": {"svc_id": "mine"}});
+            "details": {"svc_id": "mine"}, "app": {"push_enabled": true}});
         let wire = json!({"status": {"acme_id": 7, "devices": ["acme_chrome", "ios"]},
-            "_acme_id": 7, "details": {"svc_id": "mine"}});
+            "_acme_id": 7, "details": {"svc_id": "mine"}, "app": {"onetouch_enabled": true}});
         let mut body = own.clone();
         names.body_to_wire(&mut body);
         assert_eq!(body, wire);
@@ -258,6 +266,7 @@ mod tests {
         assert!(Names::default().id_field("a-b").is_err());
         assert!(Names::default().chrome_device("").is_err());
         assert!(Names::default().push_path("protected").is_err());
+        assert!(Names::default().push_path("sms").is_err());
         for bad in ["", "X Svc-", "X:\r\n"] {
             assert!(Names::default().header_prefix(bad).is_err(), "{bad:?}");
         }

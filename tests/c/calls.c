@@ -208,6 +208,16 @@ static void approvals(seconder_service *service)
     CHECK(same(seconder_approval_uuid(approval), uuid));
     CHECK(seconder_approval_created_at(approval) != NULL);
     CHECK(seconder_approval_processed_at(approval) == NULL);
+    CHECK(same(seconder_approval_message(approval), "Log in?"));
+    CHECK(same(seconder_approval_details(approval), options.details));
+    CHECK(same(seconder_approval_hidden_details(approval), options.hidden_details));
+    CHECK(seconder_approval_logo_count(approval) == 2);
+    CHECK(same(seconder_approval_logo(approval, 1)->res, logos[1].res));
+    CHECK(same(seconder_approval_logo(approval, 1)->url, logos[1].url));
+    CHECK(seconder_approval_logo(approval, 2) == NULL);
+    CHECK(seconder_approval_app_id(approval) > 0);
+    CHECK(same(seconder_approval_app_name(approval), "Example"));
+    CHECK(strchr(seconder_approval_user_email(approval), '@') != NULL);
     seconder_approval_free(approval);
 
     EXPECT_INVALID("response",
@@ -245,7 +255,9 @@ static void approvals(seconder_service *service)
 static void phones(seconder_service *service, struct phone *phone)
 {
     seconder_start_phone_verification_options options = {"en", 4};
+    seconder_phone_verification_status_options which = {0};
     seconder_phone_verification_started *started = NULL;
+    seconder_phone_verification_record *record = NULL;
     seconder_phone_information *information = NULL;
     EXPECT_INVALID("via",
                    seconder_start_phone_verification(service, "pigeon", "7400123456", "44", NULL, 0,
@@ -254,9 +266,20 @@ static void phones(seconder_service *service, struct phone *phone)
            seconder_start_phone_verification(service, "call", "7400123456", "44", &options,
                                              sizeof options, &started, &error));
     CHECK(seconder_phone_verification_started_is_cellphone(started) == SECONDER_YES);
-    CHECK(seconder_phone_verification_started_is_ported(started) == SECONDER_NOT_PROVIDED);
-    CHECK(seconder_phone_verification_started_carrier(started) == NULL);
+    CHECK(seconder_phone_verification_started_is_ported(started) == SECONDER_NO);
+    CHECK(same(seconder_phone_verification_started_carrier(started), ""));
     CHECK(seconder_phone_verification_started_seconds_to_expire(started) == 600);
+    which.uuid = seconder_phone_verification_started_uuid(started);
+    EXPECT(SECONDER_OK,
+           seconder_phone_verification_status(service, &which, sizeof which, &record, &error));
+    CHECK(same(seconder_phone_verification_record_status(record), "pending"));
+    CHECK(seconder_phone_verification_record_seconds_to_expire(record) > 500);
+    CHECK(seconder_phone_verification_record_seconds_to_expire(record) <= 600);
+    CHECK(seconder_phone_verification_record_message(record) != NULL);
+    seconder_phone_verification_record_free(record);
+    which.phone_number = "7400123456";
+    EXPECT_INVALID("uuid", seconder_phone_verification_status(service, &which, sizeof which,
+                                                              &record, &error));
     seconder_phone_verification_started_free(started);
     CHECK(same(phone->via, "call") && strlen(phone->code) == 4);
     EXPECT(SECONDER_OK,
@@ -266,12 +289,18 @@ static void phones(seconder_service *service, struct phone *phone)
                                             &error) == SECONDER_REJECTED);
     CHECK(same(seconder_error_service_code(error), "60023"));
     seconder_error_free(error);
+    which.uuid = NULL;
+    which.country_code = "44";
+    EXPECT(SECONDER_OK,
+           seconder_phone_verification_status(service, &which, sizeof which, &record, &error));
+    CHECK(same(seconder_phone_verification_record_status(record), "verified"));
+    seconder_phone_verification_record_free(record);
 
     EXPECT(SECONDER_OK,
            seconder_phone_info(service, "20 7946 0000", "44", NULL, 0, &information, &error));
     CHECK(same(seconder_phone_information_type(information), "landline"));
-    CHECK(seconder_phone_information_ported(information) == SECONDER_NOT_PROVIDED);
-    CHECK(seconder_phone_information_provider(information) == NULL);
+    CHECK(seconder_phone_information_ported(information) == SECONDER_NO);
+    CHECK(same(seconder_phone_information_provider(information), "Unknown"));
     seconder_phone_information_free(information);
 }
 
@@ -283,6 +312,8 @@ static void application(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_app_details(service, NULL, 0, &details, &error));
     CHECK(same(seconder_application_name(details), "Example"));
     CHECK(seconder_application_sms_enabled(details) && seconder_application_app_id(details) > 0);
+    CHECK(seconder_application_phone_calls_enabled(details));
+    CHECK(seconder_application_push_enabled(details));
     seconder_application_free(details);
 
     EXPECT(SECONDER_OK, seconder_app_stats(service, NULL, 0, &statistics, &error));

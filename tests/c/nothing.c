@@ -12,6 +12,7 @@ static void every_call_without_a_service(void)
     seconder_application *application = GARBAGE(seconder_application);
     seconder_statistics *statistics = GARBAGE(seconder_statistics);
     seconder_phone_information *phone = GARBAGE(seconder_phone_information);
+    seconder_phone_verification_record *record = GARBAGE(seconder_phone_verification_record);
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_service *service = GARBAGE(seconder_service);
@@ -29,6 +30,7 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service",
                    seconder_start_phone_verification(NULL, "sms", "5550100", "1", NULL, 0, NULL,
                                                      &error));
+    EXPECT_INVALID("service", seconder_phone_verification_status(NULL, NULL, 0, &record, &error));
     EXPECT_INVALID("service", seconder_phone_info(NULL, "5550100", "1", NULL, 0, &phone, &error));
     EXPECT_INVALID("service", seconder_create_approval(NULL, 1, "?", NULL, 0, &created, &error));
     EXPECT_INVALID("service", seconder_check_approval(NULL, "a", &approval, &error));
@@ -49,6 +51,7 @@ static void every_call_without_a_service(void)
     CHECK(user == NULL && verification == NULL && approval == NULL && status == NULL);
     CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
+    CHECK(record == NULL);
 }
 
 static void missing_texts_and_out_arguments(void)

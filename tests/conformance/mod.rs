@@ -20,6 +20,9 @@ pub(crate) mod raw;
 
 use raw::{DIALECTS, Dialect, Raw, Response};
 
+/// Sends a request, to the engine or to a server in front of it.
+type Sender = dyn Fn(&Engine, Raw) -> Response;
+
 /// An engine whose clock and messages the test controls.
 pub(crate) struct World {
     pub(crate) engine: Engine,
@@ -28,7 +31,7 @@ pub(crate) struct World {
     variables: BTreeMap<String, String>,
     /// How `>>` lines are written, and what sends them.
     pub(crate) dialect: Dialect,
-    pub(crate) send_raw: Box<dyn Fn(&Engine, Raw) -> Response>,
+    pub(crate) send_raw: Box<Sender>,
 }
 
 impl World {

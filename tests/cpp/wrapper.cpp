@@ -119,7 +119,13 @@ static void every_reply_is_read()
 
     const PhoneVerificationStarted started =
         service.start_phone_verification("sms", "555-010-0199", "1");
-    CHECK(started.uuid().data() == nullptr && !started.message().empty());
+    CHECK(!started.message().empty());
+    PhoneVerificationStatusOptions which;
+    which.uuid = std::string(started.uuid());
+    const PhoneVerificationRecord record = service.phone_verification_status(which);
+    CHECK(record.status() == "pending" && record.seconds_to_expire() > 500);
+    CHECK(!record.message().empty());
+    CHECK(service.try_phone_verification_status({}).status() == Status::invalid_argument);
     CHECK(started.seconds_to_expire() > 0);
     static_cast<void>(started.is_ported());
     static_cast<void>(started.is_cellphone());
@@ -134,6 +140,7 @@ static void every_reply_is_read()
     const Application application = service.app_details();
     CHECK(application.app_id() > 0 && !application.name().empty());
     CHECK(!application.plan().empty() && application.sms_enabled());
+    CHECK(application.phone_calls_enabled() && application.push_enabled());
     CHECK(!application.white_label() && !application.message().empty());
     const Statistics statistics = service.app_stats();
     CHECK(!statistics.stats().empty() && statistics.stats().back()->users_count == 1);
@@ -217,7 +224,11 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     request.details = "{\"amount\":\"12\"}";
     request.logos.push_back({"default", "https://app.example/logo.png"});
     const ApprovalCreated created = service.create_approval(id, "Log in?", request);
-    CHECK(service.check_approval(created.uuid()).status() == ApprovalStatus::pending);
+    const Approval asked = service.check_approval(created.uuid());
+    CHECK(asked.status() == ApprovalStatus::pending && asked.message() == "Log in?");
+    CHECK(asked.details() == request.details.value_or("{}") && asked.hidden_details() == "{}");
+    CHECK(asked.logos().size() == request.logos.size() && asked.app_id() > 0);
+    CHECK(!asked.app_name().empty() && asked.user_email() == "ada@example.com");
     const auto ended = service.try_wait_for_approval(created.uuid(), id, std::chrono::seconds(60),
                                                      []() -> bool { throw 1; });
     CHECK(ended.status() == Status::stopped);

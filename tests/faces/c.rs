@@ -100,6 +100,7 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<CreateApproval>("approval_created", &[]),
         reply::<CheckApproval>("approval", &[]),
         reply::<CheckPhoneVerification>("done", &[]),
+        reply::<PhoneVerificationStatus>("phone_verification_record", &[]),
         reply::<EnrolAuthenticator>("authenticator_enrolled", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();

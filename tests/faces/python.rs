@@ -78,6 +78,7 @@ fn every_reply_has_its_fields() {
         reply::<CreateApproval>("ApprovalCreated", &[]),
         reply::<CheckApproval>("Approval", &[]),
         reply::<CheckPhoneVerification>("Done", &[]),
+        reply::<PhoneVerificationStatus>("PhoneVerificationRecord", &[]),
         reply::<EnrolAuthenticator>("AuthenticatorEnrolled", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();

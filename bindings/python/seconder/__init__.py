@@ -29,6 +29,7 @@ from seconder.enums import (
     PhoneType,
     Repeats,
     Stage,
+    VerificationStatus,
 )
 from seconder.errors import (
     InternalError,
@@ -61,6 +62,7 @@ from seconder.results import (
     Message,
     MonthlyStatistic,
     PhoneInformation,
+    PhoneVerificationRecord,
     PhoneVerificationStarted,
     SignedCallback,
     Statistics,
@@ -133,6 +135,7 @@ __all__ = [
     "Opening",
     "PhoneInformation",
     "PhoneType",
+    "PhoneVerificationRecord",
     "PhoneVerificationStarted",
     "RateLimited",
     "Rejected",
@@ -150,6 +153,7 @@ __all__ = [
     "UserCreated",
     "UserStatus",
     "Verification",
+    "VerificationStatus",
     "__version__",
     "callback",
     "enums",

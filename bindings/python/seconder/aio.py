@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Done,
         Message,
         PhoneInformation,
+        PhoneVerificationRecord,
         PhoneVerificationStarted,
         SignedCallback,
         Statistics,
@@ -261,6 +262,21 @@ class AsyncService:
         """As :meth:`seconder.Service.check_phone_verification`."""
         return await self._run(
             self._service.check_phone_verification, phone_number, country_code, verification_code
+        )
+
+    async def phone_verification_status(
+        self,
+        *,
+        uuid: str | None = None,
+        phone_number: str | None = None,
+        country_code: int | str | None = None,
+    ) -> PhoneVerificationRecord:
+        """As :meth:`seconder.Service.phone_verification_status`."""
+        return await self._run(
+            self._service.phone_verification_status,
+            uuid=uuid,
+            phone_number=phone_number,
+            country_code=country_code,
         )
 
     async def enrol_authenticator(

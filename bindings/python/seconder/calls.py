@@ -11,6 +11,7 @@ from seconder.results import (
     CodeRequested,
     Done,
     PhoneInformation,
+    PhoneVerificationRecord,
     PhoneVerificationStarted,
     Statistics,
     UserCreated,
@@ -449,6 +450,40 @@ class Calls:
             verification_code=verification_code,
         )
         return Done._read(reply)
+
+    def phone_verification_status(
+        self,
+        *,
+        uuid: str | None = None,
+        phone_number: str | None = None,
+        country_code: int | str | None = None,
+    ) -> PhoneVerificationRecord:
+        """Returns the state of a number's verification, for display. Only
+        :meth:`check_phone_verification` proves that a user holds the number.
+
+        Args:
+            uuid: The id of the verification, from :meth:`start_phone_verification`.
+            phone_number: Instead of ``uuid``: the number, whose latest verification is meant.
+            country_code: The calling code of the number, 1 to 999.
+
+        Returns:
+            The state, and how long the code is valid.
+
+        Raises:
+            Rejected: There is no such verification (``http_status`` 404).
+
+        Example:
+            >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
+            >>> service.phone_verification_status(uuid=sent.uuid).status
+            <VerificationStatus.PENDING: 'pending'>
+        """
+        reply = self._call(
+            "phone_verification_status",
+            uuid=uuid,
+            phone_number=phone_number,
+            country_code=country_code,
+        )
+        return PhoneVerificationRecord._read(reply)
 
     def enrol_authenticator(
         self, user_id: int, *, label: str | None = None, qr_size: int | None = None

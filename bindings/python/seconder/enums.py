@@ -51,6 +51,19 @@ class PhoneType(Word):
     """The kind could not be determined. North American numbers do not reveal it."""
 
 
+class VerificationStatus(Word):
+    """The states of a phone number's verification."""
+
+    PENDING = "pending"
+    """The code was sent and can still be checked."""
+    VERIFIED = "verified"
+    """The code was right."""
+    EXPIRED = "expired"
+    """The code was not entered in time, or wrong codes were entered too often."""
+    UNKNOWN = "unknown"
+    """A status that this library does not know."""
+
+
 class Channel(Word):
     """How a code is delivered (section 4.10)."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seconder._value import Value, field
-from seconder.enums import ApprovalStatus, Channel, PhoneType
+from seconder.enums import ApprovalStatus, Channel, PhoneType, VerificationStatus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from seconder import _seconder
+    from seconder.typed import Logo
 
 
 class Result(Value):
@@ -166,6 +167,10 @@ class Application(Reply):
     """The plan booked with the service."""
     sms_enabled: bool = False
     """Whether codes can be sent by SMS."""
+    phone_calls_enabled: bool = False
+    """Whether codes can be sent by voice call."""
+    push_enabled: bool = False
+    """Whether approval requests can be sent."""
     white_label: bool = False
     """Whether the application's own app is used."""
     message: str | None = None
@@ -256,6 +261,21 @@ class PhoneVerificationStarted(Reply):
     """The id of the verification."""
 
 
+class PhoneVerificationRecord(Reply):
+    """The state of a phone number's verification."""
+
+    status: VerificationStatus = VerificationStatus.UNKNOWN
+    """The state of the verification."""
+    seconds_to_expire: int | None = None
+    """How long the code is valid, in seconds; 0 unless the verification is pending."""
+    message: str | None = None
+    """The service's message."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        return cls(**{**reply, "status": VerificationStatus(reply["status"])})
+
+
 class PhoneInformation(Reply):
     """What the service knows of a number (section 4.11)."""
 
@@ -293,6 +313,20 @@ class Approval(Reply):
     """The id of the request."""
     user_id: int | None = None
     """The user the request was sent to, if the service provides it."""
+    user_email: str | None = None
+    """One of the user's e-mail addresses."""
+    app_id: int | None = None
+    """The number of the application that sent the request."""
+    app_name: str | None = None
+    """The name of that application."""
+    message: str | None = None
+    """The question to the user."""
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The details that are shown to the user."""
+    hidden_details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    """The details that are not shown to the user."""
+    logos: tuple[Logo, ...] = field(default=(), hash=False)
+    """The images that are shown with the request."""
     created_at: datetime | None = None
     """When the request was made."""
     updated_at: datetime | None = None
@@ -307,7 +341,8 @@ class Approval(Reply):
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
         _read_times(reply, "created_at", "updated_at", "processed_at")
-        return cls(**{**reply, "status": ApprovalStatus(reply["status"])})
+        status, logos = ApprovalStatus(reply["status"]), tuple(reply.get("logos", ()))
+        return cls(**{**reply, "status": status, "logos": logos})
 
     def __bool__(self) -> bool:
         return bool(self.status)

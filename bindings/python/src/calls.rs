@@ -29,6 +29,7 @@ const CALLS: &[(&str, Handler)] = &[
     (CreateApproval::ROUTE.name, handle::<CreateApproval>),
     (CheckApproval::ROUTE.name, handle::<CheckApproval>),
     (CheckPhoneVerification::ROUTE.name, handle::<CheckPhoneVerification>),
+    (PhoneVerificationStatus::ROUTE.name, handle::<PhoneVerificationStatus>),
     (EnrolAuthenticator::ROUTE.name, handle::<EnrolAuthenticator>),
     ("register_device", register_device),
     ("open_approvals", open_approvals),

@@ -3,7 +3,7 @@
 use crate::failure::STAGES;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType};
+use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType, VerificationStatus};
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::otp::Algorithm;
 use seconder::wire::Format;
@@ -20,6 +20,7 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
         ("DeviceType", [DeviceType::Android, DeviceType::AndroidTablet, DeviceType::Ios, DeviceType::Chrome].map(DeviceType::name).into()),
         ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
         ("PhoneType", [PhoneType::Voip, PhoneType::Landline, PhoneType::Cellphone, PhoneType::Unknown].map(PhoneType::name).into()),
+        ("VerificationStatus", [VerificationStatus::Pending, VerificationStatus::Verified, VerificationStatus::Expired, VerificationStatus::Unknown].map(VerificationStatus::name).into()),
         ("Stage", STAGES.map(|(_, name)| name).into()),
         ("ApprovalResponse", [ApprovalResponse::Approve, ApprovalResponse::Deny, ApprovalResponse::Report].map(ApprovalResponse::name).into()),
     ]

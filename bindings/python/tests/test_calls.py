@@ -102,6 +102,7 @@ def test_register_activity(phone: Phone) -> None:
 def test_app_details_and_statistics(phone: Phone) -> None:
     details = phone.service.app_details(user_ip="192.0.2.1")
     assert details.name == "Example" and details.sms_enabled
+    assert details.phone_calls_enabled and details.push_enabled
     confirm(phone)
     stats = phone.service.app_stats()
     this_month = stats.stats[-1]
@@ -120,7 +121,12 @@ def test_phone_verification(phone: Phone) -> None:
     started = phone.service.start_phone_verification("sms", **number, code_length=4, locale="en")
     assert started.seconds_to_expire
     assert len(phone.code()) == 4 and phone.messages[-1].to == "+15550100199"
+    record = phone.service.phone_verification_status(uuid=started.uuid)
+    assert record.status is seconder.VerificationStatus.PENDING and record.seconds_to_expire
     done = phone.service.check_phone_verification(**number, verification_code=phone.code())
+    assert phone.service.phone_verification_status(**number).status == "verified"
+    with pytest.raises(seconder.InvalidArgument, match="uuid"):
+        phone.service.phone_verification_status()
     assert isinstance(done, seconder.Done)
     with pytest.raises(seconder.Rejected) as caught:
         phone.service.check_phone_verification(**number, verification_code=phone.code())
@@ -147,6 +153,10 @@ def test_approvals(phone: Phone) -> None:
     assert pending.status is seconder.ApprovalStatus.PENDING
     assert not pending and not pending.approved_by(phone.user_id)
     assert pending.seconds_to_expire == 60 and pending.processed_at is None
+    assert pending.message == "Log in?" and pending.details == {"city": "Oslo"}
+    assert pending.hidden_details == {"session": 7}
+    assert pending.logos == ({"res": "default", "url": "https://example.com/logo.png"},)
+    assert pending.app_name == "Example" and pending.app_id and pending.user_email
     proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
     (shown,) = phone.service.open_approvals(**proof)
     assert (shown.uuid, shown.message, shown.details) == (request.uuid, "Log in?", {"city": "Oslo"})

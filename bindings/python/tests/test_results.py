@@ -31,6 +31,7 @@ SAMPLES: list[results.Result] = [
     seconder.MonthlyStatistic("May", 2026, sms_count=3),
     seconder.PhoneInformation("found", seconder.PhoneType.VOIP),
     seconder.PhoneVerificationStarted(carrier="Post", uuid="u"),
+    seconder.PhoneVerificationRecord(seconder.VerificationStatus.PENDING, 600),
     seconder.SignedCallback("https://example.com/", b"{}", {"X-Svc-Signature-Nonce": "1"}),
     seconder.Statistics(stats=(seconder.MonthlyStatistic("May", 2026),), count=1),
     seconder.UserCreated(7),

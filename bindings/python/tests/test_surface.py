@@ -35,6 +35,7 @@ REQUIRED = {
     "create_approval": ["user_id", "message"],
     "check_approval": ["uuid"],
     "check_phone_verification": ["phone_number", "country_code", "verification_code"],
+    "phone_verification_status": [],
     "enrol_authenticator": ["user_id"],
 }
 

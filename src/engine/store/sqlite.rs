@@ -7,6 +7,7 @@ mod group;
 mod open;
 mod process;
 mod users;
+mod verifications;
 mod verify;
 
 use super::*;
@@ -186,6 +187,10 @@ impl Store for Sqlite {
 
     fn issue_code(&self, issue: IssueCode) -> Result<Issued> {
         self.write(move |db| codes::issue(db, &issue))
+    }
+
+    fn verification(&self, key: VerificationKey) -> Result<Option<Verification>> {
+        self.read(|db| verifications::find(db, &key))
     }
 
     fn finish_delivery(&self, job: i64, done: bool) -> Result<()> {

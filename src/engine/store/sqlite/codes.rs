@@ -1,7 +1,7 @@
 //! Codes by SMS and voice, and the messages that carry them.
 
 use super::applications::count;
-use super::{IssueCode, Issued, Subject};
+use super::{AppId, IssueCode, Issued, Subject, verifications};
 use crate::engine::clock::Time;
 use crate::engine::limits::CLOCK_SLACK;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -57,6 +57,7 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
          sends = excluded.sends",
     )?
     .execute(params![subject, issue.action, *code, expires_at.0, issue.now.0, sends])?;
+    let uuid = verifications::begin(db, issue, *code == *issue.fresh, expires_at)?;
     let payload = serde_json::json!({ "message": issue.message, "code": *code });
     db.prepare_cached(
         "INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
@@ -70,7 +71,7 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
         payload.to_string(),
         issue.now.0
     ])?;
-    Ok(Issued::Sent { job: db.last_insert_rowid(), code, expires_at })
+    Ok(Issued::Sent { job: db.last_insert_rowid(), code, expires_at, uuid })
 }
 
 pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<()> {
@@ -111,6 +112,12 @@ fn delete_expired(db: &Connection, issue: &IssueCode) -> Result<()> {
 }
 
 impl Subject {
+    pub(super) fn app(&self) -> AppId {
+        match self {
+            Subject::User(app, _) | Subject::Phone(app, _) => *app,
+        }
+    }
+
     /// The subject's key in the tables.
     pub(super) fn key(&self) -> String {
         match self {

@@ -46,6 +46,16 @@ CREATE TABLE codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_by_end ON codes (expires_at);
 
+-- The latest verification of each number; its code is in `codes`.
+CREATE TABLE verifications (
+    subject TEXT PRIMARY KEY,
+    app_id INTEGER NOT NULL,
+    uuid TEXT NOT NULL UNIQUE,
+    expires_at INTEGER NOT NULL,
+    verified INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX verifications_by_end ON verifications (expires_at);
+
 CREATE TABLE wrong_answers (
     subject TEXT NOT NULL,
     factor TEXT NOT NULL,

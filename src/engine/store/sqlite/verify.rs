@@ -3,7 +3,7 @@
 use super::applications::count;
 use super::{
     Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Match, Subject, VerifyState,
-    WrongAnswers,
+    WrongAnswers, verifications,
 };
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -116,6 +116,9 @@ fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> 
             )?
             .execute(params![id, authenticator_id])?;
         }
+    }
+    if let Subject::Phone(..) = &attempt.subject {
+        verifications::succeed(db, subject)?;
     }
     count(db, attempt.app, attempt.now.month(), "auths", 1)
 }
