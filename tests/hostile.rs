@@ -105,7 +105,11 @@ fn bodies() -> Vec<Case> {
         body("no token", r#"{"success":true}"#, "token"),
         raw("UTF-16", response(200, "", utf16), "not JSON"),
         raw("Latin-1", response(200, "", latin), "not JSON"),
-        raw("a byte order mark", response(200, "", format!("\u{feff}{RIGHT}")), "not JSON"),
+        raw(
+            "two byte order marks",
+            response(200, "", format!("\u{feff}\u{feff}{RIGHT}")),
+            "not JSON",
+        ),
         raw(
             "10 MB",
             response(200, "", format!("{RIGHT}{}", " ".repeat(10_000_000))),
@@ -267,8 +271,10 @@ fn is_rejected((name, bytes, wanted, part): Case, format: Format, growth: u64) {
 #[test]
 fn only_a_valid_response_lets_a_user_in() {
     let _alone = ALONE.lock();
-    let good = Stub::responding(response(200, "", RIGHT));
-    assert_eq!(verify(&good.url(), Format::Json).unwrap(), Verdict::Right);
+    for body in [RIGHT.to_owned(), format!("\u{feff}{RIGHT}")] {
+        let good = Stub::responding(response(200, "", body));
+        assert_eq!(verify(&good.url(), Format::Json).unwrap(), Verdict::Right);
+    }
     for case in [bodies(), heads(), statuses()].concat() {
         is_rejected(case, Format::Json, GROWTH);
     }
