@@ -63,6 +63,19 @@ const BODIES: &[(&str, &str)] = &[
     ("a wrong token, an empty code", r#"{"token":"is invalid","success":false,"error_code":""}"#),
     ("a wrong token, a null code", r#"{"token":"is invalid","success":false,"error_code":null}"#),
     (
+        "only the message of a wrong token",
+        r#"{"message":"token is invalid","success":false,"errors":{"message":"token is invalid"}}"#,
+    ),
+    ("the same, with a full stop", r#"{"success":false,"errors":{"message":"Token is invalid."}}"#),
+    (
+        "more than the message of a wrong token",
+        r#"{"message":"Token is invalid for this API key.","success":false}"#,
+    ),
+    (
+        "a wrong API key, with the message of a wrong token",
+        r#"{"message":"Token is invalid","success":false,"error_code":"60001"}"#,
+    ),
+    (
         "a used token",
         r#"{"message":"Token was used","success":"false","errors":{"message":"Token was used"},"error_code":"60019"}"#,
     ),
@@ -190,6 +203,19 @@ fn the_body_of_a_401_distinguishes_a_wrong_token_from_a_wrong_key() {
     ] {
         assert_eq!(of(wrong).unwrap(), Verdict::Wrong, "{wrong}");
     }
+    for (shape, older) in [
+        ("only the message of a wrong token", true),
+        ("the same, with a full stop", true),
+        ("more than the message of a wrong token", false),
+        ("a wrong API key, with the message of a wrong token", false),
+    ] {
+        assert!(matches!(of(shape), Err(Error::Unauthorized { .. })), "{shape}");
+        let (_, text) = BODIES.iter().find(|(name, _)| *name == shape).unwrap();
+        for capitals in [text.to_string(), text.replace("oken is", "OKEN Is")] {
+            let result = verdict(401, &capitals, Format::Json, Generation::Older);
+            assert_eq!(matches!(result, Ok(Verdict::Wrong)), older, "{capitals}");
+        }
+    }
     for key in ["a wrong API key", "a wrong API key that speaks of the token", "an empty object"] {
         assert!(matches!(of(key), Err(Error::Unauthorized { .. })), "{key}");
     }
@@ -197,14 +223,15 @@ fn the_body_of_a_401_distinguishes_a_wrong_token_from_a_wrong_key() {
 
 fn table() -> String {
     let mut out = String::from(BEGIN);
-    out += "| body | 200 | 200, older generation | 401 | 404 | 503 |\n|---|---|---|---|---|---|\n";
+    out += "| body | 200 | 200, older | 401 | 401, older | 404 | 503 |\n|---|---|---|---|---|---|---|\n";
     for (shape, text) in BODIES {
         let of = |status, generation| name(&verdict(status, text, Format::Json, generation));
         out += &format!(
-            "| {shape} | {} | {} | {} | {} | {} |\n",
+            "| {shape} | {} | {} | {} | {} | {} | {} |\n",
             of(200, Generation::Current),
             of(200, Generation::Older),
             of(401, Generation::Current),
+            of(401, Generation::Older),
             of(404, Generation::Current),
             of(503, Generation::Current),
         );

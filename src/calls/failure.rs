@@ -114,7 +114,8 @@ fn is_of_the_service(body: &Map<String, Value>) -> bool {
     ["message", "errors", "success"].into_iter().any(|field| body.contains_key(field))
 }
 
-fn message(body: &Map<String, Value>) -> Option<String> {
+/// The message of a failure.
+pub(super) fn message(body: &Map<String, Value>) -> Option<String> {
     let inner = body.get("errors").and_then(|errors| errors.get("message"));
     body.get("message").or(inner).and_then(scalar)
 }

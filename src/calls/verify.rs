@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 const VALID: &str = "is valid";
 const INVALID: &str = "is invalid";
+const INVALID_MESSAGE: &str = "token is invalid";
 const WRONG_TOKEN: &str = "60020";
 const USED_TOKEN: &str = "60019";
 
@@ -128,6 +129,13 @@ impl Call for Verify {
             }
             (401, ..) if code.as_deref() == Some(USED_TOKEN) => (Verdict::Wrong, true),
             (401, ..) if is_wrong(body, code.as_deref()) => (Verdict::Wrong, false),
+            (401, ..)
+                if reply.generation == Generation::Older
+                    && code.is_none()
+                    && says_wrong(failure::message(body)) =>
+            {
+                (Verdict::Wrong, false)
+            }
             _ => return Err(failure::read(reply)),
         };
         let message = text("message").map(str::to_owned);
@@ -178,6 +186,15 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
         Some(code) => code == WRONG_TOKEN,
         None => says(body.get("token")) || says(inner),
     }
+}
+
+/// Whether a message is that of a wrong token. In the older generation, a service was recorded whose
+/// 401 had no other sign of it. Elsewhere messages decide nothing, because their texts vary.
+fn says_wrong(message: Option<String>) -> bool {
+    message.is_some_and(|message| {
+        let message = message.strip_suffix('.').unwrap_or(&message);
+        message.eq_ignore_ascii_case(INVALID_MESSAGE)
+    })
 }
 
 fn wrong(body: &mut Map<String, Value>, reused: bool, message: Option<&str>) {
