@@ -189,7 +189,7 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
 }
 
 /// Whether a message is that of a wrong token. In the older generation, a service was recorded whose
-/// 401 had no other sign of it. Elsewhere messages decide nothing, because their texts vary.
+/// 401 had no other sign of it. No other message decides anything, because the texts vary.
 fn says_wrong(message: Option<String>) -> bool {
     message.is_some_and(|message| {
         let message = message.strip_suffix('.').unwrap_or(&message);
