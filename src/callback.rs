@@ -5,6 +5,13 @@
 //! [`Verifier`] return an [`Event`]. Neither reads a clock: the caller provides the time if
 //! freshness is to be checked.
 //!
+//! A service signs the parameters of a nested body as Rails writes them, which differs between
+//! versions. Accepted are the fields of an object in a list in the order of the document (Rails since
+//! 5.2.1) and sorted (before), and empty objects and lists that are omitted, or that leave a `&`
+//! behind. These differ only in the order of the pairs and in what stands between them, so no two
+//! bodies with the same signature differ in a field that decides. [`sign`] omits what is empty, and
+//! sorts; the callbacks of the engine have the same text in every spelling.
+//!
 //! ```
 //! use seconder::callback::{Received, Verifier, replay, sign};
 //! use seconder::model::ApiKey;
@@ -29,12 +36,18 @@
 mod canonical;
 mod event;
 mod parameters;
+#[cfg(feature = "engine")]
+mod regular;
 pub mod replay;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod verifier;
+mod walk;
 
 pub use event::Event;
+#[cfg(feature = "engine")]
+pub(crate) use regular::make_regular;
 pub use verifier::Verifier;
 
 use crate::model::ApiKey;
@@ -119,7 +132,7 @@ pub fn sign_query(api_key: &ApiKey, nonce: &str, url: &str, query: &str) -> Resu
 /// [`Error::InvalidCallback`] as for [`sign`].
 pub fn query(body: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(body).map_err(|_| invalid_callback("the body is not UTF-8"))?;
-    canonical::of_json(text).map(|(parameters, _)| parameters)
+    canonical::of_json(text).map(|flat| flat.pairs)
 }
 
 fn signed(key: &ApiKey, nonce: &str, method: &str, url: &str, params: &str) -> Result<String> {

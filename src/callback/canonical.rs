@@ -5,36 +5,41 @@
 //! `a[]=…` in the order of the document, null as `a=`, and numbers as they are written. Empty
 //! hashes and lists are omitted, as are values that contain only these. Finished pairs are sorted
 //! bytewise at each level. Duplicate names are rejected, because they make the body ambiguous.
+//!
+//! This is what this library signs. What it accepts besides is in [`super::spelling`].
 
-use super::invalid_callback;
-use crate::wire::{form, json};
+use super::spelling::Spelling;
+use super::walk::{Flat, flatten};
+use super::{invalid_callback, spelling};
+use crate::wire::form;
 use crate::{Error, Result};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
-use std::ops::Range;
 
-/// The maximum nesting. No callback of the interface is nested as deeply.
-const DEPTH: usize = 64;
 /// The maximum size in bytes, which no callback reaches. A key is repeated for each value below it,
 /// so a small body from an unknown sender could otherwise require a huge canonical form.
-const LONGEST: usize = 4 * 1024 * 1024;
-
-/// The decoded names and the raw values of an object.
-pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a str)>;
+pub(super) const LONGEST: usize = 4 * 1024 * 1024;
 
 /// The canonical parameters of a JSON body, and its fields, which must not be trusted yet.
 ///
 /// # Errors
 /// [`Error::InvalidCallback`] if [`json::read`](crate::wire::json::read) rejects the body, if it is
 /// not an object, or if it exceeds the limits of a callback.
-pub(super) fn of_json(text: &str) -> Result<(String, Fields<'_>)> {
+pub(super) fn of_json(text: &str) -> Result<Flat<'_>> {
     let bad = || {
         invalid_callback(
             "the body is not a JSON object, has a duplicate field, or exceeds the limits",
         )
     };
     let raw: &RawValue = serde_json::from_str(text).map_err(|_| bad())?;
-    Walk::over(raw.get()).ok_or_else(bad)
+    flatten(raw.get(), Spelling::OWN, LONGEST).ok_or_else(bad)
+}
+
+/// The other texts that a signer may have signed for a JSON body, whose canonical form is `flat`.
+pub(super) fn others_of_json<'a>(
+    text: &'a str,
+    flat: &Flat<'_>,
+) -> impl Iterator<Item = String> + use<'a> {
+    spelling::others(text.trim_ascii(), flat)
 }
 
 /// The canonical parameters of a query or a form body: each pair is encoded again, and all are
@@ -44,11 +49,50 @@ pub(super) fn of_form(form: &str) -> Result<String> {
 }
 
 /// The texts that a signer may have signed for a query or a form body: sorted as by [`of_form`],
-/// sorted by the whole key, and in the order in which the pairs were sent.
-pub(super) fn orders_of_form(form: &str) -> Result<[String; 3]> {
-    let sent = pairs(form)?;
-    let by_whole_key = sorted(sent.clone(), false);
-    Ok([joined(&sorted(sent.clone(), true)), joined(&by_whole_key), joined(&sent)])
+/// sorted by the whole key, as it was sent (with each `&`, because empty hashes and lists may have
+/// left some), and with the fields of each hash in a list sorted.
+pub(super) fn spellings_of_form(form: &str) -> Result<Vec<String>> {
+    let pairs = pairs(form)?;
+    let canonical = joined(&sorted(pairs.clone(), true));
+    let sent = as_sent(form, &pairs);
+    let by_whole_key = joined(&sorted(pairs, false));
+    let items = items_sorted(&canonical);
+    let mut texts = vec![canonical];
+    for text in [Some(by_whole_key), Some(sent), items].into_iter().flatten() {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    Ok(texts)
+}
+
+/// The pairs where they were sent, with each `&` between them.
+fn as_sent(form: &str, pairs: &[Pair]) -> String {
+    let mut rest = pairs.iter();
+    let part = |part: &str| match part.is_empty() {
+        true => String::new(),
+        false => rest.next().map(|(name, value)| format!("{name}{value}")).unwrap_or_default(),
+    };
+    form.split('&').map(part).collect::<Vec<_>>().join("&")
+}
+
+/// The form with the fields of each hash in a list sorted. `None` if it has no lists, or writes them
+/// in another way than it is signed.
+fn items_sorted(canonical: &str) -> Option<String> {
+    if !canonical.contains("%5B%5D%5B") {
+        return None;
+    }
+    let fields = form::read(canonical).ok()?;
+    let text = serde_json::Value::Object(fields).to_string();
+    let sorted = flatten(&text, Spelling::OWN, LONGEST)?.pairs;
+    // Reading accepts `a[0]` too, which would become another pair.
+    (in_any_order(&sorted) == in_any_order(canonical)).then_some(sorted)
+}
+
+fn in_any_order(pairs: &str) -> Vec<&str> {
+    let mut pairs: Vec<&str> = pairs.split('&').collect();
+    pairs.sort_unstable();
+    pairs
 }
 
 type Pair = (String, String);
@@ -81,14 +125,14 @@ fn joined(pairs: &[Pair]) -> String {
     pairs.join("&")
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = Vec::with_capacity(text.len());
     escape_to(&mut escaped, text);
     String::from_utf8(escaped).unwrap_or_default()
 }
 
 /// Form-encodes text: a space becomes `+`, and all except letters, digits and `-._~` become `%XX`.
-fn escape_to(out: &mut Vec<u8>, text: &str) {
+pub(super) fn escape_to(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|byte| !form::is_plain(*byte)) {
         out.extend_from_slice(&rest[..at]);
@@ -99,201 +143,6 @@ fn escape_to(out: &mut Vec<u8>, text: &str) {
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
-}
-
-/// Writes the pairs of a well-formed JSON text in one pass. It works on the text, because numbers
-/// are signed as they are written, which a parsed value no longer shows.
-struct Walk<'a> {
-    rest: &'a str,
-    /// The encoded key of the next value.
-    key: Vec<u8>,
-    /// The output, which is pure ASCII.
-    pairs: Vec<u8>,
-    /// The fields of the enclosing objects.
-    fields: Fields<'a>,
-    depth: usize,
-    /// How many bytes may still be written.
-    left: usize,
-}
-
-impl<'a> Walk<'a> {
-    /// The pairs, and the fields of the outermost object. `None` if the text is not an object, has
-    /// a duplicate field, is nested too deeply, or requires too much output.
-    fn over(text: &'a str) -> Option<(String, Fields<'a>)> {
-        let (key, pairs) = (Vec::with_capacity(128), Vec::with_capacity(2 * text.len()));
-        let (rest, fields) = (text, Vec::with_capacity(32));
-        let mut walk = Walk { rest, key, pairs, fields, depth: 0, left: LONGEST };
-        walk.rest.starts_with('{').then(|| walk.object())??;
-        Some((String::from_utf8(walk.pairs).ok()?, walk.fields))
-    }
-
-    /// Writes the pairs of a value, separated by `&`; none for an empty hash or list.
-    fn value(&mut self) -> Option<()> {
-        self.left = self.left.checked_sub(self.key.len() + 16)?;
-        self.depth = (self.depth <= DEPTH).then_some(self.depth + 1)?;
-        match self.peek()? {
-            b'{' => {
-                let outer = self.fields.len();
-                self.object()?;
-                self.fields.truncate(outer);
-            }
-            b'[' => self.items()?,
-            b'"' => {
-                let text = self.text()?;
-                self.pair();
-                escape_to(&mut self.pairs, &text);
-            }
-            _ => {
-                let ends = |byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
-                let end = self.rest.bytes().position(ends)?;
-                let scalar = self.take(end)?;
-                self.pair();
-                if scalar != "null" {
-                    is_valid_scalar(scalar).then(|| escape_to(&mut self.pairs, scalar))?;
-                }
-            }
-        }
-        self.depth -= 1;
-        Some(())
-    }
-
-    fn pair(&mut self) {
-        self.pairs.extend_from_slice(&self.key);
-        self.pairs.push(b'=');
-    }
-
-    /// Writes the pairs of an object, and sorts them when all are finished.
-    fn object(&mut self) -> Option<()> {
-        let (start, mut parts) = (self.pairs.len(), Vec::with_capacity(16));
-        let outer_fields = self.fields.len();
-        self.take(1)?;
-        while self.peek()? != b'}' {
-            if self.peek()? == b',' {
-                self.take(1)?;
-                self.peek()?;
-            }
-            let name = self.text()?;
-            self.peek().filter(|byte| *byte == b':')?;
-            self.take(1)?;
-            self.peek()?;
-            let (outer, from) = (self.key.len(), self.between(start));
-            match self.depth {
-                0 => escape_to(&mut self.key, &name),
-                _ => {
-                    self.key.extend_from_slice(b"%5B");
-                    escape_to(&mut self.key, &name);
-                    self.key.extend_from_slice(b"%5D");
-                }
-            }
-            let value = self.rest;
-            self.value()?;
-            self.fields.push((name, &value[..value.len() - self.rest.len()]));
-            self.key.truncate(outer);
-            if self.end(start, from) {
-                parts.push(from..self.pairs.len());
-            }
-        }
-        self.take(1)?;
-        self.sort(start, parts);
-        are_unique(&self.fields[outer_fields..]).then_some(())
-    }
-
-    /// Writes the pairs of a list, in the order of the document.
-    fn items(&mut self) -> Option<()> {
-        let (start, outer) = (self.pairs.len(), self.key.len());
-        self.key.extend_from_slice(b"%5B%5D");
-        self.take(1)?;
-        while self.peek()? != b']' {
-            if self.peek()? == b',' {
-                self.take(1)?;
-            }
-            let from = self.between(start);
-            self.value()?;
-            self.end(start, from);
-        }
-        self.take(1)?;
-        self.key.truncate(outer);
-        Some(())
-    }
-
-    /// Writes `&` unless the next pair is the first one, and returns where that pair begins.
-    fn between(&mut self, start: usize) -> usize {
-        if self.pairs.len() > start {
-            self.pairs.push(b'&');
-        }
-        self.pairs.len()
-    }
-
-    /// Whether anything was written from `from` on. If not, removes the `&` before it.
-    fn end(&mut self, start: usize, from: usize) -> bool {
-        let written = self.pairs.len() > from;
-        if !written && from > start {
-            self.pairs.pop();
-        }
-        written
-    }
-
-    fn sort(&mut self, start: usize, mut parts: Vec<Range<usize>>) {
-        let pairs = &self.pairs;
-        if parts.is_sorted_by_key(|part| &pairs[part.clone()]) {
-            return;
-        }
-        parts.sort_unstable_by_key(|part| &pairs[part.clone()]);
-        let mut sorted = Vec::with_capacity(pairs.len() - start);
-        for part in parts {
-            if !sorted.is_empty() {
-                sorted.push(b'&');
-            }
-            sorted.extend_from_slice(&pairs[part]);
-        }
-        self.pairs.truncate(start);
-        self.pairs.append(&mut sorted);
-    }
-
-    /// Takes a text and returns it decoded, without its quotes.
-    fn text(&mut self) -> Option<Cow<'a, str>> {
-        let inner = self.rest.strip_prefix('"')?;
-        let mut bytes = inner.bytes();
-        let mut end = bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
-        if inner.as_bytes()[end] == b'"' {
-            self.rest = &inner[end + 1..];
-            return Some(Cow::Borrowed(&inner[..end]));
-        }
-        while inner.as_bytes()[end] == b'\\' {
-            bytes.next()?;
-            end += 2 + bytes.position(|byte| matches!(byte, b'"' | b'\\'))?;
-        }
-        serde_json::from_str(self.take(end + 2)?).ok().map(Cow::Owned)
-    }
-
-    /// The next byte that is not whitespace.
-    fn peek(&mut self) -> Option<u8> {
-        self.rest = self.rest.trim_ascii_start();
-        self.rest.bytes().next()
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'a str> {
-        let (taken, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(taken)
-    }
-}
-
-/// Whether all names differ. Most objects are so small that comparing all pairs is fastest.
-fn are_unique(fields: &[(Cow<'_, str>, &str)]) -> bool {
-    if fields.len() > 32 {
-        let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_ref()).collect();
-        names.sort_unstable();
-        return names.is_sorted_by(|one, next| one != next);
-    }
-    let earlier = |at: usize, name: &str| fields[..at].iter().any(|(other, _)| *other == name);
-    !fields.iter().enumerate().any(|(at, (name, _))| earlier(at, name))
-}
-
-/// Whether [`json::read`] accepts a number or a word. It rejects numbers too large for a double.
-fn is_valid_scalar(scalar: &str) -> bool {
-    let large = scalar.len() > 300 || scalar.bytes().any(|byte| matches!(byte, b'e' | b'E'));
-    !large || matches!(scalar, "true" | "false") || json::read(scalar.as_bytes()).is_ok()
 }
 
 #[cfg(test)]
@@ -339,7 +188,7 @@ mod tests {
             ),
             (r#"{"a":{"a1":1,"a":1,"aA":1}}"#, "a%5Ba%5D=1&a%5Ba1%5D=1&a%5BaA%5D=1"),
         ] {
-            assert_eq!(of_json(body).unwrap().0, wanted);
+            assert_eq!(of_json(body).unwrap().pairs, wanted);
         }
     }
 
@@ -351,7 +200,7 @@ mod tests {
         );
         let hashes = "d%5B%5D%5Bx%5D=1&d%5B%5D%5By%5D=2&d%5B%5D%5Bx%5D=3&d%5B%5D%5By%5D=4";
         assert_eq!(of_form(hashes).unwrap(), hashes);
-        assert_eq!(of_json(r#"{"d":[{"y":2,"x":1},{"x":3,"y":4}]}"#).unwrap().0, hashes);
+        assert_eq!(of_json(r#"{"d":[{"y":2,"x":1},{"x":3,"y":4}]}"#).unwrap().pairs, hashes);
     }
 
     #[test]
@@ -389,7 +238,7 @@ mod tests {
         let body = r#" {"a" : [1, {"x":2}] ,"\u0062":"\n","c":{"y":{}},"d":1.0 } "#;
         let fields =
             [("a", r#"[1, {"x":2}]"#), ("b", r#""\n""#), ("c", r#"{"y":{}}"#), ("d", "1.0")];
-        let returned = of_json(body).unwrap().1;
+        let returned = of_json(body).unwrap().fields;
         assert_eq!(returned, fields.map(|(name, value)| (name.into(), value)));
     }
 

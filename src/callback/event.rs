@@ -51,9 +51,9 @@ impl Event {
 
     /// Everything that was received and signed, parsed on each call. Empty objects and lists are
     /// omitted, because the signature does not cover them. Neither does it cover whether a value is
-    /// a number or its text, whether it is null or an empty text, how the fields of objects in a
-    /// list are grouped, or whether brackets in a name are part of it or mean nesting. Base no
-    /// decision on any of these.
+    /// a number or its text, whether it is null or an empty text (in a list, also whether it is an
+    /// empty list), how the fields of objects in a list are grouped, or whether brackets in a name
+    /// are part of it or mean nesting. Base no decision on any of these.
     pub fn parameters(&self) -> Map<String, Value> {
         self.signed.all()
     }

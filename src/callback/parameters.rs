@@ -1,7 +1,8 @@
 //! The signed parameters of a callback. Values are parsed on demand, because most programs use few
 //! of them.
 
-use super::canonical::{self, Fields};
+use super::canonical;
+use super::walk::Fields;
 use super::{invalid_callback, unreadable, unsigned};
 use crate::Result;
 use crate::wire::{form, json};
@@ -14,18 +15,20 @@ pub(super) enum Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Parses a JSON body, and checks that the signature `matches` its canonical form. Parsing
-    /// comes first, because the canonical form requires well-formed JSON. The result is returned
-    /// only if the signature matches.
+    /// Parses a JSON body, and checks that the signature `matches` one of its spellings. Parsing
+    /// comes first, because a spelling requires well-formed JSON. The result is returned only if
+    /// the signature matches.
     pub(super) fn of_json(
         body: &'a [u8],
         matches: impl Fn(&str) -> bool,
     ) -> Result<Parameters<'a>> {
         let text =
             std::str::from_utf8(body).map_err(|_| invalid_callback("the body is not UTF-8"))?;
-        let (canonical, fields) = canonical::of_json(text).map_err(unreadable)?;
-        match matches(&canonical) {
-            true => Ok(Parameters::Json { text, fields }),
+        let flat = canonical::of_json(text).map_err(unreadable)?;
+        let signed = matches(&flat.pairs)
+            || canonical::others_of_json(text, &flat).any(|other| matches(&other));
+        match signed {
+            true => Ok(Parameters::Json { text, fields: flat.fields }),
             false => Err(unsigned()),
         }
     }
@@ -33,8 +36,8 @@ impl<'a> Parameters<'a> {
     /// Parses the text that the signature `matches`, not the one that was received: the two may be
     /// ordered differently, and could then mean different lists.
     pub(super) fn of_form(text: &str, matches: impl Fn(&str) -> bool) -> Result<Parameters<'a>> {
-        let orders = canonical::orders_of_form(text).map_err(unreadable)?;
-        let text = orders.into_iter().find(|order| matches(order)).ok_or_else(unsigned)?;
+        let spellings = canonical::spellings_of_form(text).map_err(unreadable)?;
+        let text = spellings.into_iter().find(|text| matches(text)).ok_or_else(unsigned)?;
         let fields = form::read(&text).map_err(unreadable)?;
         Ok(Parameters::Form { text, fields })
     }

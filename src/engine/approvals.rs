@@ -108,6 +108,8 @@ impl Engine {
         let approved = response.response == ApprovalResponse::Approve;
         let mut body = self.callback_body(&row, &device, response.response, now);
         self.shared.names.body_to_wire(&mut body);
+        // After the names, because they decide the order.
+        callback::make_regular(&mut body);
         let body = body.to_string();
         let url = self.app.callback_url.clone();
         let decided = self.store().decide_approval(Decision {
@@ -151,8 +153,9 @@ impl Engine {
         post.post(&SignedCallback { url, body, headers })
     }
 
-    /// The body of the callback. Absent values are null, because an empty object or list would not
-    /// be signed.
+    /// The body of the callback. Typed receivers require every field of the recorded ones: the
+    /// device's id is a text, and there is a signature of the device, which is empty, because
+    /// devices do not sign here.
     fn callback_body(
         &self,
         row: &ApprovalRow,
@@ -166,14 +169,14 @@ impl Engine {
         };
         json!({
             "svc_id": row.user_id,
-            "device_uuid": device.device_id,
+            "device_uuid": device.device_id.to_string(),
             "callback_action": "approval_request_status",
             "uuid": row.uuid,
             "status": status,
             "approval_request": {
                 "transaction": {
-                    "details": nonempty(&row.details),
-                    "hidden_details": nonempty(&row.hidden_details),
+                    "details": stored(&row.details),
+                    "hidden_details": stored(&row.hidden_details),
                     "message": row.message,
                     "status": status,
                     "uuid": row.uuid,
@@ -183,9 +186,10 @@ impl Engine {
                     "flagged": response == ApprovalResponse::Report,
                 },
                 "expiration_timestamp": row.expires_at.map(Time::seconds),
-                "logos": nonempty(&row.logos),
+                "logos": stored(&row.logos),
                 "app_id": self.app.app_id,
             },
+            "signature": "",
             "device": {
                 "id": device.device_id,
                 "os_type": device.os_type,
@@ -197,13 +201,9 @@ impl Engine {
     }
 }
 
-/// A stored object or list, or null if it is empty.
-fn nonempty(text: &str) -> Value {
-    match serde_json::from_str(text).unwrap_or_default() {
-        Value::Object(fields) if fields.is_empty() => Value::Null,
-        Value::Array(items) if items.is_empty() => Value::Null,
-        value => value,
-    }
+/// A stored object or list.
+fn stored(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 impl Handle<CreateApproval> for Engine {
