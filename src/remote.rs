@@ -11,6 +11,7 @@ mod lookup;
 #[cfg(test)]
 mod loopback;
 mod pin;
+mod progress;
 mod proxy;
 mod raw_request;
 mod redact;

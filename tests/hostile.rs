@@ -6,7 +6,8 @@ mod stub;
 
 use seconder::wire::Format;
 use seconder::{Error, Result, Service, Settings, Verdict};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use stub::{KEY, RIGHT, Stub, TOKEN, in_time, response};
 
@@ -308,7 +309,6 @@ fn an_endless_response_is_abandoned_by_the_deadline() {
         ("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "        "),
         ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "        "),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "8\r\n        \r\n"),
-        ("", "HTTP/1.1 103 Early Hints\r\nX: x\r\n\r\n"),
     ] {
         let stub = Stub::start(move |mut peer| {
             peer.request();
@@ -324,5 +324,48 @@ fn an_endless_response_is_abandoned_by_the_deadline() {
             "{error}"
         );
         assert!(grew < GROWTH, "{head}{piece}: {grew} kB");
+    }
+}
+
+/// The HTTP library skips these, and would go on until the deadline.
+#[test]
+fn interim_responses_and_trailers_end_after_64_kib() {
+    let _alone = ALONE.lock();
+    let chunks = |end: &str| chunked(&format!("{:x}\r\n{RIGHT}\r\n0\r\n{end}", RIGHT.len()));
+    let hints = "HTTP/1.1 103 Early Hints\r\nX: x\r\n\r\n";
+    for (head, piece) in [
+        (String::new(), hints),
+        (String::new(), "HTTP/1.1 100 Continue\r\n\r\n"),
+        (chunks(""), "X: x\r\n"),
+    ] {
+        for pause in [Duration::ZERO, Duration::from_millis(1)] {
+            let sent = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&sent);
+            let (head, piece) = (head.clone(), piece.repeat(1024 / piece.len()));
+            let stub = Stub::start(move |mut peer| {
+                peer.request();
+                peer.send(head.as_bytes());
+                while peer.send(piece.as_bytes()) {
+                    counted.fetch_add(piece.len(), Ordering::SeqCst);
+                    std::thread::sleep(pause);
+                }
+            });
+            let error = in_time(DEADLINE / 2, || verify(&stub.url(), Format::Json).unwrap_err());
+            assert_eq!(kind(&error), Some(Kind::InvalidResponse), "{error}");
+            let text = error.to_string();
+            // Many at once look like one large head.
+            let at_once = pause.is_zero() && text.contains("headers are too large");
+            assert!(at_once || text.contains("interim responses or trailers"), "{text}");
+            // A sender that does not pause also fills the buffers of the system.
+            let most = if pause.is_zero() { usize::MAX } else { 3 * 128 * 1024 };
+            assert!(sent.load(Ordering::SeqCst) < most);
+        }
+    }
+    let some =
+        format!("{}{}", hints.repeat(100), String::from_utf8(response(200, "", RIGHT)).unwrap());
+    let trailers = chunks(&format!("{}\r\n", "X: x\r\n".repeat(1000)));
+    for bytes in [some, trailers] {
+        let stub = Stub::responding(bytes);
+        assert_eq!(verify(&stub.url(), Format::Json).unwrap(), Verdict::Right);
     }
 }

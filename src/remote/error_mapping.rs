@@ -4,6 +4,7 @@
 use super::connect::ConnectError;
 use super::lookup::Failure;
 use super::pin::NotPinned;
+use super::progress::NoProgress;
 use crate::error::DEADLINE_EXCEEDED;
 use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
@@ -14,6 +15,7 @@ pub(super) fn from_ureq(error: ureq::Error, host: &str) -> Error {
     match error {
         ureq::Error::Other(inner) => match inner.downcast::<ConnectError>() {
             Ok(failed) => at(failed.stage, &failed.error, failed.at.as_deref().unwrap_or(host)),
+            Err(other) if other.is::<NoProgress>() => Error::invalid_response(other.to_string()),
             Err(_) => at(Stage::Response, &ureq::Error::ConnectionFailed, host),
         },
         other => at(Stage::Response, &other, host),

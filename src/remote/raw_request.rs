@@ -4,6 +4,7 @@
 //! codes. It is therefore given a placeholder request, and this module writes the raw request to
 //! the connection in its place. It also wipes the raw request afterwards.
 
+use super::progress;
 use crate::model::Secret;
 use crate::{Error, Result};
 use std::cell::Cell;
@@ -141,6 +142,7 @@ impl<T: Transport> Transport for Sending<T> {
         timeout: NextTimeout,
     ) -> std::result::Result<(), ureq::Error> {
         let request = PENDING.take().unwrap_or_default();
+        progress::begin();
         let started = Instant::now();
         let mut rest = request.as_slice();
         while !rest.is_empty() {
@@ -162,7 +164,12 @@ impl<T: Transport> Transport for Sending<T> {
 
     fn await_input(&mut self, timeout: NextTimeout) -> std::result::Result<bool, ureq::Error> {
         self.just_read = true;
-        self.connection.await_input(timeout)
+        progress::check()?;
+        let before = self.connection.buffers().input().len();
+        let any = self.connection.await_input(timeout)?;
+        let now = self.connection.buffers().input().len();
+        progress::received(now.saturating_sub(before));
+        Ok(any)
     }
 
     /// The HTTP library checks a connection when it becomes idle and again when it is reused. The

@@ -1,8 +1,10 @@
 //! Converts an HTTP response to a [`Reply`].
 
 use super::error_mapping;
+use super::progress::InParts;
 use crate::wire::{Format, Reply};
 use crate::{Error, Result};
+use std::io::Read;
 use std::time::Duration;
 use ureq::Body;
 use ureq::http::{HeaderMap, HeaderValue, Response, Uri, header};
@@ -24,8 +26,11 @@ pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Resu
             "it has both Content-Length and Transfer-Encoding, so it is not HTTP/1.1",
         ));
     }
-    let bytes = body.into_with_config().limit(LIMIT).read_to_vec();
-    let bytes = bytes.map_err(|error| error_mapping::from_ureq(error, host))?;
+    let (mut bytes, mut body) =
+        (Vec::new(), InParts(body.into_with_config().limit(LIMIT).reader()));
+    body.read_to_end(&mut bytes).map_err(|error| error_mapping::from_ureq(error.into(), host))?;
+    // Dropped here, so that another call can use the connection.
+    drop(body);
     let body = plain(&parts.headers).and_then(|()| format.read(&bytes));
     Ok(Reply { retry_after: wait_of(&parts.headers), ..Reply::read(status, body)? })
 }
