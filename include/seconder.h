@@ -445,8 +445,8 @@ typedef struct seconder_names {
 } seconder_names;
 
 /**
- * Delivers a message to a phone. It returns 0 if the message was sent, and any other number if it
- * could not be sent.
+ * Delivers a message to a phone: a code, or the install message to a new user. It returns 0 if the
+ * message was sent, and any other number if it could not be sent.
  *
  * It runs inside the call that sends the message, on the same thread, and on several threads at
  * once if several make such calls. It must return normally: it must not be left by longjmp() or a
@@ -536,8 +536,10 @@ typedef struct seconder_open_options {
      */
     size_t name_servers_count;
     /**
-     * Both: the names that the service uses where the interface document says `svc`. Default: the
-     * document's.
+     * Both: the names that the service uses where the interface document says `svc`. Default, also
+     * where every field is NULL: for a remote service the document's; for an engine those stored
+     * in the database, the document's in a new one. A database that was created with other names
+     * is SECONDER_INVALID_ARGUMENT.
      */
     const struct seconder_names *names;
     /**
@@ -555,6 +557,25 @@ typedef struct seconder_open_options {
      * one.
      */
     const char *callback_url;
+    /**
+     * Engine: a PEM file with the authorities to trust when callbacks are posted, or the
+     * application's own certificate, instead of the system's. Every process that uses the database
+     * reads it when it posts a callback. A post function decides itself whom to trust. Default: the
+     * file stored in the database, none in a new one.
+     */
+    const char *callback_ca_file;
+    /**
+     * Engine: the link to the app that a new user receives by SMS (interface 4.1), an https: URL of
+     * at most 2048 characters. Default: the link stored in the database, none in a new one, and
+     * then no message is sent.
+     */
+    const char *install_link;
+    /**
+     * Engine: the generation of the bodies that a server in front of it replies with (interface 9),
+     * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
+     * database, the current one in a new one.
+     */
+    int32_t replies;
     /**
      * Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
      * in the database, 7 in a new one.
@@ -591,8 +612,8 @@ typedef struct seconder_open_options {
      */
     seconder_userdata_free deliver_userdata_free;
     /**
-     * Engine: the function that posts callbacks. Default: HTTPS within 15 s, trusting the system's
-     * authorities.
+     * Engine: the function that posts callbacks. Default: HTTPS within 15 s, trusting
+     * `callback_ca_file` or else the system's authorities.
      */
     seconder_post post;
     /**
@@ -612,7 +633,8 @@ typedef struct seconder_open_options {
 typedef struct seconder_create_user_options {
     /**
      * Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
-     * means yes, SECONDER_YES or SECONDER_NO. A service without such a message sends none.
+     * means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one, and an application
+     * without an install link sends none: the message of the reply says so.
      */
     int32_t send_install_link_via_sms;
 } seconder_create_user_options;
@@ -1211,12 +1233,12 @@ const char *seconder_message_via(const struct seconder_message *message);
 const char *seconder_message_text(const struct seconder_message *message);
 
 /**
- * The code on its own. NULL only for a NULL argument.
+ * The code on its own, empty for the install message to a new user. NULL only for a NULL argument.
  */
 const char *seconder_message_code(const struct seconder_message *message);
 
 /**
- * When the code expires, in Unix seconds.
+ * When the code expires, in Unix seconds; 0 if there is no code.
  */
 uint64_t seconder_message_expires_at(const struct seconder_message *message);
 

@@ -487,12 +487,12 @@ public:
     {
         return detail::view(seconder_message_text(message_));
     }
-    /// The code on its own.
+    /// The code on its own, empty for the install message to a new user.
     std::string_view code() const noexcept
     {
         return detail::view(seconder_message_code(message_));
     }
-    /// When the code expires, in Unix seconds.
+    /// When the code expires, in Unix seconds; 0 if there is no code.
     std::uint64_t expires_at() const noexcept { return seconder_message_expires_at(message_); }
 
 private:
@@ -610,6 +610,9 @@ struct OpenOptions {
     Names names = {};
     std::optional<std::string> application_name = {};
     std::optional<std::string> callback_url = {};
+    std::optional<std::string> callback_ca_file = {};
+    std::optional<std::string> install_link = {};
+    Generation replies = Generation::standard;
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
@@ -1597,6 +1600,9 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
 {
     c.application_name = text(given.application_name);
     c.callback_url = text(given.callback_url);
+    c.callback_ca_file = text(given.callback_ca_file);
+    c.install_link = text(given.install_link);
+    c.replies = static_cast<std::int32_t>(given.replies);
     c.token_length = given.token_length;
     c.authenticator_digits = given.authenticator_digits;
     c.authenticator_period = given.authenticator_period;

@@ -65,8 +65,8 @@ pub trait Call: Serialize + DeserializeOwned {
     const INVALID_NUMBER: &'static str = "60033";
     /// Whether the call changes nothing, so that a client may retry it when it is rate limited.
     const REPEATABLE: bool = false;
-    /// How the older generation words a success (interface 9).
-    const OLDER: older::Shape = older::Shape::Same;
+    /// How the older generation words a success (interface 9). Push calls are the same in both.
+    const OLDER: older::Shape = older::Shape::Flag;
     /// Whether a success must have the field `success`, because no other field of the reply would
     /// show that the service carried the call out.
     const MUST_SAY_SUCCESS: bool = false;
@@ -217,35 +217,39 @@ impl MatchedCall {
     }
 
     /// Writes the call's reply to an error that precedes it, such as a wrong API key.
-    pub(crate) fn failure_writer(&self) -> fn(&Error) -> Reply {
+    pub(crate) fn failure_writer(&self) -> FailureWriter {
         FAILURES[self.index]
     }
 
-    /// Reads the parameters, checks them and lets the service handle the call. A client that uses
-    /// the older generation, or a path of it, gets a reply of it (interface 9).
+    /// Reads the parameters, checks them and lets the service handle the call. The reply is of the
+    /// generation `replies`, whatever the path (interface 9).
     pub fn handle(
         self,
         service: &impl HandleAll,
         params: Map<String, Value>,
-        generation: Generation,
+        replies: Generation,
     ) -> Reply {
-        service.handle_matched(self, params, generation)
+        service.handle_matched(self, params, replies)
     }
 }
 
-/// Handles a request, and returns the reply with the format that the path asks for; `None` when no
-/// call has its method and path.
-pub fn dispatch(service: &impl HandleAll, request: Request) -> Option<(Format, Reply)> {
+/// Handles a request, and returns a reply of the generation `replies` with the format that the path
+/// asks for; `None` when no call has its method and path.
+pub fn dispatch(
+    service: &impl HandleAll,
+    request: Request,
+    replies: Generation,
+) -> Option<(Format, Reply)> {
     let RouteMatch::Call(call) = match_route(request.method, &request.path) else { return None };
     let format = call.format();
-    Some((format, call.handle(service, request.params, request.generation)))
+    Some((format, call.handle(service, request.params, replies)))
 }
 
 fn handle<C: Call>(
     service: &impl Handle<C>,
     mut in_path: InPath,
     mut params: Map<String, Value>,
-    generation: Generation,
+    replies: Generation,
 ) -> Reply {
     // Clients send every parameter that they know, and leave empty what was not given.
     params.retain(|_, value| value.as_str() != Some(""));
@@ -258,12 +262,12 @@ fn handle<C: Call>(
     match read_and_handle::<C>(service, params, ids) {
         Ok(answer) => {
             let mut reply = C::write(&answer);
-            if [generation, in_path.generation].contains(&Generation::Older) {
+            if replies == Generation::Older {
                 older::downgrade(C::OLDER, &mut reply.body);
             }
             reply
         }
-        Err(error) => failure::write::<C>(&error),
+        Err(error) => failure::write::<C>(&error, replies),
     }
 }
 
@@ -311,10 +315,16 @@ fn success_fields(
     Ok(fields)
 }
 
-/// The reply for an error of a request that reaches no call.
-pub fn failure(error: &Error) -> Reply {
-    failure::write::<AppDetails>(error)
+/// The reply for an error of a request that reaches no call, on a path of the interface document.
+pub fn failure(error: &Error, path: &str, replies: Generation) -> Reply {
+    match path.starts_with("/push/") {
+        true => failure::write::<CheckApproval>(error, replies),
+        false => failure::write::<AppDetails>(error, replies),
+    }
 }
+
+/// Writes the reply to an error, in a generation.
+type FailureWriter = fn(&Error, Generation) -> Reply;
 
 /// Reads one call's parameters and lets a service handle the call.
 type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
@@ -326,8 +336,7 @@ macro_rules! calls {
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
         /// Writes the errors that precede each call, in the order of `ROUTES`.
-        const FAILURES: [fn(&Error) -> Reply; ROUTES.len()] =
-            [$(failure::write_early::<$call>),*];
+        const FAILURES: [FailureWriter; ROUTES.len()] = [$(failure::write_early::<$call>),*];
 
         /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {
@@ -336,7 +345,7 @@ macro_rules! calls {
                 &self,
                 call: MatchedCall,
                 params: Map<String, Value>,
-                generation: Generation,
+                replies: Generation,
             ) -> Reply;
         }
 
@@ -345,11 +354,11 @@ macro_rules! calls {
                 &self,
                 call: MatchedCall,
                 params: Map<String, Value>,
-                generation: Generation,
+                replies: Generation,
             ) -> Reply {
                 // In the order of `ROUTES`, since both are written from one list.
                 let handlers: [HandleMatched<Self>; ROUTES.len()] = [$(handle::<$call>),*];
-                handlers[call.index](self, call.in_path, params, generation)
+                handlers[call.index](self, call.in_path, params, replies)
             }
         }
     };

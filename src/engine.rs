@@ -17,6 +17,7 @@ mod store;
 mod users;
 mod verify;
 
+pub use applications::ApplicationSettings;
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Post, SignedCallback};
@@ -24,7 +25,7 @@ pub use devices::{DeviceRegistered, DeviceType};
 pub(crate) use settings::EngineSettings;
 
 use crate::model::{ApiKey, Token};
-use crate::wire::Names;
+use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Time;
 use std::fmt;
@@ -46,7 +47,6 @@ struct Shared {
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
-    names: Names,
     authenticator: (u8, u64),
     sandbox: Option<Sandbox>,
 }
@@ -100,8 +100,8 @@ impl Engine {
         settings: EngineSettings,
     ) -> Result<Engine> {
         let app = applications::select(&*store, &settings)?;
-        let EngineSettings { clock, random, post, names, authenticator, .. } = settings;
-        let shared = Shared { store, clock, random, deliver, post, names, authenticator, sandbox };
+        let EngineSettings { clock, random, post, authenticator, .. } = settings;
+        let shared = Shared { store, clock, random, deliver, post, authenticator, sandbox };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
@@ -113,7 +113,12 @@ impl Engine {
 
     /// The names used in callbacks, and by a server in front of this engine.
     pub fn names(&self) -> &Names {
-        &self.shared.names
+        &self.app.names
+    }
+
+    /// The generation of the bodies that a server in front of this engine replies with.
+    pub(crate) fn replies(&self) -> Generation {
+        self.app.replies
     }
 
     /// The same engine, for the application with this API key.

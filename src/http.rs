@@ -145,7 +145,7 @@ impl RawReply {
 
     /// The reply to send if a thread that runs [`respond`] ended without a reply.
     pub fn internal_error() -> RawReply {
-        encode(Format::Json, &calls::failure(&no_reply()))
+        encode(Format::Json, &calls::failure(&no_reply(), "/", Generation::Current))
     }
 }
 
@@ -165,15 +165,14 @@ pub fn respond(engine: &Engine, caller: Caller, request: RawRequest) -> RawReply
 /// The reply to send: 404, or 405 with the methods that are allowed.
 pub fn route(engine: &Engine, request: RawRequest) -> std::result::Result<RoutedRequest, RawReply> {
     let (path, _) = request.path_and_query();
+    let replies = engine.replies();
     let Some(path) = engine.names().path_from_wire(path).map(Zeroizing::new) else {
-        return Err(not_found(format_of(path)));
+        return Err(not_found(path, replies));
     };
     match match_route(&request.method, &path) {
         RouteMatch::Call(call) => Ok(RoutedRequest { call, request }),
-        RouteMatch::MethodNotAllowed(methods) => {
-            Err(method_not_allowed(format_of(&path), &methods))
-        }
-        RouteMatch::NotFound => Err(not_found(format_of(&path))),
+        RouteMatch::MethodNotAllowed(methods) => Err(method_not_allowed(&path, &methods, replies)),
+        RouteMatch::NotFound => Err(not_found(&path, replies)),
     }
 }
 
@@ -201,7 +200,8 @@ impl RoutedRequest {
         // A panic is a bug, and still the client gets a reply in its format.
         let handled = catch_unwind(AssertUnwindSafe(|| self.handle(engine, caller)));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
-        let mut reply = reply.unwrap_or_else(|error| failure(&error));
+        // Of which application such a request is may be unknown, so the server's own decides.
+        let mut reply = reply.unwrap_or_else(|error| failure(&error, engine.replies()));
         engine.names().body_to_wire(&mut reply.body);
         encode(format, &reply)
     }
@@ -209,13 +209,13 @@ impl RoutedRequest {
     fn handle(self, engine: &Engine, caller: Caller) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
         let mut params = Params::read(&request)?;
-        let (key, generation) = match caller {
+        let key = match caller {
             Caller::Network => api_key(&request, &mut params, engine.names())?,
         };
         // The request is wiped before the call runs, because that may wait for a message to be sent.
         drop(request);
         let engine = engine.authenticate(&key)?;
-        Ok(call.handle(&engine, params.take(), generation))
+        Ok(call.handle(&engine, params.take(), engine.replies()))
     }
 }
 
@@ -223,14 +223,10 @@ fn no_reply() -> Error {
     Error::Internal { message: "a call did not return a reply".into() }
 }
 
-/// The API key from its header, or from the parameters, where older clients send it (interface
-/// 5.2). If there are two, neither is used: a proxy in front of the service may have checked the
-/// other one.
-fn api_key(
-    request: &RawRequest,
-    params: &mut Params,
-    names: &Names,
-) -> Result<(ApiKey, Generation)> {
+/// The API key from its header, or from the parameters, where many clients send it (interface 5.2).
+/// If two different keys are given, neither is used: a proxy in front of the service may have
+/// checked the other one.
+fn api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<ApiKey> {
     let header = names.api_key();
     let mut headers = request.values(&header);
     let parameter = params.remove("api_key").map(|value| match value {
@@ -240,18 +236,18 @@ fn api_key(
             Secret::default()
         }
     });
-    let (key, generation) = match (headers.next(), headers.next(), parameter) {
-        (None, None, Some(key)) => (Some(key), Generation::Older),
-        (Some(key), None, None) => {
-            (std::str::from_utf8(key).ok().map(Secret::new), Generation::Current)
-        }
+    let in_header = headers.next().map(|key| std::str::from_utf8(key).ok().map(Secret::new));
+    let key = match (in_header, headers.next(), parameter) {
+        (None, None, Some(key)) => Some(key),
+        (Some(key), None, None) => key,
+        // Secrets are compared in constant time.
+        (Some(key), None, Some(parameter)) if key.as_ref() == Some(&parameter) => key,
         (None, None, None) => return Err(unauthorized("the request has none")),
         _ => return Err(unauthorized("the request has several")),
     };
     let key = key.filter(|key| !key.expose().is_empty());
     let key = key.ok_or_else(|| unauthorized("it is empty or not text"))?;
-    let key = ApiKey::try_from(key).map_err(|_| unauthorized("no application has it"))?;
-    Ok((key, generation))
+    ApiKey::try_from(key).map_err(|_| unauthorized("no application has it"))
 }
 
 fn unauthorized(message: &str) -> Error {
@@ -263,14 +259,15 @@ fn format_of(path: &str) -> Format {
     path.split('/').nth(2).and_then(Format::named).unwrap_or(Format::Json)
 }
 
-fn not_found(format: Format) -> RawReply {
-    encode(format, &calls::failure(&rejected(404, "There is no such call.")))
+fn not_found(path: &str, replies: Generation) -> RawReply {
+    let error = rejected(404, "There is no such call.");
+    encode(format_of(path), &calls::failure(&error, path, replies))
 }
 
-fn method_not_allowed(format: Format, methods: &[&'static str]) -> RawReply {
+fn method_not_allowed(path: &str, methods: &[&'static str], replies: Generation) -> RawReply {
     let methods = methods.join(", ");
     let error = rejected(405, &format!("This call is made with {methods}."));
-    let mut reply = encode(format, &calls::failure(&error));
+    let mut reply = encode(format_of(path), &calls::failure(&error, path, replies));
     reply.headers.push(("allow", methods));
     reply
 }

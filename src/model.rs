@@ -11,7 +11,7 @@ mod identity;
 mod phone;
 mod text;
 
-pub use application::{ApiKey, CallbackUrl};
+pub use application::{ApiKey, CallbackUrl, InstallLink};
 pub use identity::{ApprovalId, DeviceId, UserId};
 pub use phone::{CountryCode, PhoneNumber};
 pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};

@@ -20,7 +20,7 @@ mod secure;
 mod trust;
 
 #[cfg(feature = "engine")]
-pub(crate) use callback::Callbacks;
+pub(crate) use callback::{Callbacks, check_authorities};
 
 #[doc(hidden)]
 pub use lookup::addresses_in;

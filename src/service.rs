@@ -1,5 +1,7 @@
 //! Opens a service by its URL, and passes each call on to the engine or the remote client.
 
+#[cfg(feature = "engine")]
+mod engine_settings;
 mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;
@@ -11,7 +13,7 @@ pub use waiting::{ApprovalPoll, ApprovalWait, Sleeper};
 
 use crate::calls::*;
 #[cfg(feature = "engine")]
-use crate::engine::{Clock, Deliver, Engine, EngineSettings, Post, Random};
+use crate::engine::{Engine, EngineSettings};
 use crate::model::{ApiKey, ApprovalId, DisplayText, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
@@ -20,8 +22,6 @@ use crate::{Error, Result};
 #[cfg(feature = "engine")]
 use serde_json::{Map, Value};
 use std::fmt;
-#[cfg(feature = "engine")]
-use std::sync::Arc;
 
 const SCHEMES: &str = "must begin with https: (a remote service), sqlite: (a database file) or \
                        sandbox: (for tests); a build of the library may lack some of these";
@@ -84,75 +84,18 @@ impl Settings {
     }
 
     /// The names that a remote service uses where the interface document says `svc`, or that an
-    /// engine and a server in front of it use. Default: those of the document.
+    /// engine and a server in front of it use. Default: for a remote service, those of the document;
+    /// for an engine, those stored in the database, and the document's in a new one.
+    ///
+    /// A database keeps the names that it was created with, because its clients depend on them:
+    /// opening it with others is rejected.
     pub fn names(mut self, names: Names) -> Settings {
         #[cfg(feature = "engine")]
-        self.engine.names.clone_from(&names);
+        {
+            self.engine.names = Some(names.clone());
+        }
         #[cfg(feature = "remote")]
         self.remote.names.clone_from(&names);
-        self
-    }
-
-    /// Delivers the SMS and voice calls of an engine. Default: to text files in a folder next to
-    /// the database, which has the database's name with `.spool` in place of `.db`.
-    #[cfg(feature = "engine")]
-    pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
-        self.engine.deliver = Some(Arc::new(deliver));
-        self
-    }
-
-    /// The application's name in messages and authenticator apps, for an engine. Default: the name
-    /// stored in the database; `Seconder` in a new one.
-    #[cfg(feature = "engine")]
-    pub fn application_name(mut self, name: impl Into<String>) -> Settings {
-        self.engine.application_name = Some(name.into());
-        self
-    }
-
-    /// Where an engine posts the responses to approval requests (interface 6): an `https:` URL, or
-    /// an `http:` URL of this machine. Default: the URL stored in the database; none in a new one.
-    #[cfg(feature = "engine")]
-    pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
-        self.engine.callback_url = Some(url.into());
-        self
-    }
-
-    /// The number of digits of codes that an engine sends by SMS and voice, 6 to 10. Default: the
-    /// number stored in the database; 7 in a new one.
-    #[cfg(feature = "engine")]
-    pub fn token_length(mut self, digits: u8) -> Settings {
-        self.engine.token_length = Some(digits);
-        self
-    }
-
-    /// The codes of authenticator apps that an engine enrols from now on: 6 to 8 digits that change
-    /// every `period` seconds. Default 6 and 30, which every app supports. Apps that were enrolled
-    /// before keep their settings.
-    #[cfg(feature = "engine")]
-    pub fn authenticator_codes(mut self, digits: u8, period: u64) -> Settings {
-        self.engine.authenticator = (digits, period);
-        self
-    }
-
-    /// Posts the callbacks of an engine. Default: by HTTPS, within 15 s, trusting the system's
-    /// roots.
-    #[cfg(feature = "engine")]
-    pub fn post(mut self, post: impl Post + 'static) -> Settings {
-        self.engine.post = Some(Arc::new(post));
-        self
-    }
-
-    /// The clock of an engine. Default: the system's.
-    #[cfg(feature = "engine")]
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Settings {
-        self.engine.clock = Arc::new(clock);
-        self
-    }
-
-    /// The source of randomness of an engine. Default: the system's.
-    #[cfg(feature = "engine")]
-    pub fn random(mut self, random: impl Random + 'static) -> Settings {
-        self.engine.random = Arc::new(random);
         self
     }
 
@@ -174,11 +117,11 @@ impl Settings {
             Some(("https" | "http", _)) => Backend::Remote(Remote::open(url, self.remote)?),
             #[cfg(feature = "engine")]
             Some(("sqlite", path)) => {
-                Backend::Engine(Engine::open_sqlite(path, posting(self.engine))?)
+                Backend::Engine(Engine::open_sqlite(path, engine_settings::posting(self.engine)?)?)
             }
             #[cfg(feature = "engine")]
             Some(("sandbox", rest)) => {
-                Backend::Engine(Engine::open_sandbox(rest, posting(self.engine))?)
+                Backend::Engine(Engine::open_sandbox(rest, engine_settings::posting(self.engine)?)?)
             }
             _ => return Err(Error::invalid_argument("url", SCHEMES)),
         };
@@ -367,19 +310,6 @@ impl<C: Call> Handle<C> for Service {
         let Backend::Remote(remote) = &self.0;
         remote.handle(call)
     }
-}
-
-/// An engine's settings, with the default for posting callbacks filled in.
-#[cfg(all(feature = "engine", feature = "remote"))]
-fn posting(mut settings: EngineSettings) -> EngineSettings {
-    settings.post.get_or_insert_with(|| Arc::new(crate::remote::Callbacks));
-    settings
-}
-
-/// Without the remote client, only the host application can post callbacks.
-#[cfg(all(feature = "engine", not(feature = "remote")))]
-fn posting(settings: EngineSettings) -> EngineSettings {
-    settings
 }
 
 impl fmt::Debug for Service {

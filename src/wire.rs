@@ -25,7 +25,8 @@ pub struct Request {
     pub path: String,
     /// The parameters that are not part of the path.
     pub params: Map<String, Value>,
-    /// The generation of the interface that the client speaks.
+    /// The generation of the interface that the client speaks, which decides where it puts the API
+    /// key.
     pub generation: Generation,
 }
 
@@ -52,15 +53,37 @@ pub enum Format {
     Xml,
 }
 
-/// The two generations of the interface (interface 9). Each request determines which one is used:
-/// the older one has the key among its parameters, or an older path.
+/// The two generations of the interface (interface 9). A service accepts the requests of both. Which
+/// bodies it replies with is a setting of the application and not a matter of the request, because
+/// clients in use send the key as a parameter and expect the current bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generation {
-    /// The key in a header.
+    /// The key in a header, and `success` as a flag in most replies.
     #[default]
     Current,
-    /// The key as the query parameter `api_key`, and different wording in some replies.
+    /// The key as the query parameter `api_key`, and the replies of 2012, in which `success` is
+    /// text.
     Older,
+}
+
+impl Generation {
+    /// The generation's name, which is the same in all language interfaces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Generation::Current => "current",
+            Generation::Older => "older",
+        }
+    }
+}
+
+impl std::str::FromStr for Generation {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Generation> {
+        [Generation::Current, Generation::Older]
+            .into_iter()
+            .find(|generation| generation.name() == name)
+            .ok_or_else(|| Error::invalid_argument("generation", "must be current or older"))
+    }
 }
 
 impl Format {

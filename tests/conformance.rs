@@ -9,14 +9,14 @@ mod conformance;
 use conformance::raw::DIALECTS;
 use conformance::{World, cases};
 use seconder::calls::{self, Call, Handle};
-use seconder::wire::{Format, Generation, Names, Reply};
-use seconder::{Result, Service};
+use seconder::wire::{Format, Generation, Reply};
+use seconder::{Result, Service, Settings};
 
 #[test]
 fn the_engine_passes_every_case() {
     for (name, text) in cases() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut world, service) = World::new(folder.path(), Names::default());
+        let (mut world, service) = World::new(folder.path(), &text, |settings| settings);
         world.run(&service, &name, &text);
     }
 }
@@ -25,11 +25,14 @@ fn the_engine_passes_every_case() {
 #[test]
 fn the_engine_passes_every_case_in_every_dialect() {
     for dialect in DIALECTS {
-        for (name, text) in cases() {
-            let folder = tempfile::tempdir().unwrap();
-            let (mut world, service) = World::new(folder.path(), Names::default());
-            world.dialect = dialect;
-            world.run(&service, &format!("{name} in {dialect:?}"), &text);
+        for replies in [Generation::Current, Generation::Older] {
+            for (name, text) in cases() {
+                let folder = tempfile::tempdir().unwrap();
+                let configure = |settings: Settings| settings.replies(replies);
+                let (mut world, service) = World::new(folder.path(), &text, configure);
+                world.dialect = dialect;
+                world.run(&service, &format!("{name} in {dialect:?}, {replies:?}"), &text);
+            }
         }
     }
 }
@@ -57,9 +60,8 @@ struct ByBytes {
 
 impl<C: Call> Handle<C> for ByBytes {
     fn handle(&self, call: &C) -> Result<C::Reply> {
-        let mut request = calls::request(call, self.format, self.generation);
-        request.generation = self.replies;
-        let (format, reply) = calls::dispatch(&self.service, request).unwrap();
+        let request = calls::request(call, self.format, self.generation);
+        let (format, reply) = calls::dispatch(&self.service, request, self.replies).unwrap();
         assert_eq!(format, self.format);
         let body = self.format.read(&self.format.write(&reply.body))?;
         C::read(Reply { body, generation: self.generation, ..reply })
@@ -72,7 +74,7 @@ fn every_format_and_generation_passes_every_case() {
         for generation in [Generation::Current, Generation::Older] {
             for (name, text) in cases() {
                 let folder = tempfile::tempdir().unwrap();
-                let (mut world, service) = World::new(folder.path(), Names::default());
+                let (mut world, service) = World::new(folder.path(), &text, |settings| settings);
                 let client = ByBytes { service, format, generation, replies: generation };
                 world.run(&client, &format!("{name} in {format:?}, {generation:?}"), &text);
             }
@@ -80,8 +82,7 @@ fn every_format_and_generation_passes_every_case() {
     }
 }
 
-/// A service may reply in another generation than that of the request. (An older path by itself
-/// selects the older bodies.)
+/// A service may reply in another generation than that of the request.
 #[test]
 fn clients_understand_replies_of_the_other_generation() {
     let both = [Generation::Current, Generation::Older];
@@ -89,7 +90,7 @@ fn clients_understand_replies_of_the_other_generation() {
         for format in [Format::Json, Format::Xml] {
             for (name, text) in cases() {
                 let folder = tempfile::tempdir().unwrap();
-                let (mut world, service) = World::new(folder.path(), Names::default());
+                let (mut world, service) = World::new(folder.path(), &text, |settings| settings);
                 let client = ByBytes { service, format, generation, replies };
                 world.run(&client, &format!("{name} in {format:?}, replies {replies:?}"), &text);
             }

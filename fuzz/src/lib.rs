@@ -138,7 +138,7 @@ pub fn calls(data: &[u8]) {
     let service = seconder::open("sandbox:?accept=999999999999").unwrap();
     let request = route.request(Format::Json, Generation::Current, params);
     let has_right_token = text.contains("999999999999");
-    if let Some((_, reply)) = dispatch(&service, request) {
+    if let Some((_, reply)) = dispatch(&service, request, Generation::Current) {
         let right = reply.body.get("token").is_some_and(|token| token == "is valid");
         assert!(!right || has_right_token);
     }

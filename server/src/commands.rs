@@ -1,7 +1,7 @@
 //! The commands of the program.
 
 use crate::{Database, Serve, log};
-use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::engine::{ApplicationSettings, ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{Error, Result, Service, Settings};
@@ -20,12 +20,27 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     if let Some(url) = options.callback_url {
         settings = settings.callback_url(url);
     }
+    if let Some(file) = options.callback_ca_file {
+        settings = settings.callback_ca_file(file);
+    }
+    if let Some(replies) = options.replies {
+        settings = settings.replies(replies);
+    }
+    if let Some(link) = options.install_link {
+        settings = settings.install_link(link);
+    }
     let tls = match (options.certificate, options.key) {
         (Some(certificate), Some(key)) => Tls::Files { certificate, key },
         _ => Tls::SelfSigned,
     };
     let service = settings.open()?;
-    let header = service.require_engine()?.names().api_key();
+    let engine = service.require_engine()?;
+    show(&engine.application_settings());
+    if options.database.is_sandbox() && options.database.api_key_file.is_none() {
+        // It protects nothing: the sandbox is for tests, and is lost with this process.
+        log(&format!("API key of this sandbox: {}", engine.api_key().expose()));
+    }
+    let header = engine.names().api_key();
     let server = Server::start(service, options.listen, tls)?;
     if let Some(file) = &options.certificate_out {
         write_certificate(&server, file, &header)?;
@@ -36,6 +51,21 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     server.stop();
     log("stopped");
     Ok(())
+}
+
+/// Shows the settings that are in effect, most of which are stored in the database.
+fn show(settings: &ApplicationSettings) {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+    let url = settings.callback_url.as_ref().map(ToString::to_string);
+    let file = settings.callback_ca_file.as_ref().map(|file| file.display().to_string());
+    let link = settings.install_link.as_ref().map(ToString::to_string);
+    log(&format!("application: {}", settings.name));
+    log(&format!("names: {}", settings.names));
+    log(&format!("replies: {}", settings.replies.name()));
+    log(&format!("token length: {}", settings.token_length));
+    log(&format!("callback URL: {}", or_none(url)));
+    log(&format!("callback CA file: {}", or_none(file)));
+    log(&format!("install link: {}", or_none(link)));
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.
@@ -55,7 +85,13 @@ fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
 }
 
 pub(crate) fn key(database: &Database) -> Result<()> {
-    let service = database.settings()?.open()?;
+    if database.is_sandbox() {
+        let reason = "sandbox: has another key in each process that opens it. Choose the key of \
+                      `seconder serve` by --api-key-file, or read the one that it prints at start; \
+                      in a program, take it from the service that was opened";
+        return Err(invalid("database", reason.to_owned()));
+    }
+    let service = database.existing()?;
     print(service.require_engine()?.api_key().expose())
 }
 
@@ -83,7 +119,32 @@ pub(crate) fn respond_to_approval(
 
 impl Database {
     fn settings(&self) -> Result<Settings> {
-        let mut names = Names::new(&self.names)?.push_path(&self.push_path)?;
+        let settings = match self.names()? {
+            Some(names) => Settings::new(&self.url).names(names),
+            None => Settings::new(&self.url),
+        };
+        Ok(match &self.api_key_file {
+            Some(file) => settings.api_key(secret_file("api-key-file", file)?.expose()),
+            None => settings,
+        })
+    }
+
+    /// The names that the options give; `None` if there is no such option.
+    fn names(&self) -> Result<Option<Names>> {
+        let options = [
+            &self.names,
+            &self.push_path,
+            &self.id_field,
+            &self.chrome_device,
+            &self.header_prefix,
+        ];
+        if options.iter().all(|option| option.is_none()) {
+            return Ok(None);
+        }
+        let mut names = self.names.as_deref().map_or(Ok(Names::default()), Names::new)?;
+        if let Some(word) = &self.push_path {
+            names = names.push_path(word)?;
+        }
         if let Some(field) = &self.id_field {
             names = names.id_field(field)?;
         }
@@ -93,22 +154,29 @@ impl Database {
         if let Some(prefix) = &self.header_prefix {
             names = names.header_prefix(prefix)?;
         }
-        let settings = Settings::new(&self.url).names(names);
-        Ok(match &self.api_key_file {
-            Some(file) => settings.api_key(secret_file("api-key-file", file)?.expose()),
-            None => settings,
-        })
+        Ok(Some(names))
+    }
+
+    fn is_sandbox(&self) -> bool {
+        self.url.starts_with("sandbox:")
     }
 
     /// Opens a database that must exist: a mistyped name would otherwise create an empty one.
     fn existing(&self) -> Result<Service> {
-        let path = self.url.strip_prefix("sqlite:");
-        match path.map(|path| path.strip_prefix("//").unwrap_or(path)) {
-            Some(path) if !Path::new(path).exists() => {
-                Err(invalid("database", format!("{path} does not exist")))
-            }
-            _ => self.settings()?.open(),
+        if self.is_sandbox() {
+            let reason = "sandbox: is in the memory of the process that serves it, where no other \
+                          process can reach it";
+            return Err(invalid("database", reason.to_owned()));
         }
+        let path = self.url.strip_prefix("sqlite:");
+        if let Some(path) = path.map(|path| path.strip_prefix("//").unwrap_or(path)) {
+            // SQLite makes a database of an empty file, too.
+            if std::fs::metadata(path).map_or(0, |file| file.len()) == 0 {
+                let reason = format!("{path} does not exist: `seconder serve` creates it");
+                return Err(invalid("database", reason));
+            }
+        }
+        self.settings()?.open()
     }
 }
 

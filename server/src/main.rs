@@ -7,6 +7,7 @@ mod manual;
 use clap::{Args, Parser, Subcommand};
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::model::{ApprovalId, DeviceId, UserId};
+use seconder::wire::Generation;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,8 +25,8 @@ struct Program {
 enum Command {
     /// Run the service over HTTPS until SIGTERM or Ctrl-C.
     Serve(Serve),
-    /// Print the application's API key, which clients present, and create the database if it does
-    /// not exist.
+    /// Print the application's API key, which clients present. The database must exist: `seconder
+    /// serve` creates it.
     Key(Database),
     /// Manage the devices that respond to approval requests.
     #[command(subcommand)]
@@ -46,9 +47,10 @@ struct Database {
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
     /// Word that clients use for `svc` in the names of headers, fields and devices: with `acme`,
-    /// the API key is in X-Acme-API-Key and a user's id in acme_id.
-    #[arg(long, value_name = "WORD", default_value = "svc")]
-    names: String,
+    /// the API key is in X-Acme-API-Key and a user's id in acme_id. A new database keeps its names;
+    /// of the options for names, an existing one accepts none or all that lead to its own.
+    #[arg(long, value_name = "WORD")]
+    names: Option<String>,
     /// Field that holds a user's id, such as svc_id; overrides --names.
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
@@ -58,9 +60,9 @@ struct Database {
     /// Prefix of the header names, such as X-Svc-; overrides --names.
     #[arg(long, value_name = "PREFIX")]
     header_prefix: Option<String>,
-    /// First part of the paths of approval requests.
-    #[arg(long, value_name = "WORD", default_value = "push")]
-    push_path: String,
+    /// First part of the paths of approval requests, in place of push.
+    #[arg(long, value_name = "WORD")]
+    push_path: Option<String>,
 }
 
 #[derive(Args)]
@@ -101,6 +103,18 @@ struct Serve {
     /// on this machine; by default the one stored in the database, if any.
     #[arg(long, value_name = "URL")]
     callback_url: Option<String>,
+    /// PEM file with the authorities to trust when callbacks are posted, instead of the system's; by
+    /// default the one stored in the database, if any.
+    #[arg(long, value_name = "FILE")]
+    callback_ca_file: Option<PathBuf>,
+    /// Generation of the bodies to reply with: current, or older for clients of 2012 that read
+    /// `success` as text; by default the one stored in the database, or current in a new one.
+    #[arg(long, value_name = "GENERATION")]
+    replies: Option<Generation>,
+    /// Link to the app that a new user receives by SMS, an https: URL; by default the one stored in
+    /// the database, if any.
+    #[arg(long, value_name = "URL")]
+    install_link: Option<String>,
 }
 
 #[derive(Subcommand)]

@@ -13,12 +13,19 @@ use seconder::wire::{Format, Generation, Names};
 use seconder_server::{Server, Tls};
 use std::net::SocketAddr;
 
-/// Runs every case with a server and a client that use the same names. `dialect` is that of the `>>`
-/// lines.
-fn through_https(format: Format, generation: Generation, names: &Names, dialect: Dialect) {
+/// Runs every case with a server that replies in one generation and a client that speaks another or
+/// the same, both with the same names. `dialect` is that of the `>>` lines.
+fn through_https(
+    format: Format,
+    (generation, replies): (Generation, Generation),
+    names: &Names,
+    dialect: Dialect,
+) {
     for (name, text) in cases() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut world, engine) = World::new(folder.path(), names.clone());
+        let (mut world, engine) = World::new(folder.path(), &text, |settings| {
+            settings.names(names.clone()).replies(replies)
+        });
         let server = Server::start(engine, ([127, 0, 0, 1], 0).into(), Tls::SelfSigned).unwrap();
         let certificate = folder.path().join("certificate.pem");
         std::fs::write(&certificate, server.certificate_pem()).unwrap();
@@ -56,22 +63,26 @@ fn send(addr: SocketAddr, pem: &str, raw: Raw) -> Response {
 
 #[test]
 fn every_case_passes_in_json() {
-    through_https(Format::Json, Generation::Current, &Names::default(), DIALECTS[0]);
+    let current = (Generation::Current, Generation::Current);
+    through_https(Format::Json, current, &Names::default(), DIALECTS[0]);
 }
 
 #[test]
 fn every_case_passes_in_xml() {
-    through_https(Format::Xml, Generation::Current, &Names::default(), DIALECTS[3]);
+    let current = (Generation::Current, Generation::Current);
+    through_https(Format::Xml, current, &Names::default(), DIALECTS[3]);
 }
 
 #[test]
 fn every_case_passes_in_the_older_json() {
-    through_https(Format::Json, Generation::Older, &Names::default(), DIALECTS[1]);
+    let older = (Generation::Older, Generation::Older);
+    through_https(Format::Json, older, &Names::default(), DIALECTS[1]);
 }
 
 #[test]
 fn every_case_passes_in_the_older_xml() {
-    through_https(Format::Xml, Generation::Older, &Names::default(), DIALECTS[2]);
+    let older = (Generation::Older, Generation::Older);
+    through_https(Format::Xml, older, &Names::default(), DIALECTS[2]);
 }
 
 #[test]
@@ -80,7 +91,18 @@ fn every_case_passes_under_other_names() {
     let mut dialects = DIALECTS.into_iter().skip(2);
     for format in [Format::Json, Format::Xml] {
         for generation in [Generation::Current, Generation::Older] {
-            through_https(format, generation, &names, dialects.next().unwrap());
+            through_https(format, (generation, generation), &names, dialects.next().unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_case_passes_where_the_replies_are_of_the_other_generation() {
+    let both = [Generation::Current, Generation::Older];
+    let mut dialects = DIALECTS.into_iter();
+    for format in [Format::Json, Format::Xml] {
+        for generations in [(both[0], both[1]), (both[1], both[0])] {
+            through_https(format, generations, &Names::default(), dialects.next().unwrap());
         }
     }
 }

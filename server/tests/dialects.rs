@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::World;
-use seconder::wire::Names;
+use common::{HttpReply, World};
+use seconder::wire::{Generation, Names};
 use serde_json::json;
 
 #[test]
 fn replies_use_the_configured_names() {
     let names = Names::new("acme").and_then(|names| names.push_path("onetouch"));
-    let world = World::named(names.unwrap_or_default());
+    let world = World::with(|settings| settings.names(names.unwrap_or_default()));
     let key = common::KEY;
     let get = |path: &str, header: &str| {
         world.send(&format!(
@@ -35,29 +35,71 @@ fn replies_use_the_configured_names() {
     assert_eq!((unknown.status, &unknown.body["error_code"]), (404, &json!("60002")));
 }
 
+const USER: &str = "user[email]=ada@example.com&user[cellphone]=555-010-0123&user[country_code]=1";
+
+/// The three paths that delete a user: the current one and the two older ones.
+const DELETE: [&str; 3] = ["users/ID/delete", "users/delete/ID", "users/ID/remove"];
+
+/// Sends a request with the key as a parameter.
+fn send(world: &World, method: &str, path: &str, params: &str) -> HttpReply {
+    let path = format!("{path}?api_key={}&{params}", common::KEY);
+    world.request_as(None, method, &path, None)
+}
+
 #[test]
-fn the_older_generation_gets_the_older_bodies() {
+fn a_key_in_the_query_gets_current_bodies() {
     let world = World::start();
-    let send = |method: &str, path: &str, params: &str| {
-        world.request_as(None, method, &format!("{path}?api_key={}&{params}", common::KEY), None)
-    };
-    let user = "user[email]=ada@example.com&user[cellphone]=555-010-0123&user[country_code]=1";
-    let created = send("POST", "/protected/json/users/new", user);
+    let created = send(&world, "POST", "/protected/json/users/new", USER);
+    assert_eq!(created.body["success"], json!(true), "{}", created.body);
+    let id = created.body["user"]["id"].as_u64().unwrap_or_default();
+    let sent = send(&world, "GET", &format!("/protected/json/sms/{id}"), "");
+    assert_eq!(sent.body["success"], json!(true), "{}", sent.body);
+    assert!(sent.body["message"].is_string(), "{}", sent.body);
+    let unknown = send(&world, "GET", "/protected/json/users/4711/status", "");
+    assert_eq!((unknown.status, &unknown.body["success"]), (404, &json!(false)));
+    for path in DELETE {
+        let again = send(&world, "POST", "/protected/json/users/new", USER);
+        let path = path.replace("ID", &again.body["user"]["id"].to_string());
+        let gone = send(&world, "POST", &format!("/protected/json/{path}"), "");
+        assert_eq!((gone.status, &gone.body["success"]), (200, &json!(true)), "{path}");
+    }
+}
+
+#[test]
+fn an_application_with_older_replies_gets_the_older_bodies() {
+    let world = World::with(|settings| settings.replies(Generation::Older));
+    let get = |path: &str, params: &str| send(&world, "GET", path, params);
+    let created = send(&world, "POST", "/protected/json/users/new", USER);
     let id = created.body["user"]["id"].as_u64().unwrap_or_default();
     assert_eq!(created.body, json!({"user": {"id": id}}));
-    let sent = send("GET", &format!("/protected/json/sms/{id}"), "");
+    let sent = get(&format!("/protected/json/sms/{id}"), "");
     assert_eq!(sent.body["success"], json!("SMS token was sent."), "{}", sent.body);
     let wrong = if world.code() == "0000000" { "0000001" } else { "0000000" };
-    let wrong = send("GET", &format!("/protected/json/verify/{wrong}/{id}"), "force=true");
+    let wrong = get(&format!("/protected/json/verify/{wrong}/{id}"), "force=true");
     assert_eq!((wrong.status, &wrong.body["errors"]["token"]), (401, &json!("is invalid")));
-    for path in ["users/delete/ID", "users/ID/remove"] {
-        let again = send("POST", "/protected/json/users/new", user);
+    let flag = |reply: HttpReply| reply.body["success"].clone();
+    for path in ["app/details", "app/stats", &format!("users/{id}/status")] {
+        assert_eq!(flag(get(&format!("/protected/json/{path}"), "")), json!("true"), "{path}");
+    }
+    // The key in the header makes no difference.
+    let details = "/protected/json/app/details";
+    assert_eq!(flag(world.request("GET", details, None)), json!("true"));
+    assert_eq!(flag(get(details, "user_ip=x")), json!("false"));
+    assert_eq!(flag(get("/protected/json/users/4711/status", "")), json!("false"));
+    let invalid = send(&world, "POST", "/protected/json/users/new", "user[email]=x");
+    assert_eq!((invalid.status, flag(invalid)), (400, json!("false")));
+    let key = world.request_as(None, "GET", &format!("{details}?api_key=other"), None);
+    assert_eq!((key.status, &key.body["error_code"]), (401, &json!("60001")));
+    assert_eq!(flag(key), json!("false"));
+    let ask = format!("/push/json/users/{id}/approval_requests");
+    let asked = send(&world, "POST", &ask, "message=Log+in");
+    assert_eq!((asked.status, flag(asked)), (200, json!(true)));
+    for path in DELETE {
+        let again = send(&world, "POST", "/protected/json/users/new", USER);
         let path = path.replace("ID", &again.body["user"]["id"].to_string());
-        let gone = send("POST", &format!("/protected/json/{path}"), "");
+        let gone = send(&world, "POST", &format!("/protected/json/{path}"), "");
         assert_eq!((gone.status, &gone.body["success"]), (200, &json!("true")), "{path}");
     }
-    let key = world.request_as(None, "GET", "/protected/json/app/details?api_key=other", None);
-    assert_eq!((key.status, &key.body["error_code"]), (401, &json!("60001")));
 }
 
 #[test]

@@ -18,6 +18,8 @@ const DATABASE: &str = "sqlite:seconder.db";
 struct Running {
     child: Child,
     url: String,
+    /// What it logged before it listened.
+    start: String,
     log: BufReader<std::process::ChildStderr>,
 }
 
@@ -36,7 +38,7 @@ impl Running {
                 break url.trim().to_owned();
             }
         };
-        Running { child, url, log }
+        Running { child, url, start: lines, log }
     }
 
     /// Sends SIGTERM, waits for a successful exit, and returns what the program logged after
@@ -85,6 +87,11 @@ fn error_of(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
     String::from_utf8(output.stderr).unwrap()
+}
+
+/// Creates the database.
+fn create(folder: &Path) {
+    seconder::open(&format!("sqlite:{}", folder.join("seconder.db").display())).unwrap();
 }
 
 fn client(folder: &TempDir, running: &Running) -> Service {
@@ -172,7 +179,7 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
 #[test]
 fn a_device_secret_is_read_from_standard_input_and_a_wrong_one_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    printed(run(folder.path(), &["key"]));
+    create(folder.path());
     let respond = "approval respond --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab";
     let arguments: Vec<&str> = respond.split(' ').chain(["--response", "deny"]).collect();
     assert!(error_of(folder.path(), &arguments).contains("standard input holds no secret"));
@@ -235,9 +242,9 @@ fn mistakes_on_the_command_line_are_reported() {
     assert!(error("device register --user 1 --type phone").contains("must be android"));
     assert!(
         error("device register --user 1 --type ios --database sqlite:nowhere.db")
-            .contains("nowhere.db does not exist")
+            .contains("nowhere.db does not exist: `seconder serve` creates it")
     );
-    printed(run(folder.path(), &["key"]));
+    create(folder.path());
     assert!(error("device register --user 1 --type ios").contains("60026"));
     let slashes = DATABASE.replace("sqlite:", "sqlite://");
     let register = format!("device register --user 1 --type ios --database {slashes}");
@@ -247,4 +254,104 @@ fn mistakes_on_the_command_line_are_reported() {
     assert!(error(&format!("serve --self-signed --listen {address}")).contains("cannot be bound"));
     let version = printed(run(folder.path(), &["--version"]));
     assert_eq!(version, concat!("seconder ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn only_serve_creates_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = "device register --user 1 --type ios";
+    let approval = "approval respond --device 1 --uuid 0a1b2c3d-0000-4000-8000-0123456789ab \
+                    --response deny";
+    let error =
+        |command: &str| error_of(folder.path(), &command.split_whitespace().collect::<Vec<_>>());
+    for command in ["key", device, approval] {
+        let text = error(command);
+        assert!(text.contains("seconder.db does not exist: `seconder serve` creates it"), "{text}");
+        assert!(
+            error(&format!("{command} --database sandbox:")).contains("in the memory of")
+                != (command == "key")
+        );
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    std::fs::write(folder.path().join("seconder.db"), "").unwrap();
+    assert!(error("key").contains("does not exist"));
+    assert_eq!(std::fs::metadata(folder.path().join("seconder.db")).unwrap().len(), 0);
+
+    let text = error("key --database sandbox:?accept=right");
+    assert!(text.contains("--api-key-file") && text.contains("prints at start"), "{text}");
+}
+
+#[test]
+fn the_key_of_a_sandbox_is_printed_unless_it_was_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--self-signed", "--database", "sandbox:"];
+    let running = Running::start(folder.path(), &options);
+    let (_, key) = running.start.split_once("API key of this sandbox: ").unwrap();
+    let key = key.lines().next().unwrap();
+    let ca_file = folder.path().join("seconder-certificate.pem");
+    let service = Settings::new(&running.url).api_key(key).ca_file(ca_file).open().unwrap();
+    assert_eq!(service.app_details().unwrap().name, "Seconder");
+    std::fs::write(folder.path().join("api-key"), "key-of-choice\n").unwrap();
+    let chosen = [&options[..], &["--api-key-file", "api-key"]].concat();
+    let running = Running::start(folder.path(), &chosen);
+    assert!(!running.start.contains("key-of-choice") && !running.start.contains("API key of"));
+    let stored = Running::start(folder.path(), &["--self-signed"]);
+    let key = printed(run(folder.path(), &["key"]));
+    assert!(!stored.start.contains(&key) && !stored.start.contains("API key of"));
+}
+
+#[test]
+fn settings_are_stored_and_shown_at_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = rcgen::generate_simple_self_signed(["app.example".to_owned()]).unwrap();
+    std::fs::write(folder.path().join("ca.pem"), certificate.cert.pem()).unwrap();
+    let first = Running::start(folder.path(), &["--self-signed"]);
+    for line in [
+        "application: Seconder\n",
+        "names: headers X-Svc-*, id field svc_id, browser svc_chrome, push path push\n",
+        "replies: current\n",
+        "token length: 7\n",
+        "callback URL: none\n",
+        "callback CA file: none\n",
+        "install link: none\n",
+    ] {
+        assert!(first.start.contains(line), "{line}{}", first.start);
+    }
+    drop(first);
+
+    let names = ["--names", "acme", "--push-path", "onetouch"];
+    let database = ["--self-signed", "--database", "sqlite:acme.db"];
+    let options = [
+        &database[..],
+        &names,
+        &["--application-name", "Acme", "--replies", "older", "--callback-ca-file", "ca.pem"],
+        &["--callback-url", "https://app.example/cb", "--install-link", "https://app.example/get"],
+    ];
+    drop(Running::start(folder.path(), &options.concat()));
+    for options in [database.to_vec(), [&database[..], &names].concat()] {
+        let again = Running::start(folder.path(), &options);
+        let ca_file = folder.path().canonicalize().unwrap().join("ca.pem");
+        for line in [
+            "application: Acme\n",
+            "names: headers X-Acme-*, id field acme_id, browser acme_chrome, push path onetouch\n",
+            "replies: older\n",
+            "callback URL: https://app.example/cb\n",
+            &format!("callback CA file: {}\n", ca_file.display()),
+            "install link: https://app.example/get\n",
+        ] {
+            assert!(again.start.contains(line), "{line}{}", again.start);
+        }
+    }
+    let error =
+        |arguments: &str| error_of(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    for others in ["--names svc", "--names acme", "--push-path onetouch", "--id-field acme_id"] {
+        let text = error(&format!("key --database sqlite:acme.db {others}"));
+        assert!(text.contains("names differ") && text.contains("X-Acme-*"), "{others}: {text}");
+    }
+    printed(run(folder.path(), &["key", "--database", "sqlite:acme.db"]));
+    let register = "device register --user 1 --type ios --database sqlite:acme.db";
+    assert!(error(register).contains("60026"));
+    assert!(error("serve --self-signed --replies 2012").contains("must be current or older"));
+    assert!(error("serve --self-signed --install-link http://a/").contains("install_link"));
+    assert!(error("serve --self-signed --callback-ca-file nowhere").contains("nowhere"));
 }

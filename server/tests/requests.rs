@@ -75,13 +75,14 @@ fn the_api_key_is_a_header_or_the_older_query_parameter() {
     let world = World::start();
     let older = format!("{DETAILS}?api_key={}", common::KEY);
     assert_eq!(world.request_as(None, "GET", &older, None).status, 200);
+    assert_eq!(world.request_as(Some(common::KEY), "GET", &older, None).status, 200);
     for (key, path) in [
         (None, DETAILS),
         (Some(""), DETAILS),
         (Some("wrong"), DETAILS),
         (None, "/protected/json/app/details?api_key=wrong"),
         (Some("wrong"), older.as_str()),
-        (Some(common::KEY), older.as_str()),
+        (Some(common::KEY), "/protected/json/app/details?api_key=wrong"),
         (None, "/protected/json/verify/1234567/1"),
         (Some("wrong"), "/push/json/approval_requests/0a1b2c3d-0000-4000-8000-0123456789ab"),
     ] {

@@ -2,6 +2,7 @@
 
 use super::{Call, Logo, Route, USER_ID_ON_THE_WIRE, success_fields};
 use crate::model::{ApprovalId, UserId};
+use crate::wire::older::Shape;
 use crate::wire::{Reply, loose, object};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,7 @@ impl Call for CheckApproval {
     const ROUTE: Route = Route::get("check_approval", "/push/{format}/approval_requests/{uuid}");
     const REPEATABLE: bool = true;
     const KEY_IN_HEADER: bool = true;
+    const OLDER: Shape = Shape::Same;
     const REPLY_OBJECT: Option<&'static str> = Some(RECORD);
     type Reply = Approval;
 

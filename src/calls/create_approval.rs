@@ -2,6 +2,7 @@
 
 use super::{BodyKind, Call, Route, is_small};
 use crate::model::{ApprovalId, DisplayText, UserId};
+use crate::wire::older::Shape;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -59,6 +60,7 @@ impl Call for CreateApproval {
         Route::post("create_approval", "/push/{format}/users/{user_id}/approval_requests");
     const BODY: BodyKind = BodyKind::Json;
     const KEY_IN_HEADER: bool = true;
+    const OLDER: Shape = Shape::Same;
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = ApprovalCreated;
 

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct CreateUser {
     /// The user to enrol.
     pub user: NewUser,
-    /// Whether to send the user a text message with a link to the app. Default true; a service
-    /// without such a message sends none.
+    /// Whether to send a new user a text message with a link to the app. Default true; an
+    /// application without an install link sends none, and the reply's message says so.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
 }

@@ -3,7 +3,8 @@
 use super::{AppDetails, Call};
 use crate::error::Rejection;
 use crate::model::{ApprovalId, UserId};
-use crate::wire::{Reply, has_error, scalar};
+use crate::wire::older::Shape;
+use crate::wire::{Generation, Reply, has_error, scalar};
 use crate::{Error, Result, Stage};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -130,19 +131,20 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
     errors.into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
-/// The reply that reports an error of call `C`.
-pub(super) fn write<C: Call>(error: &Error) -> Reply {
-    with_success::<C>(describe::<C>(error))
+/// The reply that reports an error of call `C`, in this generation.
+pub(super) fn write<C: Call>(error: &Error, replies: Generation) -> Reply {
+    with_success::<C>(describe::<C>(error), replies)
 }
 
 /// The reply that reports an error of a request for call `C` before its parameters are known.
-pub(super) fn write_early<C: Call>(error: &Error) -> Reply {
-    with_success::<C>(describe::<AppDetails>(error))
+pub(super) fn write_early<C: Call>(error: &Error, replies: Generation) -> Reply {
+    with_success::<C>(describe::<AppDetails>(error), replies)
 }
 
 /// Writes `success` as call `C` does.
-fn with_success<C: Call>(mut reply: Reply) -> Reply {
-    if C::SUCCESS_IS_TEXT
+fn with_success<C: Call>(mut reply: Reply, replies: Generation) -> Reply {
+    let older = replies == Generation::Older && C::OLDER != Shape::Same;
+    if (C::SUCCESS_IS_TEXT || older)
         && let Some(success) = reply.body.get_mut("success")
     {
         *success = "false".into();

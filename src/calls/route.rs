@@ -13,7 +13,8 @@ pub struct Route {
     pub method: &'static str,
     /// The path after the base URL.
     pub path: &'static str,
-    /// The paths of the older generation, where they differ; a client takes the first.
+    /// The paths of the older generation, where they differ. A client takes the first; a service
+    /// accepts all of them, always.
     pub older: &'static [&'static str],
 }
 
@@ -47,8 +48,8 @@ impl Route {
 
     /// What a path holds, if it is one of this route's, whatever the method.
     pub fn read(&self, path: &str) -> Option<InPath> {
-        let older = || self.older.iter().find_map(|older| read(older, path, Generation::Older));
-        read(self.path, path, Generation::Current).or_else(older)
+        let older = || self.older.iter().find_map(|older| read(older, path));
+        read(self.path, path).or_else(older)
     }
 }
 
@@ -57,8 +58,6 @@ impl Route {
 pub struct InPath {
     /// The format of the reply.
     pub format: Format,
-    /// The generation of the interface that has this path.
-    pub generation: Generation,
     /// The fields in the path.
     pub fields: Map<String, Value>,
 }
@@ -79,10 +78,7 @@ impl Drop for InPath {
 impl fmt::Debug for InPath {
     /// Leaves the fields out: one of them may be a token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InPath")
-            .field("format", &self.format)
-            .field("generation", &self.generation)
-            .finish_non_exhaustive()
+        f.debug_struct("InPath").field("format", &self.format).finish_non_exhaustive()
     }
 }
 
@@ -99,12 +95,12 @@ fn fill(path: &str, format: Format, params: &mut Map<String, Value>) -> String {
     path.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-fn read(template: &str, path: &str, generation: Generation) -> Option<InPath> {
+fn read(template: &str, path: &str) -> Option<InPath> {
     let (wanted, given) = (template.split('/'), path.split('/'));
     if wanted.clone().count() != given.clone().count() {
         return None;
     }
-    let mut in_path = InPath { format: Format::default(), generation, fields: Map::new() };
+    let mut in_path = InPath { format: Format::default(), fields: Map::new() };
     for (want, give) in wanted.zip(given) {
         match name_of(want) {
             Some("format") => in_path.format = Format::named(give)?,

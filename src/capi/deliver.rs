@@ -13,8 +13,8 @@ pub struct seconder_message {
     expires_at: u64,
 }
 
-/// Delivers a message to a phone. It returns 0 if the message was sent, and any other number if it
-/// could not be sent.
+/// Delivers a message to a phone: a code, or the install message to a new user. It returns 0 if the
+/// message was sent, and any other number if it could not be sent.
 ///
 /// It runs inside the call that sends the message, on the same thread, and on several threads at
 /// once if several make such calls. It must return normally: it must not be left by longjmp() or a
@@ -78,13 +78,13 @@ pub extern "C" fn seconder_message_text(message: Option<&seconder_message>) -> *
     read_handle(message, |message| message.text.as_ptr())
 }
 
-/// The code on its own. NULL only for a NULL argument.
+/// The code on its own, empty for the install message to a new user. NULL only for a NULL argument.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_code(message: Option<&seconder_message>) -> *const c_char {
     read_handle(message, |message| message.code.as_ptr())
 }
 
-/// When the code expires, in Unix seconds.
+/// When the code expires, in Unix seconds; 0 if there is no code.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_message_expires_at(message: Option<&seconder_message>) -> u64 {
     read_handle(message, |message| message.expires_at)

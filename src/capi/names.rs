@@ -26,6 +26,18 @@ pub struct seconder_names {
 // SAFETY: pointers alone.
 unsafe impl Plain for seconder_names {}
 
+/// The names behind a pointer; `None` for NULL, and if every field is NULL.
+///
+/// # Safety
+/// As for [`read`].
+pub(super) unsafe fn given(given: *const seconder_names, size: usize) -> Outcome<Option<Names>> {
+    // SAFETY: promised by the caller.
+    let (names, fields) = unsafe { (read(given, size)?, ffi::sized("names_size", given, size)?) };
+    let seconder_names { word, push_path, header_prefix, id_field, chrome_device } = fields;
+    let fields = [word, push_path, header_prefix, id_field, chrome_device];
+    Ok(fields.iter().any(|field| !field.is_null()).then_some(names))
+}
+
 /// The names behind a pointer; the document's own names for NULL.
 ///
 /// # Safety

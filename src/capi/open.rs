@@ -66,8 +66,10 @@ pub struct seconder_open_options {
     pub name_servers: *const *const c_char,
     /// The number of servers at `name_servers`.
     pub name_servers_count: usize,
-    /// Both: the names that the service uses where the interface document says `svc`. Default: the
-    /// document's.
+    /// Both: the names that the service uses where the interface document says `svc`. Default, also
+    /// where every field is NULL: for a remote service the document's; for an engine those stored
+    /// in the database, the document's in a new one. A database that was created with other names
+    /// is SECONDER_INVALID_ARGUMENT.
     pub names: *const seconder_names,
     /// The size of the struct at `names`: `sizeof *names`.
     pub names_size: usize,
@@ -78,6 +80,19 @@ pub struct seconder_open_options {
     /// URL or an http: one of this machine. Default: the URL stored in the database, none in a new
     /// one.
     pub callback_url: *const c_char,
+    /// Engine: a PEM file with the authorities to trust when callbacks are posted, or the
+    /// application's own certificate, instead of the system's. Every process that uses the database
+    /// reads it when it posts a callback. A post function decides itself whom to trust. Default: the
+    /// file stored in the database, none in a new one.
+    pub callback_ca_file: *const c_char,
+    /// Engine: the link to the app that a new user receives by SMS (interface 4.1), an https: URL of
+    /// at most 2048 characters. Default: the link stored in the database, none in a new one, and
+    /// then no message is sent.
+    pub install_link: *const c_char,
+    /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
+    /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
+    /// database, the current one in a new one.
+    pub replies: i32,
     /// Engine: the number of digits of codes by SMS and voice, 6 to 10. Default: the number stored
     /// in the database, 7 in a new one.
     pub token_length: u32,
@@ -99,8 +114,8 @@ pub struct seconder_open_options {
     /// when the last service that shares it is freed, and before seconder_open() returns if it
     /// fails.
     pub deliver_userdata_free: seconder_userdata_free,
-    /// Engine: the function that posts callbacks. Default: HTTPS within 15 s, trusting the system's
-    /// authorities.
+    /// Engine: the function that posts callbacks. Default: HTTPS within 15 s, trusting
+    /// `callback_ca_file` or else the system's authorities.
     pub post: seconder_post,
     /// Passed to the post function. It must be safe to use from many threads at once.
     pub post_userdata: *mut c_void,

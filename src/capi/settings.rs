@@ -9,7 +9,9 @@ use super::{deliver, names, post};
 #[cfg(feature = "remote")]
 use crate::remote::Repeats;
 #[cfg(feature = "remote")]
-use crate::wire::{Format, Generation};
+use crate::wire::Format;
+#[cfg(any(feature = "engine", feature = "remote"))]
+use crate::wire::Generation;
 use crate::{Error, Service, Settings};
 use std::ffi::c_char;
 #[cfg(feature = "remote")]
@@ -30,6 +32,12 @@ const REPEATS: [(i32, Repeats); 3] = [
 const REPEATS: [(i32, ()); 3] =
     [(SECONDER_REPEATS_NONE, ()), (SECONDER_REPEATS_QUESTIONS, ()), (SECONDER_REPEATS_ALL, ())];
 
+#[cfg(any(feature = "engine", feature = "remote"))]
+const GENERATIONS: [(i32, Generation); 2] = [
+    (SECONDER_GENERATION_CURRENT, Generation::Current),
+    (SECONDER_GENERATION_OLDER, Generation::Older),
+];
+
 /// # Safety
 /// Every pointer is NULL or as the header requires.
 pub(super) unsafe fn open(
@@ -45,7 +53,9 @@ pub(super) unsafe fn open(
         if let Some(key) = ffi::text_if("api_key", api_key)? {
             settings = settings.api_key(key);
         }
-        settings = settings.names(names::read(options.names, options.names_size)?);
+        if let Some(names) = names::given(options.names, options.names_size)? {
+            settings = settings.names(names);
+        }
         settings = trust(remote_settings(settings, options)?, options)?;
         settings = of_engine(settings, options, deliver, post)?;
         let repeats = chosen("repeats", options.repeats, &REPEATS)?;
@@ -110,10 +120,6 @@ unsafe fn remote_settings(
 ) -> Outcome<Settings> {
     const FORMATS: [(i32, Format); 2] =
         [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
-    const GENERATIONS: [(i32, Generation); 2] = [
-        (SECONDER_GENERATION_CURRENT, Generation::Current),
-        (SECONDER_GENERATION_OLDER, Generation::Older),
-    ];
     settings = settings.allow_loopback_http(options.allow_loopback_http.is_set());
     if options.timeout_ms > 0 {
         settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
@@ -198,6 +204,15 @@ unsafe fn of_engine(
         if let Some(url) = ffi::text_if("callback_url", options.callback_url)? {
             settings = settings.callback_url(url);
         }
+        if let Some(file) = ffi::text_if("callback_ca_file", options.callback_ca_file)? {
+            settings = settings.callback_ca_file(file);
+        }
+        if let Some(link) = ffi::text_if("install_link", options.install_link)? {
+            settings = settings.install_link(link);
+        }
+    }
+    if let Some(replies) = chosen("replies", options.replies, &GENERATIONS)? {
+        settings = settings.replies(replies);
     }
     if options.token_length > 0 {
         settings = settings.token_length(small(options.token_length));

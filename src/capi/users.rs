@@ -20,7 +20,8 @@ use std::ptr;
 #[repr(C)]
 pub struct seconder_create_user_options {
     /// Whether the user is sent an SMS with a link to install the app: SECONDER_DEFAULT, which
-    /// means yes, SECONDER_YES or SECONDER_NO. A service without such a message sends none.
+    /// means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one, and an application
+    /// without an install link sends none: the message of the reply says so.
     pub send_install_link_via_sms: i32,
 }
 

@@ -4,9 +4,11 @@ use super::clock;
 use super::store::{AppChange, AppRow, Counted, Store};
 use super::{Engine, EngineSettings, limits};
 use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
-use crate::model::{ApiKey, DisplayText};
+use crate::model::{ApiKey, CallbackUrl, DisplayText, InstallLink};
 use crate::otp::{Algorithm, Totp};
+use crate::wire::{Generation, Names};
 use crate::{Error, Handle, Result};
+use std::path::{Path, PathBuf};
 use time::Month;
 
 const DEFAULT_NAME: &str = "Seconder";
@@ -22,6 +24,9 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         token_length: settings.token_length,
         name: settings.application_name.as_deref().map(name).transpose()?,
         callback_url: settings.callback_url.as_deref().map(str::parse).transpose()?,
+        replies: settings.replies,
+        callback_ca_file: settings.callback_ca_file.as_deref().map(absolute).transpose()?,
+        install_link: settings.install_link.as_deref().map(str::parse).transpose()?,
     })
 }
 
@@ -36,6 +41,14 @@ pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<App
         Some(key) => store.application_of_key(key)?.ok_or_else(unknown_key)?,
         None => sole(store.applications()?)?,
     };
+    if let Some(names) = settings.names.as_ref().filter(|names| **names != app.names) {
+        let reason = format!(
+            "differ from those of the database. Given: {names}. Stored: {}. Leave the names out to \
+             use the stored ones; for other names, create another database",
+            app.names
+        );
+        return Err(Error::invalid_argument("names", reason));
+    }
     if change == AppChange::default() {
         return Ok(app);
     }
@@ -61,7 +74,20 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
         api_key,
         callback_url: change.callback_url.clone(),
         token_length: change.token_length.unwrap_or(limits::TOKEN_LENGTH),
+        replies: change.replies.unwrap_or_default(),
+        names: settings.names.clone().unwrap_or_default(),
+        callback_ca_file: change.callback_ca_file.clone(),
+        install_link: change.install_link.clone(),
     })
+}
+
+/// The path from the root, because the processes that post callbacks may run in several folders.
+fn absolute(file: &Path) -> Result<String> {
+    let bad = |reason: &str| {
+        Error::invalid_argument("callback_ca_file", format!("{} {reason}", file.display()))
+    };
+    let path = std::path::absolute(file).map_err(|_| bad("is not a path"))?;
+    path.into_os_string().into_string().map_err(|_| bad("must be UTF-8"))
 }
 
 fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
@@ -87,6 +113,42 @@ fn bad_name() -> Error {
         "application_name",
         "must be 1 to 64 bytes without colons, tabs and line feeds",
     )
+}
+
+/// The settings of an application, which are stored with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplicationSettings {
+    /// The name in messages and authenticator apps.
+    pub name: String,
+    /// The names used in callbacks, and by a server in front of the engine.
+    pub names: Names,
+    /// The generation of the bodies that such a server replies with.
+    pub replies: Generation,
+    /// Where callbacks are posted.
+    pub callback_url: Option<CallbackUrl>,
+    /// The PEM file with the authorities that are trusted then, instead of the system's.
+    pub callback_ca_file: Option<PathBuf>,
+    /// The number of digits of codes by SMS and voice.
+    pub token_length: u8,
+    /// The link in the install message, which new users receive if there is one.
+    pub install_link: Option<InstallLink>,
+}
+
+impl Engine {
+    /// The settings of the application.
+    pub fn application_settings(&self) -> ApplicationSettings {
+        let app = &self.app;
+        ApplicationSettings {
+            name: app.name.clone(),
+            names: app.names.clone(),
+            replies: app.replies,
+            callback_url: app.callback_url.clone(),
+            callback_ca_file: app.callback_ca_file.as_ref().map(PathBuf::from),
+            token_length: app.token_length,
+            install_link: app.install_link.clone(),
+        }
+    }
 }
 
 impl Handle<AppDetails> for Engine {

@@ -9,6 +9,7 @@ use crate::calls::*;
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A device's response to an approval request.
@@ -107,7 +108,7 @@ impl Engine {
         }
         let approved = response.response == ApprovalResponse::Approve;
         let mut body = self.callback_body(&row, &device, response.response, now);
-        self.shared.names.body_to_wire(&mut body);
+        self.app.names.body_to_wire(&mut body);
         // After the names, because they decide the order.
         callback::make_regular(&mut body);
         let body = body.to_string();
@@ -148,9 +149,10 @@ impl Engine {
         let body = body.into_bytes();
         let signature = callback::sign(&self.app.api_key, &nonce, url.as_str(), &body);
         let signature = signature.map_err(|e| e.to_string())?;
-        let names = &self.shared.names;
+        let names = &self.app.names;
         let headers = [(names.signature(), signature), (names.nonce(), nonce)];
-        post.post(&SignedCallback { url, body, headers })
+        let ca_file = self.app.callback_ca_file.as_ref().map(PathBuf::from);
+        post.post(&SignedCallback { url, body, headers, ca_file })
     }
 
     /// The body of the callback. Typed receivers require every field of the recorded ones: the

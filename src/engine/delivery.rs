@@ -7,15 +7,17 @@ pub(super) use spool::Spool;
 use crate::calls::Channel;
 use crate::model::CallbackUrl;
 use std::fmt;
+use std::path::PathBuf;
 
-/// Delivers messages to phones. It is called during the call that requests the code, and may call
-/// the engine itself.
+/// Delivers messages to phones. It is called during the call that requests the code or creates the
+/// user, and may call the engine itself.
 pub trait Deliver: Send + Sync {
     /// Delivers a message; `Ok` means that it was accepted for delivery.
     ///
     /// # Errors
     /// What went wrong, without the code: the caller of [`crate::Service::request_sms`] receives
-    /// it.
+    /// it. [`crate::Service::create_user`] succeeds nevertheless, and says that its message was not
+    /// sent.
     fn deliver(&self, message: &Message) -> Result<(), String>;
 }
 
@@ -29,9 +31,9 @@ pub struct Message {
     pub via: Channel,
     /// The text for the user to read or hear.
     pub text: String,
-    /// The code on its own.
+    /// The code on its own. Empty for the install message to a new user, which has none.
     pub code: String,
-    /// When the code expires, in Unix seconds.
+    /// When the code expires, in Unix seconds. 0 where there is no code.
     pub expires_at: u64,
 }
 
@@ -63,6 +65,9 @@ pub struct SignedCallback {
     pub body: Vec<u8>,
     /// The names and values of the headers with the signature and its nonce.
     pub headers: [(String, String); 2],
+    /// The authorities that the application trusts for the URL, as a PEM file, instead of the
+    /// system's.
+    pub(crate) ca_file: Option<PathBuf>,
 }
 
 impl fmt::Debug for Message {

@@ -3,7 +3,8 @@
 use super::clock::System;
 use super::{Clock, Deliver, Post, Random, limits};
 use crate::model::ApiKey;
-use crate::wire::Names;
+use crate::wire::{Generation, Names};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -12,11 +13,14 @@ pub(crate) struct EngineSettings {
     pub(crate) application_name: Option<String>,
     pub(crate) callback_url: Option<String>,
     pub(crate) token_length: Option<u8>,
+    pub(crate) replies: Option<Generation>,
+    pub(crate) callback_ca_file: Option<PathBuf>,
+    pub(crate) install_link: Option<String>,
     /// The number of digits, and the period in seconds, of the codes of newly enrolled apps.
     pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
     pub(crate) post: Option<Arc<dyn Post>>,
-    pub(crate) names: Names,
+    pub(crate) names: Option<Names>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
 }
@@ -28,10 +32,13 @@ impl Default for EngineSettings {
             application_name: None,
             callback_url: None,
             token_length: None,
+            replies: None,
+            callback_ca_file: None,
+            install_link: None,
             authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
             deliver: None,
             post: None,
-            names: Names::default(),
+            names: None,
             clock: Arc::new(System),
             random: Arc::new(System),
         }

@@ -10,7 +10,8 @@ use super::clock::Time;
 use super::limits::CLOCK_SLACK;
 use super::phones::Phone;
 use crate::Result;
-use crate::model::{ApiKey, ApprovalId, CallbackUrl, DeviceId, UserId};
+use crate::model::{ApiKey, ApprovalId, CallbackUrl, DeviceId, InstallLink, UserId};
+use crate::wire::{Generation, Names};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -31,7 +32,9 @@ pub(super) trait Store: Send + Sync {
     fn statistics(&self, app: AppId, from: i64) -> Result<(Vec<Counted>, u64)>;
 
     /// Adds a user with that phone, or adds the e-mail to the user who already has the phone.
-    fn enrol_user(&self, user: EnrolUser) -> Result<UserId>;
+    fn enrol_user(&self, user: EnrolUser) -> Result<EnrolledUser>;
+    /// Removes the message to a new user from the outbox, and counts it if it was sent.
+    fn finish_welcome(&self, app: AppId, job: i64, sent: bool, now: Time) -> Result<()>;
     fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>>;
     /// Deletes a user. Returns whether there was such a user.
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool>;
@@ -74,6 +77,12 @@ pub(super) struct AppRow {
     pub(super) api_key: ApiKey,
     pub(super) callback_url: Option<CallbackUrl>,
     pub(super) token_length: u8,
+    /// The generation of the bodies that a server replies with.
+    pub(super) replies: Generation,
+    pub(super) names: Names,
+    /// The absolute path of the authorities to trust when callbacks are posted.
+    pub(super) callback_ca_file: Option<String>,
+    pub(super) install_link: Option<InstallLink>,
 }
 
 /// The changes to an application. `None` leaves a value unchanged.
@@ -82,6 +91,9 @@ pub(super) struct AppChange {
     pub(super) name: Option<String>,
     pub(super) callback_url: Option<CallbackUrl>,
     pub(super) token_length: Option<u8>,
+    pub(super) replies: Option<Generation>,
+    pub(super) callback_ca_file: Option<String>,
+    pub(super) install_link: Option<InstallLink>,
 }
 
 /// The counts of one month.
@@ -100,7 +112,18 @@ pub(super) struct EnrolUser {
     pub(super) app: AppId,
     pub(super) email: String,
     pub(super) phone: Phone,
+    /// The message to a user who is new.
+    pub(super) welcome: Option<Outgoing>,
     pub(super) now: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EnrolledUser {
+    pub(super) user_id: UserId,
+    /// Whether no user had the phone before.
+    pub(super) is_new: bool,
+    /// The job of the message in the outbox, if there is one to send.
+    pub(super) welcome: Option<i64>,
 }
 
 #[derive(Clone)]

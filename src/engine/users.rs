@@ -1,8 +1,9 @@
 //! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
+use super::clock::Time;
 use super::phones::{self, Phone};
-use super::store::{Activity, EnrolUser, UserRow};
-use super::{Engine, as_written, rejections};
+use super::store::{Activity, EnrolUser, Outgoing, UserRow};
+use super::{Engine, Message, as_written, rejections};
 use crate::calls::*;
 use crate::model::UserId;
 use crate::{Handle, Result};
@@ -12,6 +13,32 @@ impl Engine {
     /// The user with this id, if they belong to this application.
     pub(super) fn user(&self, user_id: UserId) -> Result<UserRow> {
         self.store().user(self.app.app_id, user_id)?.ok_or_else(rejections::user_not_found)
+    }
+}
+
+impl Engine {
+    /// The message with the install link, if the application has one.
+    fn welcome(&self, phone: &Phone) -> Option<Outgoing> {
+        let link = self.app.install_link.as_ref()?;
+        let text = format!("Install the app for {}: {link}", self.app.name);
+        Some(Outgoing { to: phone.e164(), by_voice: false, text: (text, String::new()) })
+    }
+
+    /// Sends the message to a new user. The user is enrolled whether or not it arrives, so the reply
+    /// only reports the result, without the gateway's error, which may be of no use to a client.
+    fn send_welcome(&self, job: i64, message: Outgoing, now: Time) -> Result<&'static str> {
+        let sent = self.shared.deliver.deliver(&Message {
+            to: message.to,
+            via: Channel::Sms,
+            text: message.text.0,
+            code: String::new(),
+            expires_at: 0,
+        });
+        self.store().finish_welcome(self.app.app_id, job, sent.is_ok(), now)?;
+        Ok(match sent {
+            Ok(()) => " An install message was sent.",
+            Err(_) => " The install message could not be sent.",
+        })
     }
 }
 
@@ -29,9 +56,23 @@ impl Handle<CreateUser> for Engine {
             .map_err(phones::invalid("cellphone"))?;
         let email = call.user.email.as_str().to_owned();
         let app = self.app.app_id;
-        let user_id = self.store().enrol_user(EnrolUser { app, email, phone, now })?;
-        let mut created = UserCreated::new(user_id);
-        created.message = Some("User created successfully.".into());
+        let wanted = call.send_install_link_via_sms;
+        let welcome = self.welcome(&phone).filter(|_| wanted && self.app.sms_enabled);
+        let to_send = welcome.clone();
+        let enrolled = self.store().enrol_user(EnrolUser { app, email, phone, welcome, now })?;
+        let mut created = UserCreated::new(enrolled.user_id);
+        let install = match (enrolled.welcome, to_send) {
+            (Some(job), Some(message)) => self.send_welcome(job, message, now)?,
+            _ if !wanted => "",
+            _ if self.app.install_link.is_none() => {
+                " No install message was sent, because the application has no install link."
+            }
+            _ if !self.app.sms_enabled => {
+                " No install message was sent, because SMS is not enabled."
+            }
+            _ => " No install message was sent, because the number is enrolled already.",
+        };
+        created.message = Some(format!("User created successfully.{install}"));
         Ok(created)
     }
 

@@ -73,7 +73,7 @@ fn a_whole_url_and_a_fragment_are_accepted_as_targets() {
 }
 
 #[test]
-fn one_key_is_needed_and_two_are_rejected() {
+fn one_key_is_needed_and_two_headers_are_rejected() {
     assert_eq!(send(get(DETAILS)).status, 200);
     let by_parameter = format!("{DETAILS}?api_key=key");
     assert_eq!(send(RawRequest::new("GET", by_parameter.as_str())).status, 200);
@@ -85,7 +85,6 @@ fn one_key_is_needed_and_two_are_rejected() {
         RawRequest::new("GET", DETAILS).header("X-Svc-API-Key", "key\n"),
         RawRequest::new("GET", format!("{DETAILS}?api_key[a]=key")),
         get(DETAILS).header("X-SVC-API-KEY", "key"),
-        get(&by_parameter),
     ] {
         let reply = send(request);
         assert_eq!((reply.status, &body(&reply)["error_code"]), (401, &json!("60001")));
@@ -110,7 +109,7 @@ fn replies_are_not_cached_and_no_browser_guesses_their_type() {
 #[test]
 fn a_wait_is_rounded_up_to_whole_seconds() {
     let wait = |millis| {
-        let reply = calls::failure(&rejected(503, "wait"));
+        let reply = calls::failure(&rejected(503, "wait"), DETAILS, Generation::Current);
         let reply = Reply { retry_after: Some(Duration::from_millis(millis)), ..reply };
         encode(Format::Json, &reply).header("retry-after").map(str::to_owned)
     };
@@ -122,4 +121,55 @@ fn debug_shows_neither_codes_nor_keys() {
     let request = get("/protected/json/verify/1234567/1").body(b"code=1234567");
     let shown = format!("{request:?} {:?}", send(get(DETAILS)));
     assert!(!shown.contains("1234567") && !shown.contains("key"), "{shown}");
+}
+
+fn older() -> Service {
+    Settings::new("sandbox:").api_key("key").replies(Generation::Older).open().unwrap()
+}
+
+#[test]
+fn the_place_of_the_key_does_not_select_the_bodies() {
+    for service in [sandbox(), older()] {
+        let engine = service.engine().unwrap();
+        let send = |request| body(&respond(engine, Caller::Network, request));
+        let in_header = send(get(DETAILS));
+        let in_query = send(RawRequest::new("GET", format!("{DETAILS}?api_key=key")));
+        assert_eq!(in_header, in_query);
+        let wanted =
+            if engine.replies() == Generation::Older { json!("true") } else { json!(true) };
+        assert_eq!(in_header["success"], wanted);
+    }
+}
+
+#[test]
+fn older_failures_have_text_flags_but_for_push_calls() {
+    let service = older();
+    let success = |path: &str, key: &str| {
+        let request = RawRequest::new("GET", path).header("x-svc-api-key", key);
+        body(&respond(service.engine().unwrap(), Caller::Network, request))["success"].clone()
+    };
+    let approval = "/push/json/approval_requests/0a1b2c3d-0000-4000-8000-0123456789ab";
+    assert_eq!(success("/protected/json/users/4711/status", "key"), json!("false"));
+    assert_eq!(success("/protected/json/users/x/status", "key"), json!("false"));
+    assert_eq!(success(approval, "key"), json!(false));
+    for (path, wanted) in [
+        (DETAILS, json!("false")),
+        ("/protected/json/nothing", json!("false")),
+        ("/protected/json/users/new", json!("false")),
+        (approval, json!(false)),
+        ("/push/json/nothing", json!(false)),
+    ] {
+        assert_eq!(success(path, "wrong"), wanted, "{path}");
+    }
+}
+
+#[test]
+fn one_key_in_two_places_is_one_key() {
+    let both = |parameter: &str| get(&format!("{DETAILS}?api_key={parameter}"));
+    assert_eq!(send(both("key")).status, 200);
+    for other in ["other", "ke", "key2", ""] {
+        assert_eq!(send(both(other)).status, 401, "{other}");
+    }
+    assert_eq!(send(both("key").header("X-Svc-API-Key", "key")).status, 401);
+    assert_eq!(send(get(DETAILS).header("X-Svc-API-Key", "key")).status, 401);
 }

@@ -1,4 +1,4 @@
-//! What identifies an application: its API key, and the URL its callbacks go to.
+//! What belongs to an application: its API key, the URL its callbacks go to, and the link to its app.
 
 use super::Secret;
 use crate::{Error, Result};
@@ -99,14 +99,65 @@ impl fmt::Display for CallbackUrl {
     }
 }
 
+/// The link that a new user receives in the install message (interface 4.1): an `https:` URL of at
+/// most 2048 characters, which may have parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstallLink(String);
+
+impl InstallLink {
+    /// A link that was checked before it was stored.
+    #[cfg(feature = "engine")]
+    pub(crate) fn stored(link: String) -> InstallLink {
+        InstallLink(link)
+    }
+
+    /// The link as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for InstallLink {
+    type Err = Error;
+
+    fn from_str(link: &str) -> Result<InstallLink> {
+        match is_install_link(link) {
+            true => Ok(InstallLink(link.to_owned())),
+            false => Err(Error::invalid_argument(
+                "install_link",
+                "must be an https:// URL of at most 2048 characters",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for InstallLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_install_link(link: &str) -> bool {
+    let Some((scheme, rest)) = link.split_once("://") else { return false };
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let Some((_, port)) = host_and_port(authority) else { return false };
+    scheme.eq_ignore_ascii_case("https")
+        && is_port(port)
+        && link.len() <= LONGEST_URL
+        && rest.bytes().all(|byte| is_path_byte(byte) || b"?#@".contains(&byte))
+}
+
 fn is_callback_url(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let scheme = scheme.to_ascii_lowercase();
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let Some((host, port)) = host_and_port(authority) else { return false };
     let allowed = scheme == "https" || (scheme == "http" && host.is_loopback());
-    let port = port.is_none_or(|port| port.parse().is_ok_and(|port: u16| port > 0));
-    allowed && port && url.len() <= LONGEST_URL && path.bytes().all(is_path_byte)
+    allowed && is_port(port) && url.len() <= LONGEST_URL && path.bytes().all(is_path_byte)
+}
+
+fn is_port(port: Option<&str>) -> bool {
+    port.is_none_or(|port| port.parse().is_ok_and(|port: u16| port > 0))
 }
 
 /// The characters of a path in RFC 3986, without `@`, which some readers take for the end of a user
@@ -211,6 +262,39 @@ mod tests {
             &format!("https://a/{}", "a".repeat(2048)),
         ] {
             assert!(bad.parse::<CallbackUrl>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn install_links_are_encrypted_urls() {
+        let longest = format!("https://a/{}", "a".repeat(2038));
+        for good in [
+            "https://app.example",
+            "HTTPS://app.example:8443/get?from=sms&lang=en#top",
+            "https://app.example?x=a@b",
+            "https://[2001:db8::1]/",
+            &longest,
+        ] {
+            assert_eq!(good.parse::<InstallLink>().unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            "app.example",
+            "http://app.example/",
+            "http://localhost/",
+            "https://",
+            "https://?x",
+            "https://user@app.example/",
+            "https://app.example:0/",
+            "https://app.example/a b",
+            "https://app.example/\n",
+            "https://app.example/\u{e9}",
+            "https://app.example/<b>",
+            "javascript:alert(1)",
+            &format!("{longest}a"),
+        ] {
+            let error = bad.parse::<InstallLink>().unwrap_err();
+            assert!(error.to_string().starts_with("install_link must be"), "{bad}: {error}");
         }
     }
 }

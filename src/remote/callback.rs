@@ -8,8 +8,8 @@ use super::trust::Trust;
 use super::{connect, error_mapping};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Rejection;
-use crate::model::CallbackUrl;
 use crate::{Error, Result};
+use std::path::Path;
 use std::time::Duration;
 use ureq::http::Uri;
 use ureq::http::uri::{PathAndQuery, Scheme};
@@ -22,35 +22,29 @@ pub(crate) struct Callbacks;
 
 impl Post for Callbacks {
     fn post(&self, callback: &SignedCallback) -> Result<(), String> {
-        post(&callback.url, &callback.headers, &callback.body, TIMEOUT)
-            .map_err(|error| error.to_string())
+        post(callback, TIMEOUT).map_err(|error| error.to_string())
     }
 }
 
 /// Posts a callback. A status from 200 to 299 is `Ok`; every other one, including a redirect, is
 /// [`Error::Rejected`] with that status, and no response is [`Error::Unavailable`]. The body of the
 /// response is not read.
-fn post(
-    url: &CallbackUrl,
-    headers: &[(String, String)],
-    body: &[u8],
-    timeout: Duration,
-) -> Result<()> {
-    let uri: Uri = url
-        .as_str()
-        .parse()
-        .map_err(|_| Error::Internal { message: "a callback URL could not be parsed".into() })?;
+fn post(callback: &SignedCallback, timeout: Duration) -> Result<()> {
+    let uri: Uri =
+        callback.url.as_str().parse().map_err(|_| Error::Internal {
+            message: "a callback URL could not be parsed".into(),
+        })?;
     let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
     let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
-        true => Trust::system()?,
+        true => trust(callback.ca_file.as_deref())?,
         false => Trust::ThisMachine,
     };
     let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let mut request = RawRequest::new("POST", &uri, target)?.header("accept", "*/*")?;
-    for (name, value) in headers {
+    for (name, value) in &callback.headers {
         request = request.header(name, value)?;
     }
-    let request = request.end(Some(("application/json", body)))?;
+    let request = request.end(Some(("application/json", &callback.body)))?;
     let connector = Connector::new(trust, None, Lookup::new(&[])?);
     let sent = connect::run(&connector.agent(), request, Deadline::after(timeout)?)?;
     let status = sent.map_err(|error| error_mapping::from_ureq(error, &host))?.status().as_u16();
@@ -64,14 +58,34 @@ fn post(
     }
 }
 
+fn trust(ca_file: Option<&Path>) -> Result<Trust> {
+    match ca_file {
+        Some(file) => {
+            Trust::authorities(file).map_err(|error| error.of_parameter("callback_ca_file"))
+        }
+        None => Trust::system(),
+    }
+}
+
+/// Rejects a file without authorities before it is stored.
+pub(crate) fn check_authorities(parameter: &'static str, file: &Path) -> Result<()> {
+    Trust::authorities(file).map(drop).map_err(|error| error.of_parameter(parameter))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::loopback::{Loopback, ok, reply};
     use super::*;
 
     fn posted(url: &str) -> Result<()> {
-        let headers = [("X-Svc-Signature".to_owned(), "c2ln".to_owned())];
-        post(&url.parse()?, &headers, br#"{"status":"approved"}"#, Duration::from_secs(5))
+        let header = |name: &str| (name.to_owned(), "c2ln".to_owned());
+        let callback = SignedCallback {
+            url: url.parse()?,
+            body: br#"{"status":"approved"}"#.to_vec(),
+            headers: [header("X-Svc-Signature"), header("X-Svc-Signature-Nonce")],
+            ca_file: None,
+        };
+        post(&callback, Duration::from_secs(5))
     }
 
     #[test]

@@ -52,6 +52,12 @@ impl Trust {
     pub(super) fn system() -> Result<Trust> {
         Trust::new(&RemoteSettings::default())
     }
+
+    /// TLS with the authorities of a PEM file instead.
+    #[cfg(feature = "engine")]
+    pub(super) fn authorities(file: &Path) -> Result<Trust> {
+        Trust::new(&RemoteSettings { ca_file: Some(file.to_owned()), ..RemoteSettings::default() })
+    }
 }
 
 fn verifier(

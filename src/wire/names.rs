@@ -3,6 +3,7 @@
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::fmt;
 
 const PREFIX: &str = "svc";
 const PUSH: &str = "push";
@@ -13,8 +14,8 @@ const ENABLED: &str = "_enabled";
 type Name = Cow<'static, str>;
 
 /// The names that differ between services of this interface. The defaults are those of the
-/// interface document. For a service with other names, set them both in the client and in
-/// `seconder serve`.
+/// interface document. For a service with other names, set them both in the client and when the
+/// service's database is created, which keeps them. `Display` shows all of them.
 ///
 /// ```
 /// use seconder::wire::Names;
@@ -165,6 +166,37 @@ impl Names {
                 self.id_field
             ))),
         }
+    }
+}
+
+#[cfg(feature = "engine")]
+impl Names {
+    /// The four names, as they are stored: of headers, paths, the id's field and the browser.
+    pub(crate) fn parts(&self) -> [&str; 4] {
+        [&self.header_prefix, &self.push_path, &self.id_field, &self.chrome_device]
+    }
+
+    /// Names that were checked before they were stored, in the order of [`Names::parts`].
+    pub(crate) fn stored(
+        [header_prefix, push_path, id_field, chrome_device]: [String; 4],
+    ) -> Names {
+        Names {
+            header_prefix: header_prefix.into(),
+            push_path: push_path.into(),
+            id_field: id_field.into(),
+            chrome_device: chrome_device.into(),
+        }
+    }
+}
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Names { header_prefix, push_path, id_field, chrome_device } = self;
+        write!(
+            f,
+            "headers {header_prefix}*, id field {id_field}, browser {chrome_device}, \
+             push path {push_path}"
+        )
     }
 }
 

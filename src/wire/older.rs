@@ -1,28 +1,32 @@
 //! Translates between the older generation of the interface (interface 9) and the current one, so
 //! that the rest of the library deals only with the current one.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// How the older generation represents a success, which the current one represents by `message` and
 /// `success`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// As the current one does.
+    /// As the current one does, as push calls do.
     Same,
+    /// `success` is the text `true`.
+    Flag,
     /// With neither.
     Bare,
     /// The message is in `ignored` or else in `success` (interface 4.2, rule 2).
     MessageAsFlag,
-    /// `success` is the text `true` (interface 4.5).
+    /// `success` is the text `true`, and services are met that put the message there (interface
+    /// 4.5).
     Text,
 }
 
-/// Converts a body of either generation to the current one. With [`Shape::Same`], texts are not
-/// converted to flags: not every text in a verification's `success` means success.
+/// Converts a success of either generation to the current one. With [`Shape::Same`] and
+/// [`Shape::Flag`], messages are not converted to flags: not every text in the `success` of a check
+/// means success.
 pub fn upgrade(shape: Shape, body: &mut Value) {
     let Value::Object(body) = body else { return };
     // The older generation reports failures in `errors`; only successes need to be converted.
-    if shape == Shape::Same || super::has_error(body) {
+    if matches!(shape, Shape::Same | Shape::Flag) || super::has_error(body) {
         return;
     }
     for flag in ["ignored", "success"] {
@@ -48,12 +52,19 @@ pub fn downgrade(shape: Shape, body: &mut Value) {
             body.shift_remove("success");
         }
         Shape::MessageAsFlag => {
-            let Some(message) = body.shift_remove("message") else { return };
+            let Some(message) = body.shift_remove("message") else { return success_as_text(body) };
             let ignored = body.get("ignored") == Some(&Value::Bool(true));
             body.shift_remove("success");
             body.insert(if ignored { "ignored" } else { "success" }.into(), message);
         }
-        Shape::Text => drop(body.insert("success".into(), "true".into())),
+        Shape::Flag | Shape::Text => success_as_text(body),
+    }
+}
+
+fn success_as_text(body: &mut Map<String, Value>) {
+    if let Some(Value::Bool(flag)) = body.get("success") {
+        let text = flag.to_string();
+        body.insert("success".into(), text.into());
     }
 }
 
@@ -83,9 +94,11 @@ mod tests {
 
     #[test]
     fn a_text_is_not_converted_where_the_generations_do_not_differ() {
-        let mut body = json!({"token": "is valid", "success": "yes"});
-        upgrade(Shape::Same, &mut body);
-        assert_eq!(body, json!({"token": "is valid", "success": "yes"}));
+        for shape in [Shape::Same, Shape::Flag] {
+            let mut body = json!({"message": "m", "success": "no such code"});
+            upgrade(shape, &mut body);
+            assert_eq!(body, json!({"message": "m", "success": "no such code"}));
+        }
     }
 
     #[test]
@@ -104,6 +117,10 @@ mod tests {
         let user = json!({"user": {"id": 1}, "message": "m", "success": true});
         assert_eq!(down(Shape::Bare, user), json!({"user": {"id": 1}}));
         let gone = json!({"message": "m", "success": true});
-        assert_eq!(down(Shape::Text, gone), json!({"message": "m", "success": "true"}));
+        assert_eq!(down(Shape::Text, gone.clone()), json!({"message": "m", "success": "true"}));
+        assert_eq!(down(Shape::Flag, gone.clone()), json!({"message": "m", "success": "true"}));
+        assert_eq!(down(Shape::Same, gone.clone()), gone);
+        let not_checked = json!({"token": "not checked", "success": "false"});
+        assert_eq!(down(Shape::Flag, not_checked.clone()), not_checked);
     }
 }

@@ -78,6 +78,15 @@ static void invalid_options_of_engines(void)
     options.callback_url = "ftp://app.example";
     rejects("sandbox:", "callback_url", &options);
     options = zero;
+    options.callback_ca_file = "/no/such/file";
+    rejects("sandbox:", "callback_ca_file", &options);
+    options = zero;
+    options.install_link = "http://app.example/get";
+    rejects("sandbox:", "install_link", &options);
+    options = zero;
+    options.replies = 3;
+    rejects("sandbox:", "replies", &options);
+    options = zero;
     options.names = &names;
     options.names_size = sizeof names - 1;
     rejects("sandbox:", "names_size", &options);
@@ -94,6 +103,8 @@ static void invalid_options_of_engines(void)
 
 struct outside {
     char code[16];
+    char text[256];
+    uint64_t expires_at;
     char body[4096];
     char signature[64];
     char nonce[64];
@@ -105,6 +116,8 @@ static int32_t deliver(const seconder_message *message, void *userdata)
 {
     struct outside *outside = userdata;
     snprintf(outside->code, sizeof outside->code, "%s", seconder_message_code(message));
+    snprintf(outside->text, sizeof outside->text, "%s", seconder_message_text(message));
+    outside->expires_at = seconder_message_expires_at(message);
     return 0;
 }
 
@@ -194,6 +207,8 @@ static void valid_options_of_engines(void)
     options.authenticator_digits = 8;
     options.authenticator_period = 60;
     options.callback_url = "https://app.example/callback";
+    options.install_link = "https://app.example/get";
+    options.replies = SECONDER_GENERATION_OLDER;
     options.deliver = deliver;
     options.deliver_userdata = &outside;
     options.deliver_userdata_free = freed;
@@ -208,8 +223,10 @@ static void valid_options_of_engines(void)
            seconder_create_user(second, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                 &error));
     id = seconder_user_created_id(user);
+    CHECK(same(outside.text, "Install the app for Seconder: https://app.example/get"));
+    CHECK(same(outside.code, "") && outside.expires_at == 0);
     EXPECT(SECONDER_OK, seconder_request_sms(second, id, NULL, 0, NULL, &error));
-    CHECK(strlen(outside.code) == 9);
+    CHECK(strlen(outside.code) == 9 && outside.expires_at > (uint64_t)time(NULL));
     EXPECT(SECONDER_OK, seconder_enrol_authenticator(second, id, NULL, 0, &enrolled, &error));
     EXPECT(SECONDER_OK,
            seconder_totp_from_uri(seconder_authenticator_enrolled_uri(enrolled), &app, &error));
@@ -222,6 +239,23 @@ static void valid_options_of_engines(void)
     seconder_user_created_free(user);
     seconder_service_free(second);
     CHECK(outside.freed == 2);
+}
+
+/* A database keeps its names: none at all or the same are fine, others are not. */
+static void names_of_a_database(void)
+{
+    char url[4096];
+    seconder_names names = {0};
+    seconder_open_options options = {0};
+    snprintf(url, sizeof url, "sqlite:%s/settings.db", folder);
+    seconder_service_free(open_or_die(url, "key", NULL));
+    options.names = &names;
+    options.names_size = sizeof names;
+    seconder_service_free(open_or_die(url, "key", &options));
+    names.word = "acme";
+    seconder_service_free(open_or_die(url, "key", &options));
+    names.word = "svc";
+    rejects(url, "names", &options);
 }
 
 /* The stage at which a call fails if no service is running. */
@@ -278,6 +312,7 @@ int main(int count, char **arguments)
     invalid_options_of_a_remote_service();
     invalid_options_of_engines();
     valid_options_of_engines();
+    names_of_a_database();
     no_service();
     second_handles();
     return 0;

@@ -7,7 +7,7 @@ use fresh::ManualClock;
 use seconder::calls::{self, HandleAll, ROUTES};
 use seconder::engine::{Clock, Engine, Message, RespondToApproval};
 use seconder::model::{DeviceId, Secret};
-use seconder::wire::{Format, Generation, Names, Reply, form};
+use seconder::wire::{Format, Generation, Reply, form};
 use seconder::{Service, Settings};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,15 +35,25 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A new engine, and the service on it.
-    pub(crate) fn new(folder: &Path, names: Names) -> (World, Service) {
+    /// A new engine with these settings, those that the cases ask for and those of its own, and the
+    /// service on it.
+    pub(crate) fn new(
+        folder: &Path,
+        cases: &str,
+        configure: impl FnOnce(Settings) -> Settings,
+    ) -> (World, Service) {
         let clock = ManualClock::at(1_786_924_800);
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
-        let service = Settings::new(&format!("sqlite:{}", folder.join("test.db").display()))
+        let url = format!("sqlite:{}", folder.join("test.db").display());
+        let link = cases.lines().find_map(|line| line.strip_prefix("with install-link "));
+        let settings = match link {
+            Some(link) => Settings::new(&url).install_link(link),
+            None => Settings::new(&url),
+        };
+        let service = configure(settings)
             .api_key("key-for-tests")
             .application_name("Test")
-            .names(names)
             .clock(clock.clone())
             .deliver(move |message: &Message| {
                 keep.lock().unwrap().push(message.clone());
@@ -60,16 +70,26 @@ impl World {
     /// Runs one file of cases. Calls go to `service`, which is the engine itself or a client of it.
     pub(crate) fn run(&mut self, service: &impl HandleAll, name: &str, text: &str) {
         let mut reply = None;
+        let older = self.engine.application_settings().replies == Generation::Older;
+        let mut unchecked = false;
         for (number, line) in text.lines().enumerate() {
             let place = format!("{name}:{}: {line}", number + 1);
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             match word {
-                "" | "#" => {}
+                "" | "#" | "with" => {}
                 ">" => reply = Some(self.send(service, rest, &place)),
                 ">>" => reply = Some(self.send_unchecked(rest, &place)),
+                "<" if unchecked && older => {
+                    let words = rest.split_whitespace().filter(|word| !is_worded(word));
+                    let words: Vec<&str> = words.collect();
+                    self.expect(reply.as_ref().expect(&place), &words.join(" "), &place);
+                }
                 "<" => self.expect(reply.as_ref().expect(&place), rest, &place),
+                "<<" if older => self.expect(reply.as_ref().expect(&place), rest, &place),
+                "<<" => {}
                 _ => self.act(word, rest, &place),
             }
+            unchecked = if word.starts_with('>') { word == ">>" } else { unchecked };
         }
     }
 
@@ -78,7 +98,7 @@ impl World {
         let route = ROUTES.iter().find(|route| route.name == call).expect(place);
         let params = form::read(&self.replace(params)).expect(place);
         let request = route.request(Format::Json, Generation::Current, params);
-        calls::dispatch(service, request).expect(place).1
+        calls::dispatch(service, request, Generation::Current).expect(place).1
     }
 
     fn send_unchecked(&self, line: &str, place: &str) -> Reply {
@@ -205,6 +225,12 @@ impl World {
         }
         out
     }
+}
+
+/// Whether a `<` line expects a field that the older generation words in another way, which a `<<`
+/// line shows.
+fn is_worded(word: &str) -> bool {
+    ["success=", "message=", "ignored="].iter().any(|start| word.starts_with(start))
 }
 
 fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {

@@ -43,9 +43,9 @@ pub(crate) type Response = (u16, Option<u64>, Vec<u8>);
 /// generations of the paths.
 pub(crate) const DIALECTS: [Dialect; 6] = [
     dialect(Format::Json, ParamsAs::Query, false, Generation::Current),
-    dialect(Format::Json, ParamsAs::Form, false, Generation::Current),
-    dialect(Format::Xml, ParamsAs::Json, false, Generation::Current),
-    dialect(Format::Xml, ParamsAs::Query, false, Generation::Current),
+    dialect(Format::Json, ParamsAs::Form, true, Generation::Older),
+    dialect(Format::Xml, ParamsAs::Json, true, Generation::Current),
+    dialect(Format::Xml, ParamsAs::Query, true, Generation::Older),
     dialect(Format::Json, ParamsAs::Xml, false, Generation::Current),
     dialect(Format::Xml, ParamsAs::Multipart, false, Generation::Current),
 ];

@@ -203,6 +203,31 @@ static void messages_arrive(const std::string &folder)
     CHECK(service.try_verify(code, id).status() == Status::token_reused);
 }
 
+static void an_application_keeps_its_settings(const std::string &folder)
+{
+    std::string text = "none";
+    const std::string url = "sqlite:" + folder + "/application.db";
+    OpenOptions options;
+    options.names.word = "acme";
+    options.install_link = "https://app.example/get";
+    options.replies = Generation::older;
+    static_cast<void>(open(url, nullptr, options));
+    options = {};
+    options.deliver = [&text](const Message &message) {
+        text = message.text();
+        return message.code().empty() && message.expires_at() == 0;
+    };
+    const Service service = open(url, nullptr, options);
+    const UserCreated created = service.create_user("ada@example.com", "555-010-0123", "1");
+    CHECK(text == "Install the app for Seconder: https://app.example/get");
+    CHECK(created.message() == "User created successfully. An install message was sent.");
+    options.names.word = "svc";
+    CHECK(try_open(url, nullptr, options).status() == Status::invalid_argument);
+    options = {};
+    options.callback_ca_file = "/no/such/file";
+    CHECK(try_open(url, nullptr, options).status() == Status::invalid_argument);
+}
+
 static void approvals_are_answered_and_called_back(const std::string &folder)
 {
     Callback received;
@@ -325,6 +350,7 @@ int main(int, char **argv)
     every_reply_is_read();
     functions_may_throw(argv[1]);
     messages_arrive(argv[1]);
+    an_application_keeps_its_settings(argv[1]);
     approvals_are_answered_and_called_back(argv[1]);
     codes_are_made_and_checked();
     forms_are_checked_and_queries_signed();

@@ -54,7 +54,7 @@ class Calls:
             cellphone: The key that matches users: 4 to 15 digits without the calling code, in
                 groups separated by dashes, periods, spaces or nothing.
             country_code: The calling code of the number, 1 to 999.
-            send_install_link_via_sms: Whether the user receives a first message with a link to the
+            send_install_link_via_sms: Whether a new user receives a first message with a link to the
                 app, if the service has such a message.
 
         Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from seconder import _seconder
 from seconder.enums import Channel, Format, Generation, Repeats
 from seconder.errors import InvalidArgument
-from seconder.names import Names, _given
+from seconder.names import _given
 from seconder.results import Message, SignedCallback, _moment
 from seconder.service import Service
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
     from typing import Any, Literal, TypeVar
+
+    from seconder.names import Names
 
     _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -35,6 +37,9 @@ def open(
     names: Names | None = None,
     application_name: str | None = None,
     callback_url: str | None = None,
+    callback_ca_file: str | PathLike[str] | None = None,
+    install_link: str | None = None,
+    replies: Generation | Literal["current", "older"] | None = None,
     token_length: int | None = None,
     authenticator_digits: int = 6,
     authenticator_period: int = 30,
@@ -69,12 +74,22 @@ def open(
         format: The format of a remote service's responses.
         generation: The generation of the interface that a remote service speaks (section 9).
         names: The names that the service uses instead of those with ``svc`` in the interface
-            document, if they differ.
+            document. Default: for a remote service the document's; for an engine those in the
+            database, and the document's in a new one. A database that was created with other names
+            is rejected.
         application_name: The name in messages and authenticator apps, for an engine. Default: the
             one in the database, and ``Seconder`` in a new one.
         callback_url: Where an engine posts the responses to approval requests (section 6): an
             ``https:`` URL, or an ``http:`` URL of this machine. Default: the one in the database,
             and none in a new one.
+        callback_ca_file: A PEM file of certificates to trust instead of the system's when an engine
+            posts callbacks. Every process that uses the database reads it when it posts one.
+            Default: the one in the database, and none in a new one.
+        install_link: The link to the app that an engine sends to a new user by SMS (section 4.1):
+            an ``https:`` URL of at most 2048 characters. Default: the one in the database. A new
+            one has none, and then no message is sent.
+        replies: The generation of the bodies with which a server in front of an engine replies
+            (section 9). Default: the one in the database, and the current one in a new one.
         token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default:
             the number in the database, and 7 in a new one.
         authenticator_digits: How many digits the codes of newly enrolled authenticator apps have,
@@ -84,10 +99,11 @@ def open(
             means that the message was not delivered. It may run in any thread that makes calls. The
             service keeps a reference to it until it is closed, which the garbage collector cannot
             see: close a service that its own function refers to.
+            The install message has an empty ``code``.
             Default: a folder of text files beside the database, with the database's name and
             ``.spool`` in place of ``.db``.
         post: A function that posts the callbacks of an engine, under the same rules. Default:
-            HTTPS with the system's trusted roots, within 15 s.
+            HTTPS within 15 s, trusting ``callback_ca_file`` or else the system's roots.
 
     Returns:
         The service, which is closed at the end of a ``with`` block.
@@ -114,9 +130,12 @@ def open(
         "allow_loopback_http": allow_loopback_http,
         "format": format,
         "generation": generation,
-        "names": _given(Names() if names is None else names),
+        "names": None if names is None else _given(names),
         "application_name": application_name,
         "callback_url": callback_url,
+        "callback_ca_file": callback_ca_file,
+        "install_link": install_link,
+        "replies": replies,
         "token_length": token_length,
         "authenticator_digits": authenticator_digits,
         "authenticator_period": authenticator_period,
@@ -137,8 +156,9 @@ def _carrier(
     deliver: Callable[[Message], object],
 ) -> Callable[[str, str, str, str, int], None]:
     def carry(to: str, via: str, text: str, code: str, expires_at: int) -> None:
-        expires = _moment(expires_at)
-        if expires is None:
+        # The install message has no code that could expire.
+        expires = _moment(expires_at) if code else None
+        if expires is None and code:
             raise ValueError("the code expires after the last year that datetime supports")
         message = Message(to=to, via=Channel(via), text=text, code=code, expires_at=expires)
         _reject_awaitable("deliver", deliver(message))

@@ -483,11 +483,11 @@ class Message(Result):
     via: Channel
     """How it is delivered."""
     text: str = field(repr=False)
-    """The text to send or to speak. It includes the code."""
+    """The text to send or to speak. It includes the code, if there is one."""
     code: str = field(repr=False)
-    """The code on its own."""
-    expires_at: datetime
-    """When the code expires, in UTC."""
+    """The code on its own. Empty for the install message to a new user."""
+    expires_at: datetime | None
+    """When the code expires, in UTC; None if there is no code."""
 
 
 class SignedCallback(Result):

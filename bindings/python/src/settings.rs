@@ -76,18 +76,19 @@ fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Se
     for address in given.take::<Vec<String>>("name_servers", "be a list of strings")? {
         settings = settings.name_server(address);
     }
-    let names = names::read(given.take("names", "be a seconder.Names")?);
-    settings = settings.names(names.map_err(|failure| failure.raise(py))?);
+    if let Some(names) = given.take::<Option<names::Given>>("names", "be a seconder.Names")? {
+        settings = settings.names(names::read(names).map_err(|failure| failure.raise(py))?);
+    }
     let format: String = given.take("format", "be text")?;
     let format = Format::named(&format).ok_or_else(|| invalid("format", "be json or xml"));
     settings = settings.format(format.map_err(|failure| failure.raise(py))?);
     let generation: String = given.take("generation", "be text")?;
-    let generation = match generation.as_str() {
-        "current" => Ok(Generation::Current),
-        "older" => Ok(Generation::Older),
-        _ => Err(invalid("generation", "be current or older").raise(py)),
-    };
-    Ok(settings.generation(generation?))
+    let generation = named_generation("generation", &generation);
+    Ok(settings.generation(generation.map_err(|failure| failure.raise(py))?))
+}
+
+fn named_generation(parameter: &'static str, name: &str) -> Result<Generation, Failure> {
+    name.parse().map_err(|_| invalid(parameter, "be current or older"))
 }
 
 fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
@@ -96,6 +97,16 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     }
     if let Some(url) = given.take::<Option<String>>("callback_url", "be text")? {
         settings = settings.callback_url(url);
+    }
+    if let Some(file) = given.take::<Option<PathBuf>>("callback_ca_file", "be a path")? {
+        settings = settings.callback_ca_file(file);
+    }
+    if let Some(link) = given.take::<Option<String>>("install_link", "be text")? {
+        settings = settings.install_link(link);
+    }
+    if let Some(replies) = given.take::<Option<String>>("replies", "be text")? {
+        let replies = named_generation("replies", &replies);
+        settings = settings.replies(replies.map_err(|failure| failure.raise(given.0.py()))?);
     }
     if let Some(digits) = given.take::<Option<u8>>("token_length", "be 6 to 10")? {
         settings = settings.token_length(digits);
@@ -125,7 +136,9 @@ pub(crate) fn repeats(name: &str) -> Result<Repeats, Failure> {
 /// it includes the code.
 pub(crate) fn deliver_by(function: &Py<PyAny>, message: &Message) -> Result<(), String> {
     let channel = message.via.name();
-    in_python(Some(&message.code), |py| {
+    // The install message has no code to hide.
+    let hidden = Some(message.code.as_str()).filter(|code| !code.is_empty());
+    in_python(hidden, |py| {
         let parts = (&message.to, channel, &message.text, &message.code, message.expires_at);
         function.call1(py, parts).map(drop)
     })

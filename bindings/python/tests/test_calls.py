@@ -35,6 +35,7 @@ def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:
     assert (message.to, message.via) == ("+15550100123", "sms")
     assert phone.code() in message.text and len(phone.code()) == 7
     assert message.via is seconder.Channel.SMS
+    assert message.expires_at is not None
     assert message.expires_at > datetime.now(timezone.utc)
 
 

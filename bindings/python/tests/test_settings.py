@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import inspect
 import json
@@ -213,3 +214,59 @@ def test_a_failed_post_does_not_undo_the_response(tmp_path: Path) -> None:
         request = service.create_approval(user.id, "Log in?")
         assert service.respond_to_approval(request.uuid, **proof, response="approve")
         assert service.check_approval(request.uuid).approved_by(user.id)
+
+
+def test_an_application_keeps_its_settings(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path}/seconder.db"
+    names = seconder.Names("acme", push_path="onetouch")
+    messages: list[seconder.Message] = []
+    first = seconder.open(
+        url, names=names, replies="older", install_link="https://app.example/get", token_length=8
+    )
+    first.close()
+    with seconder.open(url, deliver=messages.append) as service:
+        created = service.create_user("ada@example.com", "555-010-0123", 1)
+        service.request_sms(created.id)
+    assert created.message == "User created successfully. An install message was sent."
+    install, code = messages
+    assert install.text == "Install the app for Seconder: https://app.example/get"
+    assert (install.code, install.expires_at, install.via) == ("", None, seconder.Channel.SMS)
+    assert len(code.code) == 8 and code.expires_at is not None
+    seconder.open(url, names=names).close()
+    for other in (seconder.Names(), seconder.Names("acme")):
+        with pytest.raises(seconder.InvalidArgument, match="X-Acme-") as caught:
+            seconder.open(url, names=other)
+        assert caught.value.parameter == "names"
+        with pytest.raises(seconder.InvalidArgument):
+            asyncio.run(_opened(url, other))
+
+
+async def _opened(url: str, names: seconder.Names) -> None:
+    async with seconder.open_async(url, names=names):
+        pass
+
+
+def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no certificate")
+    settings: dict[str, list[Any]] = {
+        "callback_ca_file": [tmp_path / "missing", str(tmp_path / "text"), 7],
+        "install_link": ["http://app.example", "app.example", "", 7],
+        "replies": ["2012", "", 7],
+    }
+    for parameter, wrong in settings.items():
+        for value in wrong:
+            with pytest.raises(seconder.InvalidArgument) as caught:
+                seconder.open(f"sqlite:{tmp_path}/none.db", **{parameter: value})
+            assert caught.value.parameter == parameter
+    assert not (tmp_path / "none.db").exists()
+    seconder.open("sandbox:", replies=seconder.Generation.OLDER).close()
+
+
+def test_a_failed_install_message_does_not_fail_the_creation() -> None:
+    def deliver(message: seconder.Message) -> None:
+        raise ConnectionError("the gateway is down")
+
+    with seconder.open("sandbox:", install_link="https://a.example", deliver=deliver) as service:
+        created = service.create_user("ada@example.com", "555-010-0123", 1)
+        assert created.message is not None and created.message.endswith("could not be sent.")
+        assert service.user_status(created.id).phone_number == "XXX-XXX-0123"

@@ -7,7 +7,6 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use seconder::engine::{Engine, Message};
-use seconder::wire::Names;
 use seconder::{Service, Settings};
 use seconder_server::{Server, Tls};
 use serde_json::Value;
@@ -30,11 +29,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn start() -> World {
-        World::named(Names::default())
+        World::with(|settings| settings)
     }
 
-    /// A server that uses these names on the wire.
-    pub(crate) fn named(names: Names) -> World {
+    /// A server whose engine has these settings besides those of the test.
+    pub(crate) fn with(configure: impl FnOnce(Settings) -> Settings) -> World {
         let folder = tempfile::tempdir().unwrap();
         let sent: Arc<Mutex<Vec<Message>>> = Arc::default();
         let keep = Arc::clone(&sent);
@@ -43,7 +42,7 @@ impl World {
             keep.lock().unwrap().push(message.clone());
             Ok(())
         };
-        let settings = Settings::new(&database).api_key(KEY).names(names).deliver(deliver);
+        let settings = configure(Settings::new(&database)).api_key(KEY).deliver(deliver);
         let service = settings.open().unwrap();
         let engine = service.engine().unwrap().clone();
         let server =

@@ -33,15 +33,12 @@ impl Spool {
         // A reader must never see an incomplete message, so it is written under another name first.
         let unfinished = self.folder.join(format!(".{name}"));
         let mut file = create(&unfinished)?;
-        write!(
-            file,
-            "To: {}\nVia: {}\nCode: {}\nExpires: {}\n\n{}\n",
-            message.to,
-            message.via.name(),
-            message.code,
-            Time(i64::try_from(message.expires_at).unwrap_or(0).saturating_mul(1000)).rfc3339(),
-            message.text
-        )?;
+        write!(file, "To: {}\nVia: {}\n", message.to, message.via.name())?;
+        if !message.code.is_empty() {
+            let expires_at = i64::try_from(message.expires_at).unwrap_or(0).saturating_mul(1000);
+            write!(file, "Code: {}\nExpires: {}\n", message.code, Time(expires_at).rfc3339())?;
+        }
+        write!(file, "\n{}\n", message.text)?;
         file.sync_all()?;
         fs::rename(&unfinished, self.folder.join(format!("{name}.txt")))
     }

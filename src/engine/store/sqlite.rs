@@ -157,8 +157,12 @@ impl Store for Sqlite {
         self.write(move |db| applications::statistics(db, app, from))
     }
 
-    fn enrol_user(&self, user: EnrolUser) -> Result<UserId> {
+    fn enrol_user(&self, user: EnrolUser) -> Result<EnrolledUser> {
         self.write(move |db| users::enrol(db, &user))
+    }
+
+    fn finish_welcome(&self, app: AppId, job: i64, sent: bool, now: Time) -> Result<()> {
+        self.write(move |db| users::finish_welcome(db, app, job, sent, now))
     }
 
     fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>> {

@@ -2,12 +2,14 @@
 
 use super::{AppChange, AppId, AppRow, Counted};
 use crate::engine::clock::Time;
-use crate::model::{ApiKey, CallbackUrl, Secret};
+use crate::model::{ApiKey, CallbackUrl, InstallLink, Secret};
+use crate::wire::{Generation, Names};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use sha2::{Digest, Sha256};
 
 const COLUMNS: &str = "app_id, name, plan, sms_enabled, white_label, api_key, callback_url, \
-                       token_length";
+                       token_length, replies, header_prefix, push_path, id_field, chrome_device, \
+                       callback_ca_file, install_link";
 
 pub(super) fn all(db: &Connection) -> Result<Vec<AppRow>> {
     let sql = format!("SELECT {COLUMNS} FROM applications ORDER BY app_id");
@@ -22,9 +24,12 @@ pub(super) fn of_key(db: &Connection, api_key: &ApiKey) -> Result<Option<AppRow>
 }
 
 pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> {
+    let [header_prefix, push_path, id_field, chrome_device] = app.names.parts();
     db.prepare_cached(
         "INSERT INTO applications (name, plan, sms_enabled, white_label, api_key, api_key_hash, \
-         callback_url, token_length, created_at) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 \
+         callback_url, token_length, replies, header_prefix, push_path, id_field, chrome_device, \
+         callback_ca_file, install_link, created_at) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 \
          WHERE NOT EXISTS (SELECT 1 FROM applications)",
     )?
     .execute(params![
@@ -36,6 +41,13 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
         hash(&app.api_key),
         app.callback_url.as_ref().map(CallbackUrl::as_str),
         app.token_length,
+        app.replies.name(),
+        header_prefix,
+        push_path,
+        id_field,
+        chrome_device,
+        app.callback_ca_file,
+        app.install_link.as_ref().map(InstallLink::as_str),
         now.0
     ])?;
     Ok(())
@@ -44,13 +56,17 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
 pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Result<()> {
     db.prepare_cached(
         "UPDATE applications SET name = coalesce($1, name), \
-         callback_url = coalesce($2, callback_url), token_length = coalesce($3, token_length) \
-         WHERE app_id = $4",
+         callback_url = coalesce($2, callback_url), token_length = coalesce($3, token_length), \
+         replies = coalesce($4, replies), callback_ca_file = coalesce($5, callback_ca_file), \
+         install_link = coalesce($6, install_link) WHERE app_id = $7",
     )?
     .execute(params![
         change.name,
         change.callback_url.as_ref().map(CallbackUrl::as_str),
         change.token_length,
+        change.replies.map(Generation::name),
+        change.callback_ca_file,
+        change.install_link.as_ref().map(InstallLink::as_str),
         app
     ])?;
     Ok(())
@@ -108,5 +124,13 @@ fn row(row: &Row<'_>) -> Result<AppRow> {
         api_key: ApiKey::stored(Secret::new(row.get::<_, String>(5)?)),
         callback_url: row.get::<_, Option<String>>(6)?.map(CallbackUrl::stored),
         token_length: row.get(7)?,
+        replies: generation(&row.get::<_, String>(8)?)?,
+        names: Names::stored([row.get(9)?, row.get(10)?, row.get(11)?, row.get(12)?]),
+        callback_ca_file: row.get(13)?,
+        install_link: row.get::<_, Option<String>>(14)?.map(InstallLink::stored),
     })
+}
+
+fn generation(name: &str) -> Result<Generation> {
+    name.parse().map_err(|_| rusqlite::Error::InvalidColumnName(name.to_owned()))
 }

@@ -106,8 +106,10 @@ fn delete_expired(db: &Connection, issue: &IssueCode) -> Result<()> {
     let end = issue.now.plus(issue.life + CLOCK_SLACK);
     db.prepare_cached("DELETE FROM codes WHERE expires_at <= $1 OR expires_at > $2")?
         .execute(params![issue.now.0, end.0])?;
-    db.prepare_cached("DELETE FROM outbox WHERE kind IN ('sms', 'calls') AND created_at <= $1")?
-        .execute(params![issue.now.0.saturating_sub(end.0 - issue.now.0)])?;
+    db.prepare_cached(
+        "DELETE FROM outbox WHERE kind IN ('sms', 'calls', 'welcome') AND created_at <= $1",
+    )?
+    .execute(params![issue.now.0.saturating_sub(end.0 - issue.now.0)])?;
     Ok(())
 }
 

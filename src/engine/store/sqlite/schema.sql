@@ -10,6 +10,13 @@ CREATE TABLE applications (
     api_key_hash BLOB NOT NULL UNIQUE,
     callback_url TEXT,
     token_length INTEGER NOT NULL,
+    replies TEXT NOT NULL,
+    header_prefix TEXT NOT NULL,
+    push_path TEXT NOT NULL,
+    id_field TEXT NOT NULL,
+    chrome_device TEXT NOT NULL,
+    callback_ca_file TEXT,
+    install_link TEXT,
     created_at INTEGER NOT NULL
 ) STRICT;
 
@@ -112,7 +119,7 @@ CREATE TABLE activities (
 ) STRICT;
 CREATE INDEX activities_of_user ON activities (user_id);
 
--- Messages that the engine has to send: `sms`, `calls` and `callback`. A row is written in the
+-- Messages that the engine has to send: `sms`, `calls`, `welcome` and `callback`. A row is written in the
 -- transaction that causes it, and deleted when it was delivered.
 CREATE TABLE outbox (
     job_id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,34 +1,84 @@
 //! Users, their devices and authenticator apps.
 
 use super::applications::count;
-use super::{Activity, AppId, DeviceRow, EnrolUser, NewAuthenticator, NewDevice, UserRow};
+use super::{
+    Activity, AppId, DeviceRow, EnrolUser, EnrolledUser, NewAuthenticator, NewDevice, Outgoing,
+    Subject, UserRow,
+};
 use crate::engine::clock::Time;
 use crate::engine::phones::Phone;
 use crate::model::{DeviceId, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<UserId> {
-    let added = db
-        .prepare_cached(
-            "INSERT INTO users (app_id, country_code, cellphone, created_at) \
-             VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![user.app, user.phone.country_code, user.phone.national, user.now.0])?;
-    let user_id = db
-        .prepare_cached(
-            "SELECT user_id FROM users WHERE app_id = $1 AND country_code = $2 AND cellphone = $3",
-        )?
-        .query_row(params![user.app, user.phone.country_code, user.phone.national], |row| {
-            user_id(row.get(0)?)
-        })?;
+pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<EnrolledUser> {
+    // Looked up first, because an insertion that finds a conflict uses up an id all the same.
+    let known = with_phone(db, user.app, &user.phone)?;
+    let user_id = match known {
+        Some(user_id) => user_id,
+        None => add(db, user)?,
+    };
     db.prepare_cached(
         "INSERT INTO emails (user_id, email) VALUES ($1, $2) ON CONFLICT DO NOTHING",
     )?
     .execute(params![user_id.get() as i64, user.email])?;
-    if added > 0 {
-        count(db, user.app, user.now.month(), "users", 1)?;
+    let is_new = known.is_none();
+    let welcome = match &user.welcome {
+        Some(message) if is_new => Some(add_welcome(db, user, user_id, message)?),
+        _ => None,
+    };
+    Ok(EnrolledUser { user_id, is_new, welcome })
+}
+
+fn with_phone(db: &Connection, app: AppId, phone: &Phone) -> Result<Option<UserId>> {
+    db.prepare_cached(
+        "SELECT user_id FROM users WHERE app_id = $1 AND country_code = $2 AND cellphone = $3",
+    )?
+    .query_row(params![app, phone.country_code, phone.national], |row| user_id(row.get(0)?))
+    .optional()
+}
+
+fn add(db: &Connection, user: &EnrolUser) -> Result<UserId> {
+    db.prepare_cached(
+        "INSERT INTO users (app_id, country_code, cellphone, created_at) VALUES ($1, $2, $3, $4)",
+    )?
+    .execute(params![user.app, user.phone.country_code, user.phone.national, user.now.0])?;
+    let added = user_id(db.last_insert_rowid())?;
+    count(db, user.app, user.now.month(), "users", 1)?;
+    Ok(added)
+}
+
+fn add_welcome(
+    db: &Connection,
+    user: &EnrolUser,
+    user_id: UserId,
+    message: &Outgoing,
+) -> Result<i64> {
+    let payload = serde_json::json!({ "message": message });
+    db.prepare_cached(
+        "INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
+         VALUES ($1, 'welcome', $2, '', $3, $4)",
+    )?
+    .execute(params![
+        user.app,
+        Subject::User(user.app, user_id).key(),
+        payload.to_string(),
+        user.now.0
+    ])?;
+    Ok(db.last_insert_rowid())
+}
+
+pub(super) fn finish_welcome(
+    db: &Connection,
+    app: AppId,
+    job: i64,
+    sent: bool,
+    now: Time,
+) -> Result<()> {
+    db.prepare_cached("DELETE FROM outbox WHERE job_id = $1")?.execute(params![job])?;
+    match sent {
+        true => count(db, app, now.month(), "sms", 1),
+        false => Ok(()),
     }
-    Ok(user_id)
 }
 
 pub(super) fn find(db: &Connection, app: AppId, user_id: UserId) -> Result<Option<UserRow>> {

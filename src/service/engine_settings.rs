@@ -1,0 +1,107 @@
+//! Settings for an engine in this process.
+
+use super::Settings;
+use crate::Result;
+use crate::engine::{Clock, Deliver, EngineSettings, Post, Random};
+use crate::wire::Generation;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Settings {
+    /// Delivers the SMS and voice calls of an engine. Default: to text files in a folder next to
+    /// the database, which has the database's name with `.spool` in place of `.db`.
+    pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
+        self.engine.deliver = Some(Arc::new(deliver));
+        self
+    }
+
+    /// The application's name in messages and authenticator apps, for an engine. Default: the name
+    /// stored in the database; `Seconder` in a new one.
+    pub fn application_name(mut self, name: impl Into<String>) -> Settings {
+        self.engine.application_name = Some(name.into());
+        self
+    }
+
+    /// Where an engine posts the responses to approval requests (interface 6): an `https:` URL, or
+    /// an `http:` URL of this machine. Default: the URL stored in the database; none in a new one.
+    pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
+        self.engine.callback_url = Some(url.into());
+        self
+    }
+
+    /// The number of digits of codes that an engine sends by SMS and voice, 6 to 10. Default: the
+    /// number stored in the database; 7 in a new one.
+    pub fn token_length(mut self, digits: u8) -> Settings {
+        self.engine.token_length = Some(digits);
+        self
+    }
+
+    /// The codes of authenticator apps that an engine enrols from now on: 6 to 8 digits that change
+    /// every `period` seconds. Default 6 and 30, which every app supports. Apps that were enrolled
+    /// before keep their settings.
+    pub fn authenticator_codes(mut self, digits: u8, period: u64) -> Settings {
+        self.engine.authenticator = (digits, period);
+        self
+    }
+
+    /// A PEM file with the authorities to trust when callbacks are posted, or the application's own
+    /// certificate, instead of the system's authorities. Every process that uses the database reads
+    /// the file when it posts a callback. A function set by [`Settings::post`] decides itself whom
+    /// to trust. Default: the file stored in the database; none in a new one.
+    pub fn callback_ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
+        self.engine.callback_ca_file = Some(file.into());
+        self
+    }
+
+    /// Posts the callbacks of an engine. Default: by HTTPS, within 15 s, trusting
+    /// [`Settings::callback_ca_file`] or else the system's authorities.
+    pub fn post(mut self, post: impl Post + 'static) -> Settings {
+        self.engine.post = Some(Arc::new(post));
+        self
+    }
+
+    /// The clock of an engine. Default: the system's.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Settings {
+        self.engine.clock = Arc::new(clock);
+        self
+    }
+
+    /// The source of randomness of an engine. Default: the system's.
+    pub fn random(mut self, random: impl Random + 'static) -> Settings {
+        self.engine.random = Arc::new(random);
+        self
+    }
+
+    /// The link to the app that a new user receives by SMS (interface 4.1): an `https:` URL of at
+    /// most 2048 characters. Default: the link stored in the database; none in a new one, and then
+    /// no message is sent.
+    pub fn install_link(mut self, link: impl Into<String>) -> Settings {
+        self.engine.install_link = Some(link.into());
+        self
+    }
+
+    /// The generation of the bodies that a server in front of an engine replies with (interface 9),
+    /// whichever generation the requests are of. [`Generation::Older`] is for clients of 2012 that
+    /// read `success` as text. Default: the one stored in the database; the current one in a new
+    /// one.
+    pub fn replies(mut self, replies: Generation) -> Settings {
+        self.engine.replies = Some(replies);
+        self
+    }
+}
+
+/// An engine's settings, with the default for posting callbacks filled in.
+#[cfg(feature = "remote")]
+pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
+    if let Some(file) = &settings.callback_ca_file {
+        crate::remote::check_authorities("callback_ca_file", file)?;
+    }
+    settings.post.get_or_insert_with(|| Arc::new(crate::remote::Callbacks));
+    Ok(settings)
+}
+
+/// Without the remote client, only the host application can post callbacks.
+#[cfg(not(feature = "remote"))]
+pub(super) fn posting(settings: EngineSettings) -> Result<EngineSettings> {
+    Ok(settings)
+}
