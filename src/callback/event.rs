@@ -35,7 +35,8 @@ impl Event {
     }
 
     /// The device that responded, if the service provides it; parsed on each call. It does not
-    /// affect any decision, so a device that cannot be parsed is returned as `None`.
+    /// affect any decision, so a field of an unexpected type is left out, and a device without any
+    /// known field is `None`.
     pub fn device(&self) -> Option<Device> {
         let device = self.parameters().remove("device")?;
         let mut body =
@@ -43,7 +44,7 @@ impl Event {
         match body.remove("device") {
             // To the signature, an object without known names may as well be a list.
             Some(Value::Object(device)) => {
-                loose::read(device).ok().filter(|device| *device != Device::default())
+                Some(loose::read_what_fits(device)).filter(|device| *device != Device::default())
             }
             _ => None,
         }
@@ -139,7 +140,7 @@ fn check_device(fields: Map<String, Value>) -> Result<()> {
     let fractions = fields.iter().filter(|(_, value)| value.is_f64());
     let fractions: Vec<String> = fractions.map(|(name, _)| name.clone()).collect();
     // Only the fields that this library knows are returned, so a fraction in another is harmless.
-    let known = loose::read(fields).map(|device: Device| object(&device)).unwrap_or_default();
+    let known = object(&loose::read_what_fits::<Device>(fields));
     match fractions.iter().any(|name| known.contains_key(name)) {
         true => Err(ambiguous("its device has a number in place of a text")),
         false => Ok(()),

@@ -136,6 +136,19 @@ fn an_event_has_the_signed_content() {
 }
 
 #[test]
+fn a_device_loses_only_the_fields_that_do_not_fit() {
+    let device = |device: &str| {
+        let body =
+            format!(r#"{{"svc_id":7,"uuid":"ab-1","status":"approved","device":{{{device}}}}}"#);
+        post(body.as_bytes(), |_| ()).unwrap().device()
+    };
+    let found = device(r#""id":"abc","os_type":"ios","registration_date":"2017-09-14""#).unwrap();
+    assert_eq!((found.id, found.registration_date), (None, None));
+    assert_eq!(found.os_type.as_deref(), Some("ios"));
+    assert_eq!(device(r#""id":"abc""#), None, "nothing is left");
+}
+
+#[test]
 fn only_an_approval_by_the_same_user_counts() {
     let by = |body: &str| post(body.as_bytes(), |_| ()).is_ok_and(|e| e.approved_by(user("7")));
     assert!(by(r#"{"svc_id":"7","uuid":"a","status":"approved"}"#));
@@ -207,6 +220,10 @@ fn bodies_with_the_same_signature_do_not_differ_in_meaning() {
         (
             r#""uuid":"a","device":{"registration_date":"-0"}"#,
             r#""uuid":"a","device":{"registration_date":-0}"#,
+        ),
+        (
+            r#""uuid":"a","device":{"id":"x","city":"1.10"}"#,
+            r#""uuid":"a","device":{"id":"x","city":1.10}"#,
         ),
         (r#""uuid":"a","device":["x"]"#, r#""uuid":"a","device":{"":"x"}"#),
         (r#""uuid":"a","device":{"id":"3"}"#, r#""uuid":"a","d\u0065vice":{"\u0069d":3}"#),

@@ -68,7 +68,8 @@ pub struct Verification {
     pub device: Option<Device>,
 }
 
-/// The device that generated or received a code (interface 2.5). Services omit unknown fields.
+/// The device that generated or received a code (interface 2.5). Services omit unknown fields, and
+/// a field of an unexpected type, such as a date as text, is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Device {
@@ -140,7 +141,7 @@ impl Call for Verify {
         };
         let message = text("message").map(str::to_owned);
         let device = body.get("device").and_then(Value::as_object);
-        let device = device.and_then(|device| loose::read(device.clone()).ok());
+        let device = device.map(|device| loose::read_what_fits(device.clone()));
         Ok(Verification { verdict, reused, message, device })
     }
 

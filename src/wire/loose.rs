@@ -26,6 +26,13 @@ pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismat
     T::deserialize(Loose(Value::Object(fields)))
 }
 
+/// Deserialises a struct whose fields are all optional, without those that do not fit: for what
+/// decides nothing and differs from service to service.
+pub fn read_what_fits<T: DeserializeOwned + Default>(mut fields: Map<String, Value>) -> T {
+    fields.retain(|name, value| read::<T>(Map::from_iter([(name.clone(), value.clone())])).is_ok());
+    read(fields).unwrap_or_default()
+}
+
 /// A value to read from, which is wiped when it is dropped: a mismatch can leave a code unread.
 struct Loose(Value);
 
