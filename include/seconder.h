@@ -742,7 +742,8 @@ typedef struct seconder_enrol_authenticator_options {
 
 /**
  * The device that generated or received a code, or that answered an approval request (interface
- * 2.5). If the service does not provide a value, a text is NULL and a number is 0.
+ * 2.5). If the service does not provide a value, or one of another type, a text is NULL and a
+ * number is 0.
  */
 typedef struct seconder_device_info {
     /**
@@ -1149,7 +1150,10 @@ const char *seconder_error_message(const struct seconder_error *error);
 int32_t seconder_error_http_status(const struct seconder_error *error);
 
 /**
- * The service's own code for a rejection, such as "60026" (interface 7), otherwise NULL.
+ * The service's own error code, such as "60026" (interface 7), for SECONDER_REJECTED,
+ * SECONDER_RATE_LIMITED, SECONDER_UNAUTHORIZED, SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED;
+ * otherwise NULL, and if the service sent none. An engine in this process has the codes that a
+ * remote service sends.
  */
 const char *seconder_error_service_code(const struct seconder_error *error);
 

@@ -283,7 +283,8 @@ public:
     std::string_view message() const & noexcept { return what(); }
     std::string_view message() const && = delete;
 
-    /// The service's own code for a rejection, such as "60026".
+    /// The service's own error code, such as "60026": for a rejection, a wrong or used token, a
+    /// wrong API key, and a rate limit. Empty if there is none.
     std::string_view service_code() const & noexcept
     {
         return detail::view(seconder_error_service_code(get()));

@@ -20,6 +20,9 @@ mod start_phone_verification;
 mod user_status;
 mod verify;
 
+#[cfg(feature = "engine")]
+pub(crate) use failure::{WAIT, unauthorized};
+
 pub use app_details::{AppDetails, Application};
 pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
 pub use check_approval::{Approval, ApprovalStatus, CheckApproval};

@@ -28,6 +28,8 @@ pub enum Error {
     Unauthorized {
         /// The service's message.
         message: String,
+        /// The service's error code, as text (`60001`), if it sent one.
+        code: Option<String>,
     },
     /// The service understood the call and rejected it (interface 7).
     #[error("{0}")]
@@ -39,6 +41,8 @@ pub enum Error {
         message: String,
         /// How long to wait, if known.
         retry_after: Option<Duration>,
+        /// The service's error code, as text (`60003`), if it sent one.
+        code: Option<String>,
     },
     /// The network or the service: no response was received in time.
     #[error("service unavailable while {stage}: {message}. {}", .stage.advice())]
@@ -136,6 +140,17 @@ impl Error {
     #[cfg(feature = "engine")]
     pub(crate) fn storage(message: impl Into<String>) -> Error {
         Error::Storage { message: message.into() }
+    }
+
+    /// The service's error code, as text (`60026`), if it sent one. The engine's errors have the
+    /// codes that a remote service sends. (A wrong token is no error: its code is in
+    /// [`Verification::error_code`](crate::calls::Verification::error_code).)
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Error::Rejected(rejection) => rejection.code.as_deref(),
+            Error::Unauthorized { code, .. } | Error::RateLimited { code, .. } => code.as_deref(),
+            _ => None,
+        }
     }
 
     /// Whether the call exceeded its deadline.

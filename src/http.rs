@@ -242,16 +242,12 @@ fn api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<A
         (Some(key), None, None) => key,
         // Secrets are compared in constant time.
         (Some(key), None, Some(parameter)) if key.as_ref() == Some(&parameter) => key,
-        (None, None, None) => return Err(unauthorized("the request has none")),
-        _ => return Err(unauthorized("the request has several")),
+        (None, None, None) => return Err(calls::unauthorized("the request has none")),
+        _ => return Err(calls::unauthorized("the request has several")),
     };
     let key = key.filter(|key| !key.expose().is_empty());
-    let key = key.ok_or_else(|| unauthorized("it is empty or not text"))?;
-    ApiKey::try_from(key).map_err(|_| unauthorized("no application has it"))
-}
-
-fn unauthorized(message: &str) -> Error {
-    Error::Unauthorized { message: message.into() }
+    let key = key.ok_or_else(|| calls::unauthorized("it is empty or not text"))?;
+    ApiKey::try_from(key).map_err(|_| calls::unauthorized("no application has it"))
 }
 
 /// The format that a path asks for, if no call has that path.

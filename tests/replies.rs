@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use seconder::calls::{Call, Device, Verify};
-use seconder::wire::{Format, Reply};
+mod fresh;
+
+use fresh::{ada, forced, open, url};
+use seconder::calls::{self, Call, Device, RequestSms, Verify};
+use seconder::wire::{Format, Generation, Reply};
+use seconder::{Error, Handle, Service, Settings, Verdict};
 use serde_json::{Value, json};
 
 /// The device of a reply to a verification, which is the same in every format.
@@ -59,4 +63,55 @@ fn each_field_of_a_device_may_be_the_one_that_does_not_fit() {
             assert_eq!(&found[other], wanted, "{other} without {name}");
         }
     }
+}
+
+#[test]
+fn a_wrong_token_keeps_the_services_code() {
+    let read = |status, body| Verify::read(Reply::new(status, body)).unwrap();
+    let found = read(401, json!({"token": "is invalid", "error_code": "60020"}));
+    assert_eq!((found.verdict, found.error_code.as_deref()), (Verdict::Wrong, Some("60020")));
+    let found = read(401, json!({"message": "used", "error_code": 60019}));
+    assert_eq!((found.reused, found.error_code.as_deref()), (true, Some("60019")));
+    for code in [json!(null), json!("")] {
+        let body = json!({"success": "false", "token": "is invalid", "error_code": code});
+        assert_eq!(read(401, body).error_code, None);
+    }
+    assert_eq!(read(200, json!({"token": "is valid", "success": "true"})).error_code, None);
+}
+
+/// The reply of an engine, as a client of it reads it.
+fn by_wire<C: Call>(service: &Service, call: &C) -> seconder::Result<C::Reply>
+where
+    Service: Handle<C>,
+{
+    let request = calls::request(call, Format::Json, Generation::Current);
+    C::read(calls::dispatch(service, request, Generation::Current).unwrap().1)
+}
+
+#[test]
+fn an_engine_has_the_codes_that_it_sends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let (service, sent) = open(&path);
+    let user = ada(&service);
+    let sms = RequestSms::new(user);
+    service.handle(&sms).unwrap();
+    let here = service.handle(&sms).unwrap_err();
+    let there = by_wire(&service, &sms).unwrap_err();
+    assert_eq!((here.code(), there.code()), (Some("60003"), Some("60003")));
+
+    let right: seconder::model::Token = sent.lock().unwrap()[0].code.parse().unwrap();
+    let verify = |token: &seconder::model::Token| {
+        service.handle(&forced(token.clone(), user)).unwrap().error_code
+    };
+    assert_eq!(verify(&right), None);
+    assert_eq!(verify(&right).as_deref(), Some("60019"));
+    let there = by_wire(&service, &forced(right.clone(), user)).unwrap();
+    assert_eq!(there.error_code.as_deref(), Some("60019"));
+    let wrong = if right.as_str() == "0000000" { "0000001" } else { "0000000" };
+    assert_eq!(verify(&wrong.parse().unwrap()).as_deref(), Some("60020"));
+
+    let error = Settings::new(&url(&path)).api_key("another").open().unwrap_err();
+    assert!(matches!(error, Error::Unauthorized { .. }) && error.code() == Some("60001"));
+    assert_eq!("x".parse::<seconder::model::Token>().unwrap_err().code(), None);
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 const WRONG_KEY: &str = "60001";
-const WAIT: &str = "60003";
+pub(crate) const WAIT: &str = "60003";
 const GENERIC: &str = "60000";
 const USER_NOT_FOUND: &str = "60026";
 const APPROVAL_NOT_FOUND: &str = "60049";
@@ -53,15 +53,15 @@ pub(super) fn read(reply: Reply) -> Error {
     let code = code(&reply);
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
-        (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message },
+        (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message, code },
         (429, _) | (503, Some(WAIT)) => {
-            Error::RateLimited { message, retry_after: reply.retry_after }
+            Error::RateLimited { message, retry_after: reply.retry_after, code }
         }
         // Without a code, only the text distinguishes an account that waiting does not help.
         (503, None) if reply.retry_after.is_some() || is_of_the_service(body) => {
             match message.to_ascii_lowercase().contains("suspended") {
                 true => rejection(&reply, code, message, body),
-                false => Error::RateLimited { message, retry_after: reply.retry_after },
+                false => Error::RateLimited { message, retry_after: reply.retry_after, code },
             }
         }
         (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Response, message },
@@ -131,6 +131,12 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
     errors.into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
+/// The error for a wrong API key, with the code that a service sends.
+#[cfg(feature = "engine")]
+pub(crate) fn unauthorized(message: &str) -> Error {
+    Error::Unauthorized { message: message.into(), code: Some(WRONG_KEY.into()) }
+}
+
 /// The reply that reports an error of call `C`, in this generation.
 pub(super) fn write<C: Call>(error: &Error, replies: Generation) -> Reply {
     with_success::<C>(describe::<C>(error), replies)
@@ -172,7 +178,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
             plain(401, WRONG_KEY, "Invalid API key")
         }
-        Error::RateLimited { message, retry_after } => {
+        Error::RateLimited { message, retry_after, .. } => {
             Reply { retry_after: *retry_after, ..plain(503, WAIT, message) }
         }
         Error::Unavailable { .. } | Error::InvalidResponse { .. } => {

@@ -62,10 +62,21 @@ pub struct Verification {
     pub verdict: Verdict,
     /// With [`Verdict::Wrong`]: the code was right once and has been used.
     pub reused: bool,
+    /// With [`Verdict::Wrong`]: the service's error code, as text (`60020`), if it sent one.
+    pub error_code: Option<String>,
     /// The service's message.
     pub message: Option<String>,
     /// The device that generated or received the code, if the service provides it (interface 2.5).
     pub device: Option<Device>,
+}
+
+impl Verification {
+    /// A code that was not accepted, with the error code of the interface's practice.
+    #[cfg(feature = "engine")]
+    pub(crate) fn wrong(reused: bool) -> Verification {
+        let error_code = Some(wrong_code(reused).to_owned());
+        Verification { reused, error_code, ..Verification::default() }
+    }
 }
 
 /// The device that generated or received a code (interface 2.5). Services omit unknown fields, and
@@ -139,10 +150,11 @@ impl Call for Verify {
             }
             _ => return Err(failure::read(reply)),
         };
+        let error_code = code.filter(|_| verdict == Verdict::Wrong);
         let message = text("message").map(str::to_owned);
         let device = body.get("device").and_then(Value::as_object);
         let device = device.map(|device| loose::read_what_fits(device.clone()));
-        Ok(Verification { verdict, reused, message, device })
+        Ok(Verification { verdict, reused, error_code, message, device })
     }
 
     fn write(answer: &Verification) -> Reply {
@@ -190,12 +202,16 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
 }
 
 /// Whether a message is that of a wrong token. In the older generation, a service was recorded whose
-/// 401 had no other sign of it. No other message decides anything, because the texts vary.
+/// 401 had no other sign of it.
 fn says_wrong(message: Option<String>) -> bool {
     message.is_some_and(|message| {
         let message = message.strip_suffix('.').unwrap_or(&message);
         message.eq_ignore_ascii_case(INVALID_MESSAGE)
     })
+}
+
+fn wrong_code(reused: bool) -> &'static str {
+    if reused { USED_TOKEN } else { WRONG_TOKEN }
 }
 
 fn wrong(body: &mut Map<String, Value>, reused: bool, message: Option<&str>) {
@@ -209,5 +225,5 @@ fn wrong(body: &mut Map<String, Value>, reused: bool, message: Option<&str>) {
     }
     body.insert("success".into(), "false".into());
     body.insert("errors".into(), errors);
-    body.insert("error_code".into(), if reused { USED_TOKEN } else { WRONG_TOKEN }.into());
+    body.insert("error_code".into(), wrong_code(reused).into());
 }

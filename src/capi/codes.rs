@@ -120,7 +120,8 @@ impl From<AuthenticatorEnrolled> for seconder_authenticator_enrolled {
 
 /// The one place where a verdict becomes a status.
 fn decide(reply: Verification) -> Outcome<seconder_verification> {
-    let no = |status, message| Err(seconder_error::of_token(status, message));
+    let code = reply.error_code.as_deref();
+    let no = |status, message| Err(seconder_error::of_token(status, message, code));
     match reply.verdict {
         Verdict::Right => Ok(seconder_verification {
             message: Text::of(reply.message.as_deref()),

@@ -5,7 +5,8 @@ use crate::calls::Device;
 use std::ffi::c_char;
 
 /// The device that generated or received a code, or that answered an approval request (interface
-/// 2.5). If the service does not provide a value, a text is NULL and a number is 0.
+/// 2.5). If the service does not provide a value, or one of another type, a text is NULL and a
+/// number is 0.
 #[repr(C)]
 pub struct seconder_device_info {
     /// The device's id.

@@ -25,11 +25,16 @@ pub struct seconder_error {
 }
 
 impl seconder_error {
-    /// A token that was not accepted.
-    pub(super) fn of_token(status: seconder_status, message: &str) -> Box<seconder_error> {
+    /// A token that was not accepted, and the service's code for that.
+    pub(super) fn of_token(
+        status: seconder_status,
+        message: &str,
+        code: Option<&str>,
+    ) -> Box<seconder_error> {
         let fields = vec![(Text::new("token"), Text::new(message))];
         let message = Text::new(&format!("the token {message}"));
-        Box::new(seconder_error { fields, ..seconder_error::bare(status, message) })
+        let service_code = Text::of(code);
+        Box::new(seconder_error { fields, service_code, ..seconder_error::bare(status, message) })
     }
 
     /// An error of the C interface alone, which the rest of the library does not have.
@@ -58,7 +63,6 @@ impl seconder_error {
         let fields = rejection.fields.iter().filter(|(name, _)| *name != "message");
         self.fields = fields.map(|(name, text)| (Text::new(name), Text::new(text))).collect();
         self.http_status = rejection.status;
-        self.service_code = Text::of(rejection.code.as_deref());
         self.service_message = Some(Text::new(&rejection.message));
         self
     }
@@ -66,7 +70,8 @@ impl seconder_error {
 
 impl From<Error> for Box<seconder_error> {
     fn from(error: Error) -> Box<seconder_error> {
-        let bare = seconder_error::bare(of_error(&error), Text::new(&error.to_string()));
+        let mut bare = seconder_error::bare(of_error(&error), Text::new(&error.to_string()));
+        bare.service_code = Text::of(error.code());
         let retry_safe = error.retry_safe();
         #[cfg(feature = "remote")]
         let timed_out = error.timed_out();
@@ -79,12 +84,12 @@ impl From<Error> for Box<seconder_error> {
                 ..bare
             },
             Error::Rejected(rejection) => bare.rejected(rejection),
-            Error::RateLimited { message, retry_after } => seconder_error {
+            Error::RateLimited { message, retry_after, .. } => seconder_error {
                 service_message: Some(Text::new(message)),
                 retry_after: *retry_after,
                 ..bare
             },
-            Error::Unauthorized { message } => {
+            Error::Unauthorized { message, .. } => {
                 seconder_error { service_message: Some(Text::new(message)), ..bare }
             }
             Error::Unavailable { stage, .. } => seconder_error { stage: of_stage(*stage), ..bare },
@@ -114,7 +119,10 @@ pub extern "C" fn seconder_error_http_status(error: Option<&seconder_error>) -> 
     read_handle(error, |error| error.http_status.into())
 }
 
-/// The service's own code for a rejection, such as "60026" (interface 7), otherwise NULL.
+/// The service's own error code, such as "60026" (interface 7), for SECONDER_REJECTED,
+/// SECONDER_RATE_LIMITED, SECONDER_UNAUTHORIZED, SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED;
+/// otherwise NULL, and if the service sent none. An engine in this process has the codes that a
+/// remote service sends.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_service_code(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| pointer(&error.service_code))

@@ -3,7 +3,7 @@
 use super::clock;
 use super::store::{AppChange, AppRow, Counted, Store};
 use super::{Engine, EngineSettings, limits};
-use crate::calls::{AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
+use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
 use crate::model::{ApiKey, CallbackUrl, DisplayText, InstallLink};
 use crate::otp::{Algorithm, Totp};
 use crate::wire::{Generation, Names};
@@ -57,7 +57,7 @@ pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<App
 }
 
 pub(super) fn unknown_key() -> Error {
-    Error::Unauthorized { message: "no application has it".into() }
+    calls::unauthorized("no application has it")
 }
 
 fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {

@@ -2,6 +2,7 @@
 
 pub(super) use crate::calls::{approval_not_found, user_not_found};
 
+use crate::calls;
 use crate::error::Rejection;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -33,7 +34,8 @@ pub(super) fn approval_not_pending() -> Error {
 
 /// The caller must wait, and can then retry the same call.
 pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T> {
-    Err(Error::RateLimited { message: message.into(), retry_after })
+    let code = Some(calls::WAIT.to_owned());
+    Err(Error::RateLimited { message: message.into(), retry_after, code })
 }
 
 fn reject(status: u16, code: &str, message: &str) -> Error {

@@ -45,11 +45,7 @@ impl Handle<Verify> for Engine {
                 MatchResult::RateLimited(next) => {
                     return rejections::wait(TOO_MANY_WRONG, next.after(now));
                 }
-                MatchResult::Used => {
-                    let mut used = verification(Verdict::Wrong);
-                    used.reused = true;
-                    return Ok(used);
-                }
+                MatchResult::Used => return Ok(Verification::wrong(true)),
                 MatchResult::Right(found, made_with) => {
                     let mut right = verification(Verdict::Right);
                     right.device = Some(device(made_with, &state));
@@ -57,7 +53,7 @@ impl Handle<Verify> for Engine {
                 }
                 MatchResult::Wrong(factors) => {
                     let length = call.token.as_str().len();
-                    (Match::Nothing { factors, length }, verification(Verdict::Wrong))
+                    (Match::Nothing { factors, length }, Verification::wrong(false))
                 }
             };
             let attempt = Attempt {
@@ -86,12 +82,14 @@ impl Handle<Verify> for Engine {
         self.begin();
         match &self.shared.sandbox {
             Some(Sandbox::Every) => return Ok(Some(verification(Verdict::Right))),
-            Some(Sandbox::Only(_)) => return Ok(Some(verification(Verdict::Wrong))),
+            Some(Sandbox::Only(_)) => return Ok(Some(Verification::wrong(false))),
             None => {}
         }
         let user = self.user(user_id)?;
-        let checked = user.confirmed || force;
-        Ok(Some(verification(if checked { Verdict::Wrong } else { Verdict::NotChecked })))
+        Ok(Some(match user.confirmed || force {
+            true => Verification::wrong(false),
+            false => verification(Verdict::NotChecked),
+        }))
     }
 }
 
@@ -210,9 +208,9 @@ impl AuthenticatorRow {
 
 impl Sandbox {
     fn verdict(&self, token: &Token) -> Verification {
-        verification(match self {
-            Sandbox::Only(right) if right != token => Verdict::Wrong,
-            _ => Verdict::Right,
-        })
+        match self {
+            Sandbox::Only(right) if right != token => Verification::wrong(false),
+            _ => verification(Verdict::Right),
+        }
     }
 }

@@ -47,19 +47,26 @@ impl Redactor {
     pub(super) fn redact_error(&self, mut error: Error) -> Error {
         match &mut error {
             Error::Rejected(no) => self.redact_rejection(no),
-            Error::Unauthorized { message }
-            | Error::RateLimited { message, .. }
-            | Error::Unavailable { message, .. }
-            | Error::InvalidResponse { message } => redact(message, &self.0),
+            Error::Unauthorized { message, code } | Error::RateLimited { message, code, .. } => {
+                redact(message, &self.0);
+                self.redact_code(code);
+            }
+            Error::Unavailable { message, .. } | Error::InvalidResponse { message } => {
+                redact(message, &self.0)
+            }
             _ => {}
         }
         error
     }
 
+    fn redact_code(&self, code: &mut Option<String>) {
+        let longer = self.0.iter().filter(|word| word.len() >= LONGER);
+        code.iter_mut().for_each(|code| redact(code, longer.clone()));
+    }
+
     fn redact_rejection(&self, no: &mut Rejection) {
         redact(&mut no.message, &self.0);
-        let longer = self.0.iter().filter(|word| word.len() >= LONGER);
-        no.code.iter_mut().for_each(|code| redact(code, longer.clone()));
+        self.redact_code(&mut no.code);
         let fields = std::mem::take(&mut no.fields).into_iter();
         no.fields = fields
             .map(|(mut name, mut text)| {
@@ -143,6 +150,12 @@ mod tests {
         assert!(shown.contains(wanted), "{shown}");
         let shown = words.redact_error(rejection("60020")).to_string();
         assert!(shown.contains("code 60020"), "{shown}");
+        let (message, code) = ("no key+600200".to_owned(), Some("key+600200".to_owned()));
+        let limited = Error::RateLimited { message, retry_after: None, code };
+        let Error::RateLimited { message, code, .. } = words.redact_error(limited) else {
+            panic!()
+        };
+        assert_eq!((message.as_str(), code.as_deref()), ("no [redacted]", Some(REDACTED)));
         let error = words.redact_error(Error::invalid_response("it redirects to 7654321.example"));
         assert_eq!(error, Error::invalid_response("it redirects to [redacted].example"));
     }

@@ -292,7 +292,8 @@ mod tests {
     #[test]
     fn a_busy_service_is_polled_again_and_one_that_rejects_the_key_is_not() {
         let wait = |seconds| Some(Duration::from_secs(seconds));
-        let busy = |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s) };
+        let busy =
+            |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s), code: None };
         let gone = Error::Unavailable { stage: Stage::Response, message: "gone".into() };
         let found = Ok(approval(Approved, Some(7)));
         let (answer, pauses) = waited(60, vec![Err(busy(3)), Err(gone.clone()), found]);
@@ -300,7 +301,7 @@ mod tests {
         assert_eq!(waited(2, vec![Err(gone.clone())]).0, Err(gone));
         let (answer, pauses) = waited(2, vec![Err(busy(3600))]);
         assert_eq!((answer, pauses), (Err(busy(3600)), vec![2000]));
-        let key = Error::Unauthorized { message: String::new() };
+        let key = Error::Unauthorized { message: String::new(), code: None };
         assert_eq!(waited(60, vec![Err(key.clone())]), (Err(key), vec![]));
     }
 }

@@ -105,6 +105,7 @@ static void codes(seconder_service *service, struct phone *phone)
     CHECK(seconder_error_retry_safe(error));
     CHECK(seconder_error_retry_after_seconds(error) > 0);
     CHECK(seconder_error_retry_after_seconds(error) <= 30);
+    CHECK(same(seconder_error_service_code(error), "60003"));
     seconder_error_free(error);
 
     verification = GARBAGE(seconder_verification);
@@ -124,6 +125,7 @@ static void codes(seconder_service *service, struct phone *phone)
                           &error) == SECONDER_TOKEN_REUSED);
     CHECK(verification == NULL && seconder_error_field_count(error) == 1);
     CHECK(same(seconder_error_field_name(error, 0), "token"));
+    CHECK(same(seconder_error_service_code(error), "60019"));
     CHECK(strstr(seconder_error_message(error), phone->code) == NULL);
     seconder_error_free(error);
 }
@@ -361,7 +363,8 @@ int main(int count, char **arguments)
 
     snprintf(key, sizeof key, "%s", seconder_api_key(service, NULL));
     seconder_service_free(service);
-    EXPECT(SECONDER_UNAUTHORIZED, seconder_open(url, "another-key", NULL, 0, &other, &error));
+    EXPECT_CODE(SECONDER_UNAUTHORIZED, "60001",
+                seconder_open(url, "another-key", NULL, 0, &other, &error));
     CHECK(other == NULL);
     service = open_or_die(url, key, NULL);
     CHECK(same(seconder_api_key(service, NULL), key));

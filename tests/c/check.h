@@ -32,6 +32,16 @@
         error = NULL; \
     } while (0)
 
+/* Makes a call that must fail with this status and this error code of the service. */
+#define EXPECT_CODE(wanted, code, call) \
+    do { \
+        error = NULL; \
+        CHECK((call) == (wanted)); \
+        CHECK(same(seconder_error_service_code(error), code)); \
+        seconder_error_free(error); \
+        error = NULL; \
+    } while (0)
+
 /* Makes a call that must reject an argument and name it. */
 #define EXPECT_INVALID(parameter, call) \
     do { \

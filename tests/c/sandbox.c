@@ -17,8 +17,8 @@ int main(void)
     CHECK(same(seconder_api_key(service, NULL), "key"));
     EXPECT(SECONDER_OK, seconder_verify(service, "0000000", 1, NULL, 0, NULL, &error));
     verification = GARBAGE(seconder_verification);
-    EXPECT(SECONDER_TOKEN_WRONG,
-           seconder_verify(service, "0000001", 1, NULL, 0, &verification, &error));
+    EXPECT_CODE(SECONDER_TOKEN_WRONG, "60020",
+                seconder_verify(service, "0000001", 1, NULL, 0, &verification, &error));
     CHECK(verification == NULL);
     seconder_service_free(service);
 

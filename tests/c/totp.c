@@ -46,7 +46,9 @@ static void a_code_is_accepted_once(void)
     seconder_totp *totp = make(SECRET, 0, 0, 0);
     uint64_t step = 0;
     shows(totp, 1111111109, "081804");
-    EXPECT(SECONDER_TOKEN_WRONG, seconder_totp_check(totp, "081805", 1111111109, &step, &error));
+    CHECK(seconder_totp_check(totp, "081805", 1111111109, &step, &error) == SECONDER_TOKEN_WRONG);
+    CHECK(seconder_error_service_code(error) == NULL);
+    seconder_error_free(error);
     CHECK(step == 0);
     EXPECT(SECONDER_OK, seconder_totp_check(totp, "081804", 1111111109, &step, &error));
     CHECK(step == 1111111109 / 30);

@@ -112,6 +112,7 @@ static void every_reply_is_read()
     CHECK(code.device().data() == nullptr);
     const Result<CodeRequested> soon = service.try_request_call(user.id());
     CHECK(soon.status() == Status::rate_limited && soon.error()->retry_after().count() > 0);
+    CHECK(soon.error()->service_code() == "60003");
 
     const AuthenticatorEnrolled enrolled = service.enrol_authenticator(user.id());
     CHECK(enrolled.uri().substr(0, 15) == "otpauth://totp/" && !enrolled.qr_code().empty());

@@ -84,6 +84,7 @@ fn every_field_of_every_reply_has_an_accessor() {
     let verdict = [
         mapped("verdict", &[], "it is the status of seconder_verify()"),
         mapped("reused", &[], "it is the status SECONDER_TOKEN_REUSED"),
+        mapped("error_code", &["seconder_error_service_code"], "it is in the error"),
     ];
     let compared = [
         reply::<CreateUser>("user_created", &[]),
@@ -183,7 +184,8 @@ fn every_field_of_an_error_has_an_accessor() {
     ];
     expect_all("Error", &names, "seconder_error_", &others, &c_functions());
     let methods = methods("src/error.rs", "Error", |_| true);
-    expect_all("Error", &methods, "seconder_error_", &[], &c_functions());
+    let code = [mapped("code", &["seconder_error_service_code"], "as above")];
+    expect_all("Error", &methods, "seconder_error_", &code, &c_functions());
 }
 
 #[test]

@@ -59,9 +59,10 @@ fn holds(class: &str, rust: &BTreeSet<String>, others: &[Mapped]) {
 
 #[test]
 fn every_reply_has_its_fields() {
-    let verdict: [Mapped; 2] = [
+    let verdict: [Mapped; 3] = [
         ("verdict", &[], "verify() returns, or raises TokenInvalid or NotChecked"),
         ("reused", &[], "it is TokenInvalid.reused"),
+        ("error_code", &[], "it is TokenInvalid.code"),
     ];
     let compared = [
         reply::<CreateUser>("UserCreated", &[]),

@@ -22,7 +22,9 @@ class SecondFactorError(Exception):
     message: str
     """What happened, in one line; the same as ``str(error)``."""
     code: str | None
-    """The service's error code as text, such as ``"60026"``, if it sent one."""
+    """The service's error code as text, such as ``"60026"``, if it sent one: with ``Rejected``,
+    ``TokenInvalid``, ``Unauthorized`` and ``RateLimited``. An engine in this process has the codes
+    that a remote service sends."""
     http_status: int | None
     """The HTTP status of the service's error response (section 7), if there was one."""
     fields: dict[str, str]
@@ -57,8 +59,10 @@ class TokenInvalid(SecondFactorError):
     reused: bool
     """Whether the code was right, but has been used before."""
 
-    def __init__(self, message: str = "", *, reused: bool = False) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str = "", *, reused: bool = False, code: str | None = None
+    ) -> None:
+        super().__init__(message, code=code)
         self.reused = reused
 
 

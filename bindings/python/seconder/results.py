@@ -100,7 +100,7 @@ class CodeRequested(Reply):
 
 class Device(Reply):
     """The device that generated or received a code (section 2.5). Services leave out what they do
-    not know."""
+    not know, and a field of an unexpected type is None."""
 
     id: int | None = None
     """The device's number."""

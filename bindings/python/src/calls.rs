@@ -74,7 +74,8 @@ fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
             Ok(fields)
         }
         Verdict::Wrong => {
-            Err(Failure::TokenInvalid { reused: verified.reused, message: verified.message })
+            let Verification { reused, message, error_code: code, .. } = verified;
+            Err(Failure::TokenInvalid { reused, message, code })
         }
         Verdict::NotChecked => Err(Failure::NotChecked { message: verified.message }),
     }

@@ -28,7 +28,7 @@ pub(crate) fn take_exception() -> Option<PyErr> {
 /// Why a call returns no value.
 pub(crate) enum Failure {
     Error(Error),
-    TokenInvalid { reused: bool, message: Option<String> },
+    TokenInvalid { reused: bool, message: Option<String>, code: Option<String> },
     NotChecked { message: Option<String> },
 }
 
@@ -108,7 +108,7 @@ impl Failure {
         };
         match self {
             Failure::Error(error) => error.to_string(),
-            Failure::TokenInvalid { reused: true, message } => {
+            Failure::TokenInvalid { reused: true, message, .. } => {
                 or(message, "the code has been used already")
             }
             Failure::TokenInvalid { message, .. } => or(message, "the code is not the user's"),
@@ -123,10 +123,16 @@ impl Failure {
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let attributes = PyDict::new(py);
         match self {
-            Failure::TokenInvalid { reused, .. } => attributes.set_item("reused", reused)?,
+            Failure::TokenInvalid { reused, code, .. } => {
+                attributes.set_item("reused", reused)?;
+                attributes.set_item("code", code)?;
+            }
             Failure::NotChecked { .. } => {}
             Failure::Error(error) => {
                 attributes.set_item("retry_safe", error.retry_safe())?;
+                if let Some(code) = error.code() {
+                    attributes.set_item("code", code)?;
+                }
                 match error {
                     Error::InvalidArgument { parameter, .. } => {
                         attributes.set_item("parameter", parameter.as_ref())?;
@@ -134,7 +140,6 @@ impl Failure {
                     Error::Unauthorized { .. } => attributes.set_item("http_status", 401)?,
                     Error::Rejected(rejection) => {
                         attributes.set_item("http_status", rejection.status)?;
-                        attributes.set_item("code", rejection.code.as_deref())?;
                         attributes.set_item("fields", (&rejection.fields).into_py_dict(py)?)?;
                     }
                     Error::Unavailable { stage, .. } => {

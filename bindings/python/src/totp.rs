@@ -73,7 +73,7 @@ impl Totp {
     /// raises `TokenInvalid`.
     fn check(&self, token: &Bound<'_, PyString>, at: u64, last_step: Option<u64>) -> PyResult<u64> {
         let step = text("token", token)?.parse().map_err(Failure::from).and_then(|token: Token| {
-            let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None });
+            let wrong = |reused| Err(Failure::TokenInvalid { reused, message: None, code: None });
             match self.0.check(&token, at, last_step) {
                 Match::Step(step) => Ok(step),
                 Match::Used => wrong(true),

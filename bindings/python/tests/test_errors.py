@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService
+from conftest import Phone, RemoteService
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_wrong_key_is_unauthorized(remote: RemoteService) -> None:
     remote.status, remote.body = 401, {"message": "Invalid API key.", "error_code": "60001"}
     with remote.open() as service, pytest.raises(seconder.Unauthorized) as caught:
         service.verify("1234567", 7)
-    assert caught.value.http_status == 401
+    assert (caught.value.http_status, caught.value.code) == (401, "60001")
     assert "a-key-that-nobody-sees" not in f"{caught.value!r} {caught.value} {service!r}"
 
 
@@ -121,11 +121,35 @@ def test_a_wrong_token_is_rejected_remotely(remote: RemoteService) -> None:
     remote.status, remote.body = 401, {"token": "is invalid", "error_code": "60020"}
     with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
         service.verify("1234567", 7)
-    assert not caught.value.reused
+    assert not caught.value.reused and caught.value.code == "60020"
     remote.body = {"message": "Token was used already.", "error_code": "60019"}
     with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
         service.verify("1234567", 7)
     assert caught.value.reused and "1234567" not in f"{caught.value!r}"
+    assert caught.value.code == "60019"
+    remote.body = {"success": "false", "errors": {"token": "is invalid"}}
+    with remote.open() as service, pytest.raises(seconder.TokenInvalid) as caught:
+        service.verify("1234567", 7)
+    assert caught.value.code is None, "a service that sends no code"
+
+
+def test_an_engine_has_the_codes_of_a_remote_service(phone: Phone, tmp_path: Path) -> None:
+    def code(call: Callable[[], object]) -> str | None:
+        with pytest.raises(seconder.SecondFactorError) as caught:
+            call()
+        return caught.value.code
+
+    service, user = phone.service, phone.user_id
+    service.request_sms(user)
+    right = phone.code()
+    service.verify(right, user, force=True)
+    wrong = "0000000" if right != "0000000" else "0000001"
+    assert code(lambda: service.verify(right, user)) == "60019"
+    assert code(lambda: service.verify(wrong, user)) == "60020"
+    service.request_sms(user, action="one")
+    assert code(lambda: service.request_sms(user, action="one")) == "60003"
+    assert code(lambda: seconder.open(f"sqlite:{tmp_path}/test.db", api_key="other")) == "60001"
+    assert code(lambda: service.verify("x", user)) is None
 
 
 def test_a_rejection_has_all_the_details(remote: RemoteService) -> None:
@@ -145,6 +169,7 @@ def test_a_rate_limit_says_how_long_to_wait(remote: RemoteService) -> None:
     with remote.open(timeout=1) as service, pytest.raises(seconder.RateLimited) as caught:
         service.verify("1234567", 7)
     assert caught.value.retry_after == 30.0 and caught.value.retry_safe
+    assert caught.value.code == "60003"
 
 
 def test_a_refused_connection_is_unavailable() -> None:
@@ -213,7 +238,7 @@ def test_a_remote_service_does_not_register_devices(remote: RemoteService) -> No
 
 def test_errors_can_be_pickled() -> None:
     errors = [
-        seconder.TokenInvalid("used", reused=True),
+        seconder.TokenInvalid("used", reused=True, code="60019"),
         seconder.InvalidArgument("email is invalid", parameter="email"),
         seconder.Rejected("no", code="60026", http_status=404, fields={"a": "b"}),
         seconder.RateLimited("wait", retry_safe=True, retry_after=1.5),
