@@ -597,6 +597,14 @@ typedef struct seconder_open_options {
      */
     bool allow_loopback_http;
     /**
+     * Remote service: sends `details`, `hidden_details` and `data` in a JSON body if they hold
+     * anything but texts, for services that are known to read JSON. Default: a form, which every
+     * service reads, and in which numbers and flags become text; nulls, empty lists and empty
+     * objects are left out; and a name that is empty or has brackets is
+     * SECONDER_INVALID_ARGUMENT.
+     */
+    bool nested_as_json;
+    /**
      * Engine: the function that delivers SMS and voice calls. Default: messages are written as
      * text files to a folder beside the database, named like the database with `.spool` for `.db`.
      */
@@ -654,7 +662,8 @@ typedef struct seconder_delete_user_options {
  */
 typedef struct seconder_register_activity_options {
     /**
-     * Further data about the activity: a JSON object as text, at most 16 KiB.
+     * Further data about the activity: a JSON object as text, at most 16 KiB. A remote service
+     * receives it as `nested_as_json` of seconder_open_options describes.
      */
     const char *data;
     /**
@@ -823,12 +832,13 @@ typedef struct seconder_logo {
  */
 typedef struct seconder_create_approval_options {
     /**
-     * Further details to show the user: a JSON object as text, at most 16 KiB.
+     * Further details to show the user: a JSON object as text, at most 16 KiB. A remote service
+     * receives them as `nested_as_json` of seconder_open_options describes.
      */
     const char *details;
     /**
      * Details that are not shown to the user but returned to the application: a JSON object as
-     * text, at most 16 KiB.
+     * text, at most 16 KiB. Sent as `details` are.
      */
     const char *hidden_details;
     /**

@@ -602,6 +602,7 @@ struct OpenOptions {
     Repeats repeats = Repeats::standard;
     Format format = Format::standard;
     Generation generation = Generation::standard;
+    bool nested_as_json = false;
     std::optional<std::string> ca_file = {};
     std::vector<std::string> pins = {};
     std::optional<std::string> client_certificate = {};
@@ -1590,6 +1591,7 @@ inline void client_options(seconder_open_options &c, const OpenOptions &given) n
     c.repeats = static_cast<std::int32_t>(given.repeats);
     c.format = static_cast<std::int32_t>(given.format);
     c.generation = static_cast<std::int32_t>(given.generation);
+    c.nested_as_json = given.nested_as_json;
     c.ca_file = text(given.ca_file);
     c.client_certificate = text(given.client_certificate);
     c.client_key = text(given.client_key);

@@ -73,8 +73,9 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Whether a success must have the field `success`, because no other field of the reply would
     /// show that the service carried the call out.
     const MUST_SAY_SUCCESS: bool = false;
-    /// How the parameters of a POST are sent.
-    const BODY: BodyKind = BodyKind::Form;
+    /// The parameters that hold any JSON object. A form turns the numbers and flags in them into
+    /// text, and leaves out nulls, empty lists and empty objects.
+    const FREE_FORM: &'static [&'static str] = &[];
     /// Whether `success` is text in every reply, as in that to a verification (interface 4.4).
     const SUCCESS_IS_TEXT: bool = false;
     /// Whether a client sends the API key in the header in the older generation too, as push calls
@@ -113,18 +114,6 @@ pub trait Call: Serialize + DeserializeOwned {
         body.insert("success".into(), true.into());
         Reply::new(200, Value::Object(body))
     }
-}
-
-/// How a client sends the parameters of a POST. A service reads every kind, whatever the call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyKind {
-    /// As a form, which every service of the interface reads.
-    Form,
-    /// As JSON.
-    Json,
-    /// As JSON where this parameter is given, since a form would turn the numbers, flags and empty
-    /// values inside it into other values; else as a form.
-    JsonWith(&'static str),
 }
 
 /// Handles calls: a client by sending them to a service, an engine by itself.

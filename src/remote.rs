@@ -26,7 +26,7 @@ pub(crate) use callback::{Callbacks, check_authorities};
 pub use lookup::addresses_in;
 pub use reply::retry_after;
 
-use crate::calls::{self, BodyKind, Call, Handle};
+use crate::calls::{self, Call, Handle};
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
@@ -37,6 +37,7 @@ use lookup::Lookup;
 use proxy::Proxy;
 use raw_request::RawRequest;
 use redact::{Redactor, Wiped};
+use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -114,6 +115,7 @@ struct Client {
     connections: Connections,
     format: Format,
     generation: Generation,
+    nested_as_json: bool,
     names: Names,
 }
 
@@ -129,6 +131,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) allow_loopback_http: bool,
     pub(crate) format: Format,
     pub(crate) generation: Generation,
+    pub(crate) nested_as_json: bool,
     pub(crate) names: Names,
 }
 
@@ -145,6 +148,7 @@ impl Default for RemoteSettings {
             allow_loopback_http: false,
             format: Format::default(),
             generation: Generation::default(),
+            nested_as_json: false,
             names: Names::default(),
         }
     }
@@ -168,8 +172,9 @@ impl Remote {
         };
         let lookup = Lookup::new(&settings.name_servers)?;
         let connections = Connections::new(Connector::new(trust, proxy, lookup));
-        let RemoteSettings { timeout, format, generation, names, .. } = settings;
-        let client = Client { address, api_key, connections, format, generation, names };
+        let RemoteSettings { timeout, format, generation, nested_as_json, names, .. } = settings;
+        let client =
+            Client { address, api_key, connections, format, generation, nested_as_json, names };
         Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })
     }
 }
@@ -186,7 +191,7 @@ impl Remote {
         let request = calls::request(call, self.client.format, self.client.generation);
         let request = Wiped(request);
         let exchange = Exchange {
-            body: body::<C>(&request.0),
+            body: body(&request.0, C::FREE_FORM, self.client.nested_as_json)?,
             key_in_header: C::KEY_IN_HEADER || request.0.generation == Generation::Current,
             request: &request.0,
         };
@@ -287,25 +292,35 @@ struct Exchange<'a> {
     key_in_header: bool,
 }
 
-/// The body of a POST, as the call declares it.
-fn body<C: Call>(request: &Request) -> Option<TypedBody> {
-    let as_json = match C::BODY {
-        BodyKind::Form => false,
-        BodyKind::Json => true,
-        BodyKind::JsonWith(parameter) => request.params.contains_key(parameter),
-    };
-    encode(request, as_json)
-}
-
-fn encode(request: &Request, as_json: bool) -> Option<TypedBody> {
-    let (kind, bytes) = match (request.method, as_json) {
-        ("POST", true) => ("application/json", json::write_object(&request.params)),
-        ("POST", false) => {
+/// The body of a POST: a form, which every service of the interface reads. With `nested_as_json` it
+/// is JSON where a free-form parameter holds anything but texts.
+fn body(
+    request: &Request,
+    free_form: &[&'static str],
+    nested_as_json: bool,
+) -> Result<Option<TypedBody>> {
+    if request.method != "POST" {
+        return Ok(None);
+    }
+    let free = |name: &&'static str| request.params.get(*name).map(|value| (*name, value));
+    let free = || free_form.iter().filter_map(free);
+    let (media_type, bytes) = match free().find(|(_, value)| !form::can_name(value)) {
+        Some((name, _)) if !nested_as_json => {
+            let reason = "has a name that is empty or has brackets, which a form cannot carry: the \
+                          setting nested_as_json sends it as JSON";
+            return Err(Error::invalid_argument(name, reason));
+        }
+        None if !nested_as_json || free().all(|(_, value)| is_flat(value)) => {
             ("application/x-www-form-urlencoded", form::write(&request.params).into_bytes())
         }
-        _ => return None,
+        _ => ("application/json", json::write_object(&request.params)),
     };
-    Some((kind, Zeroizing::new(bytes)))
+    Ok(Some((media_type, Zeroizing::new(bytes))))
+}
+
+/// Whether an object holds texts alone, which a form carries unchanged.
+fn is_flat(value: &Value) -> bool {
+    value.as_object().is_some_and(|fields| fields.values().all(Value::is_string))
 }
 
 impl fmt::Debug for Remote {

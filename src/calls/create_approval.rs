@@ -1,6 +1,6 @@
 //! `POST /push/{format}/users/{user_id}/approval_requests`
 
-use super::{BodyKind, Call, Route, is_small};
+use super::{Call, Route, is_small};
 use crate::model::{ApprovalId, DisplayText, UserId};
 use crate::wire::older::Shape;
 use crate::{Error, Result};
@@ -19,10 +19,11 @@ pub struct CreateApproval {
     pub user_id: UserId,
     /// The question shown to the user.
     pub message: DisplayText,
-    /// Further details shown to the user.
+    /// Further details shown to the user: names and texts. Other values reach a remote service as
+    /// [`RegisterActivity::data`](super::RegisterActivity::data) describes.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
-    /// Details not shown to the user, and returned to the application.
+    /// Details not shown to the user, and returned to the application. Sent as `details` are.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub hidden_details: Map<String, Value>,
     /// Logos to show. If there are any, one must have `res` = `default`.
@@ -58,7 +59,7 @@ impl CreateApproval {
 impl Call for CreateApproval {
     const ROUTE: Route =
         Route::post("create_approval", "/push/{format}/users/{user_id}/approval_requests");
-    const BODY: BodyKind = BodyKind::Json;
+    const FREE_FORM: &'static [&'static str] = &["details", "hidden_details"];
     const KEY_IN_HEADER: bool = true;
     const OLDER: Shape = Shape::Same;
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");

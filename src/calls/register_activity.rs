@@ -1,6 +1,6 @@
 //! `POST /protected/{format}/users/{user_id}/register_activity`
 
-use super::{BodyKind, Call, Done, Route, is_small};
+use super::{Call, Done, Route, is_small};
 use crate::Result;
 use crate::model::UserId;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,13 @@ pub struct RegisterActivity {
     #[serde(rename = "type")]
     pub activity: ActivityType,
     /// Additional data about the activity.
+    ///
+    /// A remote service receives it in a form, as `data[name]=value`, `data[list][0]=value` and so
+    /// on, which every service of the interface reads. There, numbers and flags become text; nulls,
+    /// empty lists and empty objects are left out; an object whose names are 0, 1, 2 and so on may
+    /// be read as a list; and a name that is empty or has brackets is an
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument).
+    /// [`Settings::nested_as_json`](crate::Settings::nested_as_json) sends it unchanged.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
     /// The user's IP address.
@@ -58,7 +65,7 @@ impl ActivityType {
 impl Call for RegisterActivity {
     const ROUTE: Route =
         Route::post("register_activity", "/protected/{format}/users/{user_id}/register_activity");
-    const BODY: BodyKind = BodyKind::JsonWith("data");
+    const FREE_FORM: &'static [&'static str] = &["data"];
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 

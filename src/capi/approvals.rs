@@ -25,10 +25,11 @@ pub struct seconder_logo {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_create_approval_options {
-    /// Further details to show the user: a JSON object as text, at most 16 KiB.
+    /// Further details to show the user: a JSON object as text, at most 16 KiB. A remote service
+    /// receives them as `nested_as_json` of seconder_open_options describes.
     pub details: *const c_char,
     /// Details that are not shown to the user but returned to the application: a JSON object as
-    /// text, at most 16 KiB.
+    /// text, at most 16 KiB. Sent as `details` are.
     pub hidden_details: *const c_char,
     /// Pictures to show, at most 16 KiB in JSON; if there are any, one must have `res` = "default".
     pub logos: *const seconder_logo,

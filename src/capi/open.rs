@@ -105,6 +105,12 @@ pub struct seconder_open_options {
     /// Remote service: allows `http://` to this machine itself. For tests only: the API key is then
     /// sent in the clear.
     pub allow_loopback_http: Flag,
+    /// Remote service: sends `details`, `hidden_details` and `data` in a JSON body if they hold
+    /// anything but texts, for services that are known to read JSON. Default: a form, which every
+    /// service reads, and in which numbers and flags become text; nulls, empty lists and empty
+    /// objects are left out; and a name that is empty or has brackets is
+    /// SECONDER_INVALID_ARGUMENT.
+    pub nested_as_json: Flag,
     /// Engine: the function that delivers SMS and voice calls. Default: messages are written as
     /// text files to a folder beside the database, named like the database with `.spool` for `.db`.
     pub deliver: seconder_deliver,

@@ -121,6 +121,7 @@ unsafe fn remote_settings(
     const FORMATS: [(i32, Format); 2] =
         [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
     settings = settings.allow_loopback_http(options.allow_loopback_http.is_set());
+    settings = settings.nested_as_json(options.nested_as_json.is_set());
     if options.timeout_ms > 0 {
         settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
     }

@@ -37,7 +37,8 @@ pub struct seconder_delete_user_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_register_activity_options {
-    /// Further data about the activity: a JSON object as text, at most 16 KiB.
+    /// Further data about the activity: a JSON object as text, at most 16 KiB. A remote service
+    /// receives it as `nested_as_json` of seconder_open_options describes.
     pub data: *const c_char,
     /// The IP address of the user during the activity, IPv4 or IPv6.
     pub user_ip: *const c_char,

@@ -2,9 +2,12 @@
 
 use super::loopback::{Canned, Loopback, ok, reply};
 use crate::calls::{
-    ActivityType, AppDetails, CreateApproval, CreateUser, RegisterActivity, RequestSms, Verify,
+    ActivityType, AppDetails, CreateApproval, CreateUser, Logo, RegisterActivity, RequestSms,
+    Verify,
 };
+use crate::wire::Generation;
 use crate::{Error, Handle, Service, Settings, Stage, Verdict};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 const KEY: &str = "hidden-key";
@@ -57,10 +60,34 @@ fn a_get_carries_its_parameters_in_the_query_and_the_key_in_a_header() {
     assert!(!request.contains("accept-encoding") && request.ends_with("\r\n\r\n"), "{request}");
 }
 
+const CREATED: &str = r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d"}}"#;
+const FORM: &str = "\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+const JSON: &str = "\r\ncontent-type: application/json\r\n";
+
+/// Whether the head says that the body is of this type, and the body.
+fn body_of(request: &str, media_type: &str) -> String {
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    assert!(format!("{head}\r\n").to_lowercase().contains(media_type), "{request}");
+    body.to_owned()
+}
+
+fn map(value: serde_json::Value) -> serde_json::Map<String, serde_json::Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn push() -> CreateApproval {
+    CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap())
+}
+
+fn activity(data: serde_json::Value) -> RegisterActivity {
+    let call = RegisterActivity::new(7.try_into().unwrap(), ActivityType::Banned);
+    RegisterActivity { data: map(data), ..call }
+}
+
 #[test]
-fn a_post_carries_a_form_and_a_push_carries_json() {
+fn every_post_carries_a_form() {
     let server = Loopback::start(|request| match request.contains("/push/") {
-        true => ok(r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d"}}"#),
+        true => ok(CREATED),
         false => ok(r#"{"success":true,"user":{"id":7}}"#),
     });
     let service = open(&server);
@@ -69,32 +96,112 @@ fn a_post_carries_a_form_and_a_push_carries_json() {
     service.handle(&user).unwrap();
     let request = server.request();
     assert!(request.starts_with("POST /base/protected/json/users/new HTTP/1.1\r\n"), "{request}");
-    assert!(
-        request.to_lowercase().contains("\r\ncontent-type: application/x-www-form-urlencoded\r\n")
-    );
-    assert!(request.contains("\r\n\r\nuser[email]=ada%40example.com&"), "{request}");
+    assert!(body_of(&request, FORM).starts_with("user[email]=ada%40example.com&"), "{request}");
 
-    let push = CreateApproval::new(7.try_into().unwrap(), "Log in?".parse().unwrap());
-    service.handle(&push).unwrap();
-    let request = server.request();
-    assert!(request.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{request}");
-    assert!(request.ends_with("\r\n\r\n{\"message\":\"Log in?\"}"), "{request}");
+    let logo = |res: &str| Logo { res: res.into(), url: format!("https://a.example/{res}") };
+    let call = CreateApproval {
+        details: map(json!({"city": "Oslo & more", "seats": 2})),
+        hidden_details: map(json!({"ip": "192.0.2.1", "none": null, "empty": "", "list": []})),
+        logos: vec![logo("default"), logo("low")],
+        seconds_to_expire: Some(0),
+        ..push()
+    };
+    service.handle(&call).unwrap();
+    let wanted = "message=Log%20in%3F&details[city]=Oslo%20%26%20more&details[seats]=2\
+        &hidden_details[ip]=192.0.2.1&hidden_details[empty]=\
+        &logos[0][res]=default&logos[0][url]=https%3A%2F%2Fa.example%2Fdefault\
+        &logos[1][res]=low&logos[1][url]=https%3A%2F%2Fa.example%2Flow&seconds_to_expire=0";
+    assert_eq!(body_of(&server.request(), FORM), wanted);
+
+    let data = json!({"n": 1, "yes": true, "half": 2.5, "in": {"list": ["a", "b"]}});
+    service.handle(&activity(data)).unwrap();
+    let wanted = "type=banned&data[n]=1&data[yes]=true&data[half]=2.5\
+        &data[in][list][0]=a&data[in][list][1]=b";
+    assert_eq!(body_of(&server.request(), FORM), wanted);
 }
 
 #[test]
-fn free_objects_are_sent_unchanged() {
-    let server = Loopback::start(|_| ok(r#"{"success":true}"#));
-    let data = serde_json::json!({
-        "n": 1, "0": "x", "a[b]": true, "": null, "list": [], "in": {"1": 2.5, "]": "&="},
+fn nested_data_is_sent_as_json_if_the_caller_asks_for_it() {
+    let server = Loopback::start(|request| match request.contains("/push/") {
+        true => ok(CREATED),
+        false => ok(r#"{"success":true,"user":{"id":7}}"#),
     });
-    let mut call = RegisterActivity::new(7.try_into().unwrap(), ActivityType::Banned);
-    call.data = data.as_object().unwrap().clone();
-    open(&server).handle(&call).unwrap();
+    let service = settings(&server).nested_as_json(true).open().unwrap();
+    for data in [
+        json!({
+            "n": 1, "0": "x", "a[b]": true, "": null, "list": [], "in": {"1": 2.5, "]": "&="},
+        }),
+        json!({"n": 1}),
+        json!({"n": null}),
+        json!({"a][b": "x"}),
+    ] {
+        service.handle(&activity(data.clone())).unwrap();
+        let sent: serde_json::Value =
+            serde_json::from_str(&body_of(&server.request(), JSON)).unwrap();
+        assert_eq!(sent, json!({"type": "banned", "data": data}));
+    }
+    service.handle(&CreateApproval { details: map(json!({"a": {"b": "c"}})), ..push() }).unwrap();
+    let wanted = r#"{"message":"Log in?","details":{"a":{"b":"c"}}}"#;
+    assert_eq!(body_of(&server.request(), JSON), wanted);
+
+    // What a form carries unchanged is sent as one, and so is every other parameter.
+    service.handle(&activity(json!({"reason": "chargeback", "none": ""}))).unwrap();
+    let wanted = "type=banned&data[reason]=chargeback&data[none]=";
+    assert_eq!(body_of(&server.request(), FORM), wanted);
+    let logos = vec![Logo { res: "default".into(), url: "u".into() }];
+    let details = map(json!({"city": "Oslo"}));
+    service.handle(&CreateApproval { logos, details, ..push() }).unwrap();
+    body_of(&server.request(), FORM);
+    let email = "ada@example.com".parse().unwrap();
+    let user = CreateUser::new(email, "555-010-0123".parse().unwrap(), "1".parse().unwrap());
+    service.handle(&user).unwrap();
+    body_of(&server.request(), FORM);
+}
+
+#[test]
+fn a_name_that_a_form_cannot_carry_is_rejected() {
+    let server = Loopback::start(|_| ok(CREATED));
+    for bad in [json!({"": 1}), json!({"a[b]": 1}), json!({"a": [{"b]": 1}]})] {
+        let rejected = |error| match error {
+            Error::InvalidArgument { parameter, reason } => {
+                assert!(reason.contains("nested_as_json"), "{reason}");
+                parameter.into_owned()
+            }
+            other => panic!("{other}"),
+        };
+        let service = open(&server);
+        assert_eq!(rejected(service.handle(&activity(bad.clone())).unwrap_err()), "data");
+        let call = CreateApproval { hidden_details: map(bad), ..push() };
+        assert_eq!(rejected(service.handle(&call).unwrap_err()), "hidden_details");
+    }
+    assert!(server.is_untouched());
+}
+
+/// Interface 5.4: the calls of push approvals have the key in the header, whatever the generation.
+#[test]
+fn in_the_older_generation_push_has_the_key_in_the_header() {
+    let server = Loopback::start(|request| match request.contains("/push/") {
+        true => ok(r#"{"success":true,"approval_request":{"uuid":"0a1b2c3d","status":"pending"}}"#),
+        false => ok(r#"{"success":"SMS sent"}"#),
+    });
+    let service = settings(&server).generation(Generation::Older).open().unwrap();
+    service.handle(&RequestSms::new(7.try_into().unwrap())).unwrap();
     let request = server.request();
-    assert!(request.to_lowercase().contains("\r\ncontent-type: application/json\r\n"), "{request}");
-    let body = request.split_once("\r\n\r\n").unwrap().1;
-    let sent: serde_json::Value = serde_json::from_str(body).unwrap();
-    assert_eq!(sent, serde_json::json!({"type": "banned", "data": data}));
+    assert!(request.starts_with("GET /base/protected/json/sms/7?api_key=hidden-key HTTP/1.1\r\n"));
+    assert!(!request.to_lowercase().contains("api-key:"), "{request}");
+
+    service.handle(&push()).unwrap();
+    let created = server.request();
+    let path = "/base/push/json/users/7/approval_requests";
+    assert!(created.starts_with(&format!("POST {path} HTTP/1.1\r\n")), "{created}");
+    let _ = service.check_approval(&"0a1b2c3d".parse().unwrap()).unwrap();
+    let checked = server.request();
+    let path = "/base/push/json/approval_requests/0a1b2c3d";
+    assert!(checked.starts_with(&format!("GET {path} HTTP/1.1\r\n")), "{checked}");
+    for request in [created, checked] {
+        assert!(request.to_lowercase().contains("\r\nx-svc-api-key: hidden-key\r\n"), "{request}");
+        assert!(!request.contains("api_key"), "{request}");
+    }
 }
 
 #[test]

@@ -19,6 +19,19 @@ pub fn write(params: &Map<String, Value>) -> String {
     pairs.join("&")
 }
 
+/// Whether a form can carry the names within a value: an empty one means a list there, and brackets
+/// mean nesting, also where they are escaped.
+#[cfg(feature = "remote")]
+pub(crate) fn can_name(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .all(|(name, value)| !name.is_empty() && !name.contains(['[', ']']) && can_name(value)),
+        Value::Array(items) => items.iter().all(can_name),
+        _ => true,
+    }
+}
+
 fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
     match value {
         Value::Object(fields) => {

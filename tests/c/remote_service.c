@@ -66,11 +66,30 @@ static void formats(const char *url)
     seconder_service_free(service);
 }
 
+/* The data of an activity, in a form and in JSON. */
+static void bodies(const char *url)
+{
+    seconder_open_options options = {0};
+    seconder_register_activity_options more = {0};
+    more.data = "{\"n\":1,\"a\":[true]}";
+    options.allow_loopback_http = true;
+    for (int nested = 0; nested < 2; nested++) {
+        seconder_service *service;
+        options.nested_as_json = nested;
+        service = open_or_die(url, "key", &options);
+        EXPECT(SECONDER_OK, seconder_register_activity(service, 7, "banned", &more, sizeof more,
+                                                       NULL, &error));
+        seconder_service_free(service);
+    }
+}
+
 int main(int count, char **arguments)
 {
     CHECK(count == 3);
     if (same(arguments[1], "formats"))
         formats(arguments[2]);
+    else if (same(arguments[1], "bodies"))
+        bodies(arguments[2]);
     else if (same(arguments[1], "waits"))
         waits(arguments[2]);
     else

@@ -33,6 +33,19 @@ fn format_generation_and_names_are_taken_from_the_options() {
 }
 
 #[test]
+fn nested_data_is_sent_as_the_options_request() {
+    let stub = Stub::responding(response(200, "", r#"{"success":true}"#));
+    ends_well("bodies", &stub);
+    let requests = stub.requests();
+    let [form, json] = requests.as_slice() else { panic!("{requests:?}") };
+    assert!(form.ends_with("\r\n\r\ntype=banned&data[n]=1&data[a][0]=true"), "{form}");
+    assert!(
+        json.ends_with("\r\n\r\n{\"type\":\"banned\",\"data\":{\"n\":1,\"a\":[true]}}"),
+        "{json}"
+    );
+}
+
+#[test]
 fn a_second_handle_has_its_own_timeout() {
     let stub = Stub::start(|mut peer| {
         if peer.request().is_some() {

@@ -216,7 +216,9 @@ class Calls:
         Args:
             user_id: The user who acted.
             type: The kind of activity.
-            data: Further details, as anything that JSON can hold.
+            data: Further details, as anything that JSON can hold. A remote service receives
+                numbers and flags in it as text, unless ``nested_as_json`` of :func:`seconder.open`
+                is set, which describes the rest.
             user_ip: The address the user acted from, IPv4 or IPv6.
 
         Returns:
@@ -369,9 +371,11 @@ class Calls:
         Args:
             user_id: The user to ask.
             message: The question to the user.
-            details: Further details that are shown to the user.
+            details: Further details that are shown to the user, by name. A remote service receives
+                numbers and flags in them as text, unless ``nested_as_json`` of
+                :func:`seconder.open` is set, which describes the rest.
             hidden_details: Details that are not shown to the user, and are returned to the
-                application.
+                application. Sent as ``details`` are.
             logos: Images to show; if there are any, one must have ``res`` = ``default``.
             seconds_to_expire: How long the request can be answered, in seconds; 0 means that it
                 never expires. Default 86400.

@@ -34,6 +34,7 @@ def open(
     allow_loopback_http: bool = False,
     format: Format | Literal["json", "xml"] = Format.JSON,
     generation: Generation | Literal["current", "older"] = Generation.CURRENT,
+    nested_as_json: bool = False,
     names: Names | None = None,
     application_name: str | None = None,
     callback_url: str | None = None,
@@ -73,6 +74,11 @@ def open(
             travels in the clear.
         format: The format of a remote service's responses.
         generation: The generation of the interface that a remote service speaks (section 9).
+        nested_as_json: Sends ``details``, ``hidden_details`` and ``data`` in a JSON body if they
+            hold anything but texts, for remote services that are known to read JSON. Default: a
+            form, which every service reads, and in which numbers and flags become text; None, empty
+            lists and empty dicts are left out; and a name that is empty or has brackets is an
+            :class:`seconder.InvalidArgument`.
         names: The names that the service uses instead of those with ``svc`` in the interface
             document. Default: for a remote service the document's; for an engine those in the
             database, and the document's in a new one. A database that was created with other names
@@ -130,6 +136,7 @@ def open(
         "allow_loopback_http": allow_loopback_http,
         "format": format,
         "generation": generation,
+        "nested_as_json": nested_as_json,
         "names": None if names is None else _given(names),
         "application_name": application_name,
         "callback_url": callback_url,

@@ -82,6 +82,8 @@ fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Se
     let format: String = given.take("format", "be text")?;
     let format = Format::named(&format).ok_or_else(|| invalid("format", "be json or xml"));
     settings = settings.format(format.map_err(|failure| failure.raise(py))?);
+    let nested = given.take("nested_as_json", "be True or False")?;
+    settings = settings.nested_as_json(nested);
     let generation: String = given.take("generation", "be text")?;
     let generation = named_generation("generation", &generation);
     Ok(settings.generation(generation.map_err(|failure| failure.raise(py))?))

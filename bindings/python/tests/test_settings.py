@@ -35,6 +35,7 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
         ("allow_loopback_http", "yes"),
         ("format", "yaml"),
         ("generation", "next"),
+        ("nested_as_json", "yes"),
         ("names", {"word": "acme"}),
         ("token_length", 5),
         ("token_length", 300),
@@ -79,6 +80,23 @@ def test_the_older_generation_sends_the_key_in_the_query(remote: RemoteService) 
     with remote.open(generation="older") as service:
         assert service.verify("1234567", 7)
     assert remote.seen[1][1].endswith("7?api_key=a-key-that-nobody-sees")
+
+
+def test_nested_data_is_sent_as_json_if_asked_for(remote: RemoteService) -> None:
+    remote.body = {"success": True}
+    data = {"seats": 2, "ok": True, "none": None, "in": {"list": ["a"]}}
+    with remote.open() as service:
+        service.register_activity(7, "banned", data=data)
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            service.register_activity(7, "banned", data={"a[b]": 1})
+    assert caught.value.parameter == "data"
+    with remote.open(nested_as_json=True) as service:
+        service.register_activity(7, "banned", data=data)
+        service.register_activity(7, "banned", data={"reason": "chargeback"})
+    form, nested, flat = [body.decode() for _, _, body in remote.seen]
+    assert form == "type=banned&data[seats]=2&data[ok]=true&data[in][list][0]=a"
+    assert json.loads(nested) == {"type": "banned", "data": data}
+    assert flat == "type=banned&data[reason]=chargeback"
 
 
 def test_a_service_with_other_names(remote: RemoteService) -> None:
