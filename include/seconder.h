@@ -879,6 +879,13 @@ typedef struct seconder_wait_for_approval_options {
      * Passed to the stop function. It is used until seconder_wait_for_approval() returns.
      */
     void *stop_userdata;
+    /**
+     * Also accepts a request of which the service names no user: for a service that provides only
+     * the status. Check the answer with seconder_approval_approved_unbound(), which says why this
+     * is weaker and what the program has to do instead. A request of another user is still
+     * rejected.
+     */
+    bool unbound;
 } seconder_wait_for_approval_options;
 
 /**
@@ -1677,11 +1684,27 @@ void seconder_approval_created_free(struct seconder_approval_created *created);
 int32_t seconder_approval_status(const struct seconder_approval *approval);
 
 /**
- * Whether this user approved the request. This is the only check that may let anyone in. False for
- * NULL, for any other answer, for another user, and if the service does not say which user was
+ * Whether this user approved the request. Only this check may let anyone in, unless the service
+ * never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other answer, for another user, and if the service does not say which user was
  * asked.
  */
-bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t user_id);
+bool seconder_approval_approved_by(const struct seconder_approval *approval,
+                                   uint64_t user_id);
+
+/**
+ * Whether the request is approved, and the service names this user or none: for a service that
+ * provides only the status. This is weaker than seconder_approval_approved_by(), which nothing
+ * replaces where the service provides the user.
+ *
+ * An approval without a user says that somebody approved some request. If the uuid comes from the
+ * browser, attackers approve a request of their own and present its uuid in somebody else's login.
+ * So keep the uuid on the server, in the session of the login for whose user it was created; take
+ * it from there alone; and delete it once it was used. A user is recognised only under the names
+ * that `names` of seconder_open_options sets, so these must be the service's.
+ *
+ * False for NULL, for any other answer, and for another user.
+ */
+bool seconder_approval_approved_unbound(const struct seconder_approval *approval, uint64_t user_id);
 
 /**
  * The request's uuid. NULL if the service does not provide it.
@@ -1784,7 +1807,7 @@ void seconder_approval_free(struct seconder_approval *approval);
  * seconder_approval_approved_by() on the approval at `out`, and free it with
  * seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
  * whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
- * whose request it is; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
+ * whose request it is and `unbound` is not set; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
  * with which the last poll failed.
  */
 SECONDER_MUST_USE

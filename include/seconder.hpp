@@ -679,6 +679,14 @@ struct CreateApprovalOptions {
     std::int64_t seconds_to_expire = 0;
 };
 
+/// Options of wait_for_approval(), documented in seconder_wait_for_approval_options.
+struct WaitForApprovalOptions {
+    Stop stop = {};
+    /// Also accepts a request of which the service names no user. Check the answer with
+    /// approved_unbound().
+    bool unbound = false;
+};
+
 struct StartPhoneVerificationOptions {
     std::optional<std::string> locale = {};
     std::uint64_t code_length = 0;
@@ -877,10 +885,19 @@ class Approval : public detail::Handle<seconder_approval, seconder_approval_free
 public:
     using Handle::Handle;
 
-    /// Whether this user approved the request. This is the only check that may let anyone in.
+    /// Whether this user approved the request. Only this check may let anyone in, unless the
+    /// service never provides the user.
     bool approved_by(std::uint64_t user_id) const noexcept
     {
         return seconder_approval_approved_by(get(), user_id);
+    }
+
+    /// Whether the request is approved, and the service names this user or none. Weaker than
+    /// approved_by(), for a service that provides only the status: keep the uuid on the server, as
+    /// seconder_approval_approved_unbound() describes.
+    bool approved_unbound(std::uint64_t user_id) const noexcept
+    {
+        return seconder_approval_approved_unbound(get(), user_id);
     }
 
     ApprovalStatus status() const noexcept
@@ -1350,13 +1367,14 @@ public:
     /// its approved_by().
     Result<Approval> try_wait_for_approval(const Text &uuid, std::uint64_t user_id,
                                            std::chrono::milliseconds deadline,
-                                           Stop stop = {}) const
+                                           WaitForApprovalOptions options = {}) const
     {
         seconder_wait_for_approval_options c = {};
-        if (stop) {
+        if (options.stop) {
             c.stop = detail::run_stop;
-            c.stop_userdata = &stop;
+            c.stop_userdata = &options.stop;
         }
+        c.unbound = options.unbound;
         return detail::with_out<Approval>([&](auto out, auto error) {
             return seconder_wait_for_approval(get(), uuid.c_str(), user_id,
                                               detail::from_now(deadline), &c, sizeof c, out,
@@ -1516,9 +1534,10 @@ public:
     Approval check_approval(const Text &uuid) const { return try_check_approval(uuid).value(); }
     /// Returning does not mean that the user approved: check approved_by().
     Approval wait_for_approval(const Text &uuid, std::uint64_t user_id,
-                               std::chrono::milliseconds deadline, Stop stop = {}) const
+                               std::chrono::milliseconds deadline,
+                               WaitForApprovalOptions options = {}) const
     {
-        return try_wait_for_approval(uuid, user_id, deadline, std::move(stop)).value();
+        return try_wait_for_approval(uuid, user_id, deadline, std::move(options)).value();
     }
     PhoneVerificationStarted
     start_phone_verification(const Text &via, const Text &phone_number, const Text &country_code,

@@ -103,6 +103,15 @@ pub trait Call: Serialize + DeserializeOwned {
         read::<Self>(reply)
     }
 
+    /// Reads a service's reply to this call. One that describes something else than the call names
+    /// is an error too.
+    ///
+    /// # Errors
+    /// As [`Call::read`], and [`Error::InvalidResponse`].
+    fn read_own(&self, reply: Reply) -> Result<Self::Reply> {
+        Self::read(reply)
+    }
+
     /// Writes a service's reply.
     fn write(answer: &Self::Reply) -> Reply {
         let mut body = object(answer);

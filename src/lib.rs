@@ -23,7 +23,7 @@ compile_error!("the feature capi needs engine or remote, which handle the calls"
 pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
-pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleeper, open};
+pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleep, Sleeper, open};
 
 /// The README's examples, as doc tests.
 #[cfg(all(doctest, feature = "engine"))]

@@ -181,7 +181,7 @@ impl Remote {
 
 impl<C: Call> Handle<C> for Remote {
     fn handle(&self, call: &C) -> Result<C::Reply> {
-        self.ask(call, C::read)
+        self.ask(call, |reply| call.read_own(reply))
     }
 }
 

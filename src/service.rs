@@ -7,9 +7,7 @@ mod phones;
 mod remote_settings;
 mod waiting;
 
-#[cfg(feature = "capi")]
-pub(crate) use waiting::Sleep;
-pub use waiting::{ApprovalPoll, ApprovalWait, Sleeper};
+pub use waiting::{ApprovalPoll, ApprovalWait, Sleep, Sleeper};
 
 use crate::calls::*;
 #[cfg(feature = "engine")]
@@ -296,7 +294,7 @@ impl Service {
                 call.check()?;
                 remote.ask(call, |reply| {
                     let body = reply.body.as_object().cloned().unwrap_or_default();
-                    Ok((C::read(reply)?, body))
+                    Ok((call.read_own(reply)?, body))
                 })
             }
         }

@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ada, forced, open, url};
-use seconder::calls::{self, Call, Device, RequestSms, Verify};
+use seconder::calls::{self, Call, CheckApproval, Device, RequestSms, Verify};
 use seconder::wire::{Format, Generation, Reply};
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use serde_json::{Value, json};
@@ -114,4 +114,44 @@ fn an_engine_has_the_codes_that_it_sends() {
     let error = Settings::new(&url(&path)).api_key("another").open().unwrap_err();
     assert!(matches!(error, Error::Unauthorized { .. }) && error.code() == Some("60001"));
     assert_eq!("x".parse::<seconder::model::Token>().unwrap_err().code(), None);
+}
+
+#[test]
+fn a_record_of_another_request_or_user_is_never_an_approval() {
+    let call = CheckApproval::new("a-1".parse().unwrap());
+    let read = |fields: Value| {
+        let mut record = json!({"status": "approved"});
+        record.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let body = json!({"approval_request": record, "success": true});
+        call.read_own(Reply::new(200, body))
+    };
+    assert!(matches!(
+        read(json!({"uuid": "b-2", "svc_id": 7})),
+        Err(Error::InvalidResponse { .. })
+    ));
+    let user = 7.try_into().unwrap();
+    // The fields of the record, and whether it is an approval by the user, bound and not.
+    for (fields, bound, unbound) in [
+        (json!({"svc_id": 7}), true, true),
+        (json!({"_svc_id": "7", "uuid": "a-1"}), true, true),
+        (json!({"svc_id": 7, "user_id": 8}), true, true),
+        (json!({}), false, true),
+        (json!({"uuid": "a-1", "svc_id": null}), false, true),
+        (json!({"user_id": "57fc7f1e2b1b0b0b0b0b0b0b"}), false, true),
+        (json!({"user_id": 7}), false, true),
+        (json!({"user_id": 8}), false, false),
+        (json!({"user_id": "8"}), false, false),
+        (json!({"svc_id": 8}), false, false),
+        (json!({"_svc_id": 8}), false, false),
+        (json!({"svc_id": 8, "user_id": 7}), false, false),
+        (json!({"status": "denied"}), false, false),
+        (json!({"status": "pending"}), false, false),
+        (json!({"status": "other"}), false, false),
+    ] {
+        let approval = read(fields.clone()).unwrap();
+        let found = (approval.approved_by(user), approval.approved_unbound(user));
+        assert_eq!(found, (bound, unbound), "{fields}");
+    }
+    assert!(read(json!({"svc_id": 7, "_svc_id": 8})).is_err());
+    assert!(read(json!({"svc_id": "another"})).is_err());
 }

@@ -3,7 +3,7 @@
 use super::{Call, Logo, Route, USER_ID_ON_THE_WIRE, success_fields};
 use crate::model::{ApprovalId, UserId};
 use crate::wire::older::Shape;
-use crate::wire::{Reply, loose, object};
+use crate::wire::{Reply, loose, object, scalar};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -13,6 +13,9 @@ const RECORD: &str = "approval_request";
 /// The names of some fields on the wire, where `app_id` is a text of the service's own.
 const INTERNAL: [(&str, &str); 3] =
     [("_app_serial_id", "app_id"), ("_app_name", "app_name"), ("_user_email", "user_email")];
+/// The fields that decide nothing. Services differ in them, so one of an unexpected type is left out.
+const SHOWN: [&str; 7] =
+    ["user_email", "app_id", "app_name", "message", "details", "hidden_details", "logos"];
 
 /// Requests a user's response to an approval request (interface 4.13).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +60,22 @@ impl Call for CheckApproval {
         let mut fields = success_fields(reply, Self::OLDER, false, Self::REPLY_OBJECT)?;
         fields.shift_remove("message");
         fields.extend(question.map(|question| ("message".to_owned(), question)));
-        loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
+        fields.retain(|name, value| !SHOWN.contains(&name.as_str()) || fits(name, value));
+        let similar_id = fields.get("user_id").and_then(scalar).and_then(|id| id.parse().ok());
+        let approval: Approval = loose::read(fields)
+            .map_err(|mismatch| Error::invalid_response(mismatch.to_string()))?;
+        Ok(Approval { similar_id, ..approval })
+    }
+
+    /// A record of another approval request proves nothing, whoever approved it.
+    fn read_own(&self, reply: Reply) -> Result<Approval> {
+        let approval = CheckApproval::read(reply)?;
+        match &approval.uuid {
+            Some(uuid) if *uuid != self.uuid => {
+                Err(Error::invalid_response("it describes another approval request"))
+            }
+            _ => Ok(approval),
+        }
     }
 
     /// Writes the record with the fields that services have in it for their own use: clients in typed
@@ -124,6 +142,10 @@ pub struct Approval {
     pub seconds_to_expire: Option<u64>,
     /// Whether a device was notified of the request.
     pub notified: Option<bool>,
+    /// The field `user_id`, if it is a number. Services use it for ids of their own too, so it
+    /// cannot confirm a user, but it can name another.
+    #[serde(skip)]
+    similar_id: Option<UserId>,
 }
 
 /// A user's response. Only [`Approved`](ApprovalStatus::Approved) lets a user in.
@@ -164,6 +186,25 @@ impl Approval {
         self.status == ApprovalStatus::Approved && self.user_id == Some(user_id)
     }
 
+    /// Whether the request is approved, and the record names this user or none: for a service that
+    /// provides only the status. **This is weaker than [`approved_by`](Approval::approved_by)**,
+    /// which nothing replaces where the service provides the user.
+    ///
+    /// A record without a user says that somebody approved some request. If the uuid comes from the
+    /// browser, in a form, a cookie that is not signed, or a URL, attackers approve a request of
+    /// their own and present its uuid in somebody else's login. So keep the uuid on the server, in
+    /// the session of the login for whose user it was created; take it from there alone; and delete
+    /// it once it was used. A user is recognised under the names of
+    /// [`Settings::names`](crate::Settings::names) only, so these must be the service's.
+    pub fn approved_unbound(&self, user_id: UserId) -> bool {
+        self.status == ApprovalStatus::Approved && self.names_no_other_than(user_id)
+    }
+
+    /// Whether the record names this user or none.
+    pub(crate) fn names_no_other_than(&self, user_id: UserId) -> bool {
+        self.user_id.or(self.similar_id).is_none_or(|named| named == user_id)
+    }
+
     /// A record with only the status.
     pub fn new(status: ApprovalStatus) -> Approval {
         Approval {
@@ -182,6 +223,13 @@ impl Approval {
             processed_at: None,
             seconds_to_expire: None,
             notified: None,
+            similar_id: None,
         }
     }
+}
+
+/// Whether a field has the type that the record has for it.
+fn fits(name: &str, value: &Value) -> bool {
+    let alone = [("status".to_owned(), "pending".into()), (name.to_owned(), value.clone())];
+    loose::read::<Approval>(alone.into_iter().collect()).is_ok()
 }

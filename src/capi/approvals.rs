@@ -212,8 +212,8 @@ pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>)
     read_handle(approval, |approval| of_approval(approval.reply.status))
 }
 
-/// Whether this user approved the request. This is the only check that may let anyone in. False for
-/// NULL, for any other answer, for another user, and if the service does not say which user was
+/// Whether this user approved the request. Only this check may let anyone in, unless the service
+/// never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other answer, for another user, and if the service does not say which user was
 /// asked.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_approved_by(
@@ -222,6 +222,26 @@ pub extern "C" fn seconder_approval_approved_by(
 ) -> bool {
     let user = UserId::try_from(user_id).ok();
     read_handle(approval, |approval| user.is_some_and(|user| approval.reply.approved_by(user)))
+}
+
+/// Whether the request is approved, and the service names this user or none: for a service that
+/// provides only the status. This is weaker than seconder_approval_approved_by(), which nothing
+/// replaces where the service provides the user.
+///
+/// An approval without a user says that somebody approved some request. If the uuid comes from the
+/// browser, attackers approve a request of their own and present its uuid in somebody else's login.
+/// So keep the uuid on the server, in the session of the login for whose user it was created; take
+/// it from there alone; and delete it once it was used. A user is recognised only under the names
+/// that `names` of seconder_open_options sets, so these must be the service's.
+///
+/// False for NULL, for any other answer, and for another user.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_approved_unbound(
+    approval: Option<&seconder_approval>,
+    user_id: u64,
+) -> bool {
+    let user = UserId::try_from(user_id).ok();
+    read_handle(approval, |approval| user.is_some_and(|user| approval.reply.approved_unbound(user)))
 }
 
 /// The request's uuid. NULL if the service does not provide it.

@@ -2,12 +2,11 @@
 
 use super::approvals::seconder_approval;
 use super::error::seconder_error;
-use super::ffi::{self, Outcome, Plain, named, with_out};
+use super::ffi::{self, Flag, Outcome, Plain, named, with_out};
 use super::open::seconder_service;
 use super::status::{SECONDER_STOPPED, seconder_status};
 use crate::model::UserId;
-use crate::service::Sleep;
-use crate::{Error, Result, Sleeper};
+use crate::{ApprovalWait, Error, Result, Sleep, Sleeper};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
@@ -31,9 +30,14 @@ pub struct seconder_wait_for_approval_options {
     pub stop: seconder_stop,
     /// Passed to the stop function. It is used until seconder_wait_for_approval() returns.
     pub stop_userdata: *mut c_void,
+    /// Also accepts a request of which the service names no user: for a service that provides only
+    /// the status. Check the answer with seconder_approval_approved_unbound(), which says why this
+    /// is weaker and what the program has to do instead. A request of another user is still
+    /// rejected.
+    pub unbound: Flag,
 }
 
-// SAFETY: pointers, and a function that may be NULL.
+// SAFETY: a flag, a pointer, and a function that may be NULL.
 unsafe impl Plain for seconder_wait_for_approval_options {}
 
 /// Waits until a user has answered an approval request, until it has expired, or until
@@ -49,7 +53,7 @@ unsafe impl Plain for seconder_wait_for_approval_options {}
 /// seconder_approval_approved_by() on the approval at `out`, and free it with
 /// seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
 /// whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
-/// whose request it is; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
+/// whose request it is and `unbound` is not set; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
 /// with which the last poll failed.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -72,7 +76,11 @@ pub unsafe extern "C" fn seconder_wait_for_approval(
             let user_id = named("user_id", UserId::try_from(user_id))?;
             let deadline = Duration::from_millis(deadline_ms.into());
             let mut pace = Stoppable { sleep: Sleep::begin(), options, stopped: false };
-            let result = service.wait_for_approval_with(&uuid, user_id, deadline, &mut pace);
+            let wait = match options.unbound.is_set() {
+                true => ApprovalWait::new(uuid, user_id, deadline).unbound(),
+                false => ApprovalWait::new(uuid, user_id, deadline),
+            };
+            let result = service.wait_for_approval_with(wait, &mut pace);
             outcome(result, pace.stopped)
         })
     }

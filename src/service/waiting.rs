@@ -32,6 +32,7 @@ pub trait Sleeper {
 pub struct ApprovalWait {
     uuid: ApprovalId,
     user_id: UserId,
+    bound: bool,
     deadline: Duration,
     pause: Duration,
 }
@@ -50,7 +51,15 @@ pub enum ApprovalPoll {
 impl ApprovalWait {
     /// A wait for this user's response, until `deadline` has passed.
     pub fn new(uuid: ApprovalId, user_id: UserId, deadline: Duration) -> ApprovalWait {
-        ApprovalWait { uuid, user_id, deadline, pause: FIRST }
+        ApprovalWait { uuid, user_id, bound: true, deadline, pause: FIRST }
+    }
+
+    /// Also accepts a record that names no user, from a service that provides only the status;
+    /// check the result with [`Approval::approved_unbound`], which says why this is weaker and what
+    /// the application has to do instead. A record that names another user is still rejected.
+    pub fn unbound(mut self) -> ApprovalWait {
+        self.bound = false;
+        self
     }
 
     /// Polls once, with the time that is left, and returns the next step.
@@ -60,7 +69,7 @@ impl ApprovalWait {
         elapsed: &mut dyn FnMut() -> Duration,
     ) -> ApprovalPoll {
         let left = self.deadline.saturating_sub(elapsed());
-        let result = check(left).and_then(|approval| own(approval, &self.uuid, self.user_id));
+        let result = check(left).and_then(|approval| self.own(approval));
         let shortest = match &result {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
@@ -79,14 +88,31 @@ impl ApprovalWait {
         self.pause = (self.pause * 3 / 2).min(LONGEST);
         ApprovalPoll::PollAgain(pause)
     }
+
+    /// Returns the request if it belongs to this user.
+    fn own(&self, approval: Approval) -> Result<Approval> {
+        if !approval.names_no_other_than(self.user_id) {
+            return Err(Error::invalid_argument(
+                "uuid",
+                "names an approval request of another user",
+            ));
+        }
+        match approval.user_id.is_some() || !self.bound {
+            true => Ok(approval),
+            false => {
+                Err(Error::invalid_response("it does not include the approval request's user"))
+            }
+        }
+    }
 }
 
-/// Sleeps on the caller's thread.
-pub(crate) struct Sleep(Instant);
+/// Sleeps on the caller's thread: the [`Sleeper`] of [`Service::wait_for_approval`].
+#[derive(Debug)]
+pub struct Sleep(Instant);
 
 impl Sleep {
     /// A wait that begins now.
-    pub(crate) fn begin() -> Sleep {
+    pub fn begin() -> Sleep {
         Sleep(Instant::now())
     }
 }
@@ -125,22 +151,31 @@ impl Service {
         user_id: UserId,
         deadline: Duration,
     ) -> Result<Approval> {
-        self.wait_for_approval_with(uuid, user_id, deadline, &mut Sleep::begin())
+        let wait = ApprovalWait::new(uuid.clone(), user_id, deadline);
+        self.wait_for_approval_with(wait, &mut Sleep::begin())
     }
 
-    /// As [`Service::wait_for_approval`], with `sleeper` passing the time: a program can thereby
-    /// interrupt the wait, and a test need not wait.
+    /// As [`Service::wait_for_approval`], for a wait with other options, and with `sleeper` passing
+    /// the time: a program can thereby interrupt the wait, and a test need not wait.
+    ///
+    /// ```no_run
+    /// # use seconder::{ApprovalWait, Result, Service, Sleep, model};
+    /// # fn f(service: Service, uuid: model::ApprovalId, user: model::UserId) -> Result<bool> {
+    /// // The service provides only the status, and `uuid` is from the session of this login.
+    /// let wait = ApprovalWait::new(uuid, user, std::time::Duration::from_secs(60)).unbound();
+    /// let approval = service.wait_for_approval_with(wait, &mut Sleep::begin())?;
+    /// # Ok(
+    /// approval.approved_unbound(user)
+    /// # ) }
+    /// ```
     ///
     /// # Errors
     /// As [`Service::wait_for_approval`], and any error of `sleeper`.
     pub fn wait_for_approval_with(
         &self,
-        uuid: &ApprovalId,
-        user_id: UserId,
-        deadline: Duration,
+        mut wait: ApprovalWait,
         sleeper: &mut dyn Sleeper,
     ) -> Result<Approval> {
-        let mut wait = ApprovalWait::new(uuid.clone(), user_id, deadline);
         poll_until_finished(|wait, elapsed| self.poll_approval(wait, elapsed), &mut wait, sleeper)
     }
 
@@ -191,20 +226,6 @@ fn is_open(approval: &Approval) -> bool {
     matches!(approval.status, ApprovalStatus::Pending | ApprovalStatus::Unknown)
 }
 
-/// Returns the request if it is this one and belongs to this user.
-fn own(approval: Approval, uuid: &ApprovalId, user_id: UserId) -> Result<Approval> {
-    if approval.uuid.as_ref().is_some_and(|given| given != uuid) {
-        return Err(Error::invalid_response("it describes another approval request"));
-    }
-    match approval.user_id {
-        Some(owner) if owner == user_id => Ok(approval),
-        Some(_) => {
-            Err(Error::invalid_argument("uuid", "names an approval request of another user"))
-        }
-        None => Err(Error::invalid_response("it does not include the approval request's user")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,6 +253,14 @@ mod tests {
     /// The outcome of a wait with these poll results, the last of which is repeated for ever, and
     /// the pauses.
     fn waited(deadline: u64, results: Vec<Result<Approval>>) -> (Result<Approval>, Vec<u64>) {
+        let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
+        waited_as(ApprovalWait::new(uuid, user, Duration::from_secs(deadline)), results)
+    }
+
+    fn waited_as(
+        mut wait: ApprovalWait,
+        results: Vec<Result<Approval>>,
+    ) -> (Result<Approval>, Vec<u64>) {
         let (mut sleeper, mut results) = (ManualSleeper::default(), results.into_iter().peekable());
         let mut check = |_: Duration| {
             let next = results.next().unwrap();
@@ -240,8 +269,6 @@ mod tests {
             }
             next
         };
-        let (uuid, user) = ("a-1".parse().unwrap(), 7.try_into().unwrap());
-        let mut wait = ApprovalWait::new(uuid, user, Duration::from_secs(deadline));
         let poll = |wait: &mut ApprovalWait, elapsed: &mut dyn FnMut() -> Duration| {
             wait.poll(&mut check, elapsed)
         };
@@ -284,9 +311,24 @@ mod tests {
             let (found, pauses) = waited(60, vec![Ok(approval(status, owner))]);
             assert!(matches!(found, Err(Error::InvalidResponse { .. })) && pauses.is_empty());
         }
-        let mut other = approval(Approved, Some(7));
-        other.uuid = Some("b-2".parse().unwrap());
-        assert!(matches!(waited(60, vec![Ok(other)]).0, Err(Error::InvalidResponse { .. })));
+    }
+
+    #[test]
+    fn without_binding_a_record_may_name_no_user_but_no_other() {
+        let user = 7.try_into().unwrap();
+        let wait = || ApprovalWait::new("a-1".parse().unwrap(), user, Duration::from_secs(60));
+        let results = || [Pending, Approved].map(|status| Ok(approval(status, None))).into();
+        let (found, pauses) = waited_as(wait().unbound(), results());
+        let found = found.unwrap();
+        assert!(found.approved_unbound(user) && !found.approved_by(user));
+        assert_eq!(pauses, [500]);
+        let foreign = waited_as(wait().unbound(), vec![Ok(approval(Approved, Some(8)))]).0;
+        assert!(matches!(foreign, Err(Error::InvalidArgument { .. })), "{foreign:?}");
+        for status in [Pending, Denied, Expired, Unknown] {
+            assert!(!approval(status, None).approved_unbound(user));
+        }
+        assert!(approval(Approved, Some(7)).approved_unbound(user));
+        assert!(!approval(Approved, Some(8)).approved_unbound(user));
     }
 
     #[test]

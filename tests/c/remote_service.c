@@ -83,6 +83,34 @@ static void bodies(const char *url)
     }
 }
 
+/* The record of an approval names no user. */
+static void unbound(const char *url)
+{
+    seconder_open_options options = {0};
+    seconder_wait_for_approval_options wait = {0};
+    seconder_approval *approval = NULL;
+    seconder_service *service;
+    options.allow_loopback_http = true;
+    service = open_or_die(url, "key", &options);
+    EXPECT(SECONDER_INVALID_RESPONSE,
+           seconder_wait_for_approval(service, "a-1", 7, 1000, &wait, sizeof wait, &approval,
+                                      &error));
+    wait.unbound = true;
+    EXPECT(SECONDER_OK, seconder_wait_for_approval(service, "a-1", 7, 1000, &wait, sizeof wait,
+                                                   &approval, &error));
+    CHECK(seconder_approval_approved_unbound(approval, 7));
+    CHECK(!seconder_approval_approved_by(approval, 7));
+    CHECK(!seconder_approval_approved_unbound(approval, 0));
+    CHECK(!seconder_approval_approved_unbound(NULL, 7));
+    seconder_approval_free(approval);
+    /* The service describes the same request, whichever is asked for. */
+    EXPECT(SECONDER_INVALID_RESPONSE, seconder_check_approval(service, "b-2", &approval, &error));
+    EXPECT(SECONDER_INVALID_RESPONSE,
+           seconder_wait_for_approval(service, "b-2", 7, 1000, &wait, sizeof wait, &approval,
+                                      &error));
+    seconder_service_free(service);
+}
+
 int main(int count, char **arguments)
 {
     CHECK(count == 3);
@@ -90,6 +118,8 @@ int main(int count, char **arguments)
         formats(arguments[2]);
     else if (same(arguments[1], "bodies"))
         bodies(arguments[2]);
+    else if (same(arguments[1], "unbound"))
+        unbound(arguments[2]);
     else if (same(arguments[1], "waits"))
         waits(arguments[2]);
     else

@@ -46,6 +46,12 @@ fn nested_data_is_sent_as_the_options_request() {
 }
 
 #[test]
+fn an_approval_without_a_user_is_accepted_if_the_options_request_it() {
+    let record = r#"{"approval_request":{"status":"approved","uuid":"a-1"},"success":true}"#;
+    ends_well("unbound", &Stub::responding(response(200, "", record)));
+}
+
+#[test]
 fn a_second_handle_has_its_own_timeout() {
     let stub = Stub::start(|mut peer| {
         if peer.request().is_some() {

@@ -256,7 +256,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     CHECK(asked.logos().size() == request.logos.size() && asked.app_id() > 0);
     CHECK(!asked.app_name().empty() && asked.user_email() == "ada@example.com");
     const auto ended = service.try_wait_for_approval(created.uuid(), id, std::chrono::seconds(60),
-                                                     []() -> bool { throw 1; });
+                                                     {[]() -> bool { throw 1; }});
     CHECK(ended.status() == Status::stopped);
     const Approval pending =
         service.wait_for_approval(created.uuid(), id, std::chrono::milliseconds(-1));
@@ -268,6 +268,12 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     const Approval answered =
         service.respond_to_approval(created.uuid(), device.id(), device.secret(), "approve");
     CHECK(answered.approved_by(id) && !answered.approved_by(id + 1) && !answered.approved_by(0));
+    CHECK(answered.approved_unbound(id) && !answered.approved_unbound(id + 1));
+    WaitForApprovalOptions unbound;
+    unbound.unbound = true;
+    const auto foreign =
+        service.try_wait_for_approval(created.uuid(), id + 1, std::chrono::seconds(1), unbound);
+    CHECK(foreign.status() == Status::invalid_argument);
     CHECK(answered.user_id() == id && answered.uuid() == created.uuid());
     CHECK(!answered.updated_at().empty() && !answered.processed_at().empty());
     static_cast<void>(answered.notified());

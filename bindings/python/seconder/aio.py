@@ -324,9 +324,13 @@ class AsyncService:
         """As :meth:`seconder.Service.api_key`."""
         return await self._run(self._service.api_key)
 
-    async def wait_for_approval(self, uuid: str, user_id: int, *, timeout: float) -> Approval:
+    async def wait_for_approval(
+        self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
+    ) -> Approval:
         """As :meth:`seconder.Service.wait_for_approval`. Cancelling the task ends the wait."""
-        wait = _seconder.ApprovalWait({"uuid": uuid, "user_id": user_id, "timeout": timeout})
+        wait = _seconder.ApprovalWait(
+            {"uuid": uuid, "user_id": user_id, "timeout": timeout, "bound": bound}
+        )
         # Each poll is a short call, and the pauses between them are the event loop's, so that a
         # long wait occupies no thread.
         while True:

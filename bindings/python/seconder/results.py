@@ -347,22 +347,38 @@ class Approval(Reply):
     def __bool__(self) -> bool:
         return bool(self.status)
 
-    def approved_by(self, user_id: int) -> bool:
+    def approved_by(self, user_id: int, *, bound: bool = True) -> bool:
         """Whether this user approved the request. False also if the service does not provide the
-        user.
+        user, unless ``bound`` is false.
 
         Args:
             user_id: The user who logs in.
+            bound: False also accepts a record that names no user, for a service that provides only
+                the status. This is weaker: the record then says that somebody approved some
+                request. If the uuid comes from the browser, attackers approve a request of their
+                own and present its uuid in somebody else's login. So keep the uuid on the server,
+                in the session of the login for whose user it was created; take it from there alone;
+                and delete it once it was used. A user is recognised only under the ``names`` of
+                :func:`seconder.open`, so these must be the service's. A record that names another
+                user is never accepted.
 
         Returns:
             True for the user who approved it, and for no other.
 
         Example:
             >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED, user_id=7)
-            >>> approval.approved_by(7), approval.approved_by(8)
-            (True, False)
+            >>> approval.approved_by(7), approval.approved_by(8), approval.approved_by(8, bound=False)
+            (True, False, False)
+            >>> approval = seconder.Approval(seconder.ApprovalStatus.APPROVED)
+            >>> approval.approved_by(7), approval.approved_by(7, bound=False)
+            (False, True)
         """
-        return bool(self.status) and self.user_id == user_id
+        if bound or self.user_id is not None:
+            return bool(self.status) and self.user_id == user_id
+        # Services use this field for ids of their own too, so it cannot confirm a user, but it can
+        # name another.
+        named = str(self.extra.get("user_id"))
+        return bool(self.status) and (not named.isdecimal() or int(named) == user_id)
 
 
 class AuthenticatorEnrolled(Reply):

@@ -43,7 +43,9 @@ class Service(Calls):
         self._native = native
         self._scheme = scheme
 
-    def wait_for_approval(self, uuid: str, user_id: int, *, timeout: float) -> Approval:
+    def wait_for_approval(
+        self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
+    ) -> Approval:
         """Waits until a user has responded, the request has expired, or ``timeout`` has passed; in
         the last case the status is still pending. Check :meth:`Approval.approved_by` on the result.
 
@@ -57,6 +59,9 @@ class Service(Calls):
             user_id: The user who logs in, which must be the user the request was sent to.
             timeout: How long to wait, in seconds. The last poll may end later, by as much as the
                 timeout of a call.
+            bound: False also accepts a request of which the service names no user, for a service
+                that provides only the status. Pass it to :meth:`Approval.approved_by` too, which
+                says why this is weaker and what the application has to do instead.
 
         Returns:
             The request, as it was when the wait ended.
@@ -64,7 +69,8 @@ class Service(Calls):
         Raises:
             InvalidArgument: The request was sent to another user, whose approval must not let this
                 user in.
-            InvalidResponse: The service does not provide the user of the request.
+            InvalidResponse: The service does not provide the user of the request, and ``bound`` is
+                true.
             Rejected: The request does not exist.
 
         Example:
@@ -79,7 +85,9 @@ class Service(Calls):
             >>> service.wait_for_approval(request.uuid, user.id, timeout=60).approved_by(user.id)
             True
         """
-        reply = self._call("wait_for_approval", uuid=uuid, user_id=user_id, timeout=timeout)
+        reply = self._call(
+            "wait_for_approval", uuid=uuid, user_id=user_id, timeout=timeout, bound=bound
+        )
         return Approval._read(reply)
 
     def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:

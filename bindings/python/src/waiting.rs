@@ -18,13 +18,21 @@ struct WaitForApproval {
     uuid: ApprovalId,
     user_id: UserId,
     timeout: f64,
+    bound: bool,
+}
+
+impl WaitForApproval {
+    fn wait(self) -> Result<seconder::ApprovalWait, Failure> {
+        let deadline = values::timeout(self.timeout)?;
+        let wait = seconder::ApprovalWait::new(self.uuid, self.user_id, deadline);
+        Ok(if self.bound { wait } else { wait.unbound() })
+    }
 }
 
 pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Value, Failure> {
-    let WaitForApproval { uuid, user_id, timeout } = read(params)?;
-    let deadline = values::timeout(timeout)?;
+    let wait = read::<WaitForApproval>(params)?.wait()?;
     let mut sleeper = PythonTime { began: monotonic()? };
-    write(&service.wait_for_approval_with(&uuid, user_id, deadline, &mut sleeper)?)
+    write(&service.wait_for_approval_with(wait, &mut sleeper)?)
 }
 
 /// A wait, poll by poll, for an event loop.
@@ -36,9 +44,8 @@ impl ApprovalWait {
     #[new]
     fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<ApprovalWait> {
         let params = values::params(params)?;
-        let wait = read(params).and_then(|WaitForApproval { uuid, user_id, timeout }| {
-            let wait = seconder::ApprovalWait::new(uuid, user_id, values::timeout(timeout)?);
-            Ok((wait, PythonTime { began: monotonic()? }))
+        let wait = read(params).and_then(|params: WaitForApproval| {
+            Ok((params.wait()?, PythonTime { began: monotonic()? }))
         });
         wait.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -75,6 +77,39 @@ def test_a_request_of_another_or_unknown_user_is_rejected(
         with pytest.raises(seconder.RateLimited):
             service.wait_for_approval(UUID, 7, timeout=30)
         assert sum(pauses) == pytest.approx(30)
+
+
+def test_a_record_without_a_user_is_accepted_on_request(remote: RemoteService) -> None:
+    async def wait_async(service: seconder.Service) -> seconder.Approval:
+        asynchronous = seconder.AsyncService(service)
+        return await asynchronous.wait_for_approval(UUID, 7, timeout=30, bound=False)
+
+    ways: list[Callable[[seconder.Service], seconder.Approval]] = [
+        lambda service: service.check_approval(UUID),
+        lambda service: service.wait_for_approval(UUID, 7, timeout=30, bound=False),
+        lambda service: asyncio.run(wait_async(service)),
+    ]
+    with remote.open() as service:
+        for way in ways:
+            for body in (
+                {"approval_request": {"status": "approved"}, "success": True},
+                response(status="approved"),
+                response(status="approved", user_id="57fc7f1e2b1b0b0b0b0b0b0b"),
+            ):
+                remote.body = body
+                approval = way(service)
+                assert approval.approved_by(7, bound=False) and not approval.approved_by(7)
+            remote.body = response(status="denied")
+            assert not way(service).approved_by(7, bound=False)
+            remote.body = response(status="approved", uuid="other")
+            with pytest.raises(seconder.InvalidResponse):
+                way(service)
+        for other in (response(status="approved", svc_id=8), response(status="approved", user_id=8)):
+            remote.body = other
+            assert not service.check_approval(UUID).approved_by(7, bound=False)
+            for way in ways[1:]:
+                with pytest.raises(seconder.InvalidArgument):
+                    way(service)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "soon"])
