@@ -284,7 +284,7 @@ int main(void)
     authenticator(service, user_id);
     approval(service, user_id, &listener);
 
-    /* This is the last step, because after a wrong code the user must wait before the next one. */
+    /* The first wrong codes are free; after more of them the user must wait before the next. */
     expect(SECONDER_TOKEN_WRONG,
            seconder_verify(service, "0000000", user_id, NULL, 0, NULL, &error), "A wrong code");
     seconder_service_free(service);

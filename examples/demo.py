@@ -68,8 +68,9 @@ def log_in_by_approval(
 
 def keep_an_attacker_out(service: seconder.Service, user_id: int) -> None:
     print("An attacker guesses.")
-    rejection(seconder.TokenInvalid, service.verify, "1234567", user_id)
-    error = rejection(seconder.RateLimited, service.verify, "1234568", user_id)
+    for guess in ("1234567", "1234568", "1234569", "1234570"):
+        rejection(seconder.TokenInvalid, service.verify, guess, user_id)
+    error = rejection(seconder.RateLimited, service.verify, "1234571", user_id)
     must(error.retry_after is not None, "report how long to wait")
 
 

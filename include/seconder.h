@@ -1301,7 +1301,10 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  * `url` selects the service: `https://...` for a remote service, `sqlite:/path/file.db` for an
  * engine in this process, `sandbox:` for an engine that keeps nothing and accepts every token, for
  * the tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
- * `sandbox:?accept=right` checks codes as `sqlite:` does).
+ * `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes has
+ * no waits and caps, and accepts 0000 for every phone number. With `clear_every`, as in
+ * `sandbox:?accept=0000000&clear_every=86400`, a sandbox is emptied every that many seconds, 1 to
+ * 31536000, when a call begins; seconder_clear_sandbox() empties it at once.
  *
  * `api_key` is the application's API key. A remote service requires it; for an engine it may be
  * NULL, which generates one for the first application of a new database.
@@ -1506,8 +1509,9 @@ void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
  * Sends a code by SMS (interface 4.2).
  *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
- * if a code was sent to the user a moment ago; SECONDER_REJECTED if there is no such user. Other
- * statuses are as described at the top of the header.
+ * if the user was sent an SMS for this action a moment ago, or too many codes;
+ * SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
+ * header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_sms(const struct seconder_service *service,
@@ -1521,8 +1525,9 @@ seconder_status seconder_request_sms(const struct seconder_service *service,
  * Sends a code by voice call (interface 4.3).
  *
  * `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
- * if the user was called a moment ago; SECONDER_REJECTED if there is no such user. Other statuses
- * are as described at the top of the header.
+ * if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
+ * does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user.
+ * Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_request_call(const struct seconder_service *service,
@@ -1639,9 +1644,10 @@ void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled
  * Asks a user to approve something on their device (interface 4.12). `message` is the question to
  * show, 1 to 1024 bytes.
  *
- * Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the user has too many
- * open requests, or reported the last one as not theirs; SECONDER_REJECTED if there is no such
- * user. Other statuses are as described at the top of the header.
+ * An engine in this process keeps the five latest requests of a user open: a further one makes the
+ * oldest expire. Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the
+ * user reported the last request as not theirs; SECONDER_REJECTED if there is no such user. Other
+ * statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_create_approval(const struct seconder_service *service,
@@ -1671,6 +1677,12 @@ seconder_status seconder_check_approval(const struct seconder_service *service,
  * for a NULL argument.
  */
 const char *seconder_approval_created_uuid(const struct seconder_approval_created *created);
+
+/**
+ * The service's message. An engine in this process says if the user has no device that could answer
+ * the request yet. NULL if the service does not provide one.
+ */
+const char *seconder_approval_created_message(const struct seconder_approval_created *created);
 
 /**
  * Frees the reply of seconder_create_approval(). NULL is fine.
@@ -1825,8 +1837,8 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
  *
  * `via` is "sms" or "call"; `phone_number` is the number without its `country_code`. `out` may be
  * NULL; otherwise free it with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED
- * if a code was sent to the number a moment ago. Other statuses are as described at the top of the
- * header.
+ * if a code was sent to the number a moment ago in the same way, or too often. Other statuses are
+ * as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_start_phone_verification(const struct seconder_service *service,
@@ -2126,6 +2138,16 @@ seconder_status seconder_respond_to_approval(const struct seconder_service *serv
                                              const char *response,
                                              struct seconder_approval **out,
                                              struct seconder_error **error);
+
+/**
+ * Empties a sandbox: removes every user, code, device, approval request and activity, and the
+ * statistics. The application keeps its API key, and the ids of users are not given again.
+ *
+ * SECONDER_INVALID_ARGUMENT if the service is not a sandbox: a database is never emptied.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_clear_sandbox(const struct seconder_service *service,
+                                       struct seconder_error **error);
 
 /**
  * The device's id.

@@ -878,6 +878,13 @@ public:
         return detail::view(seconder_approval_created_uuid(get()));
     }
     std::string_view uuid() const && = delete;
+
+    /// The service's message. An engine says if the user has no device that could answer yet.
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_approval_created_message(get()));
+    }
+    std::string_view message() const && = delete;
 };
 
 /// An approval request as the service knows it.
@@ -1480,6 +1487,12 @@ public:
         });
     }
 
+    /// Empties a sandbox: see seconder_clear_sandbox(). Any other service is an invalid argument.
+    Result<void> try_clear_sandbox() const
+    {
+        return detail::run([&](auto error) { return seconder_clear_sandbox(get(), error); });
+    }
+
 #if SECONDER_EXCEPTIONS
     Service with(std::chrono::milliseconds timeout, Repeats repeats = Repeats::standard) const
     {
@@ -1583,6 +1596,7 @@ public:
     {
         return try_respond_to_approval(uuid, device_id, device_secret, response).value();
     }
+    void clear_sandbox() const { try_clear_sandbox().value(); }
 #endif
 };
 

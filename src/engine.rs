@@ -12,6 +12,7 @@ mod devices;
 mod limits;
 mod phones;
 mod rejections;
+mod sandbox;
 mod settings;
 mod store;
 mod users;
@@ -24,10 +25,11 @@ pub use delivery::{Deliver, Message, Post, SignedCallback};
 pub use devices::{DeviceRegistered, DeviceType};
 pub(crate) use settings::EngineSettings;
 
-use crate::model::{ApiKey, Token};
+use crate::model::ApiKey;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Time;
+use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,13 +50,8 @@ struct Shared {
     deliver: Arc<dyn Deliver>,
     post: Option<Arc<dyn Post>>,
     authenticator: (u8, u64),
+    /// `None` for a database file.
     sandbox: Option<Sandbox>,
-}
-
-/// Which tokens the sandbox accepts, for every user (interface 8).
-enum Sandbox {
-    Every,
-    Only(Token),
 }
 
 impl Engine {
@@ -78,19 +75,11 @@ impl Engine {
 
     /// An engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
-        let sandbox = match (options, options.strip_prefix("?accept=")) {
-            ("", _) => Some(Sandbox::Every),
-            (_, Some("right")) => None,
-            (_, Some(token)) => Some(Sandbox::Only(token.parse()?)),
-            _ => {
-                let reason = "must be sandbox:, sandbox:?accept=TOKEN or sandbox:?accept=right";
-                return Err(Error::invalid_argument("url", reason));
-            }
-        };
+        let sandbox = Sandbox::parse(options, Time::of(&*settings.clock))?;
         let store = Box::new(store::Sqlite::in_memory()?);
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::nowhere));
-        Engine::open(store, deliver, sandbox, settings)
+        Engine::open(store, deliver, Some(sandbox), settings)
     }
 
     fn open(
@@ -143,8 +132,11 @@ impl Engine {
         now
     }
 
+    /// The time at which an operation begins, for which a sandbox is emptied first if it is due.
     fn now(&self) -> Time {
-        Time::of(&*self.shared.clock)
+        let now = Time::of(&*self.shared.clock);
+        self.clear_sandbox_if_due(now);
+        now
     }
 
     fn store(&self) -> &dyn Store {

@@ -62,7 +62,10 @@ impl Settings {
     /// The default settings for a URL: `https://…` for a remote service, `sqlite:/path/file.db` for
     /// an engine in this process, `sandbox:` for an engine in memory that accepts every token, for
     /// testing applications (`sandbox:?accept=0000000` accepts only that token, and
-    /// `sandbox:?accept=right` checks codes as `sqlite:` does).
+    /// `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes
+    /// has no waits and caps, and accepts `0000` for every phone number. With `clear_every=86400`,
+    /// as in `sandbox:?accept=0000000&clear_every=86400`, a sandbox is emptied every that many
+    /// seconds, 1 to 31536000, when a call begins; `Engine::clear_sandbox` empties it at once.
     pub fn new(url: &str) -> Settings {
         Settings {
             url: url.to_owned(),
@@ -170,7 +173,8 @@ impl Service {
     /// Sends a code by SMS (interface 4.2). See [`RequestSms`] for the options.
     ///
     /// # Errors
-    /// [`Error::RateLimited`] if a code was sent to the user a moment ago; otherwise see [`Error`].
+    /// [`Error::RateLimited`] if the user was sent an SMS for this action a moment ago, or too many
+    /// codes; otherwise see [`Error`].
     pub fn request_sms(&self, user_id: UserId) -> Result<CodeRequested> {
         self.handle(&RequestSms::new(user_id))
     }
@@ -178,7 +182,7 @@ impl Service {
     /// Sends a code by voice call (interface 4.3). See [`RequestCall`] for the options.
     ///
     /// # Errors
-    /// As for [`Service::request_sms`].
+    /// As for [`Service::request_sms`]; an SMS a moment ago does not matter.
     pub fn request_call(&self, user_id: UserId) -> Result<CodeRequested> {
         self.handle(&RequestCall::new(user_id))
     }

@@ -39,7 +39,7 @@ enum Command {
 #[derive(Args)]
 struct Database {
     /// Database to open: sqlite:/path/file.db, or sandbox: for one in memory that accepts every
-    /// code.
+    /// code; sandbox:?clear_every=86400 is also emptied every day.
     #[arg(long = "database", value_name = "URL", default_value = "sqlite:seconder.db")]
     url: String,
     /// File with the API key of the application; without it, a new database gets a generated key,

@@ -12,7 +12,8 @@ const LONGEST: u64 = 315_360_000;
 /// The resolutions of a logo.
 const RESOLUTIONS: [&str; 4] = ["default", "low", "med", "high"];
 
-/// Asks a user to approve something on their device (interface 4.12).
+/// Asks a user to approve something on their device (interface 4.12). An engine keeps the five latest
+/// requests of a user open: a further one makes the oldest expire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateApproval {
     /// The user to ask.
@@ -96,11 +97,13 @@ impl Call for CreateApproval {
 pub struct ApprovalCreated {
     /// The id of the request, for [`super::CheckApproval`].
     pub uuid: ApprovalId,
+    /// The service's message. An engine's says if the user has no device that could respond.
+    pub message: Option<String>,
 }
 
 impl ApprovalCreated {
-    /// A request with that id.
+    /// A request with that id, without a message.
     pub fn new(uuid: ApprovalId) -> ApprovalCreated {
-        ApprovalCreated { uuid }
+        ApprovalCreated { uuid, message: None }
     }
 }

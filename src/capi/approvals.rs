@@ -46,6 +46,7 @@ unsafe impl Plain for seconder_create_approval_options {}
 /// An approval request that was created.
 pub struct seconder_approval_created {
     uuid: Text,
+    message: Option<Text>,
 }
 
 /// An approval request as the service knows it (interface 2.6).
@@ -75,7 +76,8 @@ unsafe impl Sync for seconder_approval {}
 
 impl From<ApprovalCreated> for seconder_approval_created {
     fn from(reply: ApprovalCreated) -> seconder_approval_created {
-        seconder_approval_created { uuid: Text::new(reply.uuid.as_str()) }
+        let message = Text::of(reply.message.as_deref());
+        seconder_approval_created { uuid: Text::new(reply.uuid.as_str()), message }
     }
 }
 
@@ -106,9 +108,10 @@ impl From<Approval> for seconder_approval {
 /// Asks a user to approve something on their device (interface 4.12). `message` is the question to
 /// show, 1 to 1024 bytes.
 ///
-/// Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the user has too many
-/// open requests, or reported the last one as not theirs; SECONDER_REJECTED if there is no such
-/// user. Other statuses are as described at the top of the header.
+/// An engine in this process keeps the five latest requests of a user open: a further one makes the
+/// oldest expire. Free `out` with seconder_approval_created_free(). SECONDER_RATE_LIMITED if the
+/// user reported the last request as not theirs; SECONDER_REJECTED if there is no such user. Other
+/// statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_create_approval(
@@ -197,6 +200,15 @@ pub extern "C" fn seconder_approval_created_uuid(
     created: Option<&seconder_approval_created>,
 ) -> *const c_char {
     read_handle(created, |created| created.uuid.as_ptr())
+}
+
+/// The service's message. An engine in this process says if the user has no device that could answer
+/// the request yet. NULL if the service does not provide one.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_created_message(
+    created: Option<&seconder_approval_created>,
+) -> *const c_char {
+    read_handle(created, |created| pointer(&created.message))
 }
 
 /// Frees the reply of seconder_create_approval(). NULL is fine.

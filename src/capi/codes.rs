@@ -139,8 +139,9 @@ fn decide(reply: Verification) -> Outcome<seconder_verification> {
 /// Sends a code by SMS (interface 4.2).
 ///
 /// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
-/// if a code was sent to the user a moment ago; SECONDER_REJECTED if there is no such user. Other
-/// statuses are as described at the top of the header.
+/// if the user was sent an SMS for this action a moment ago, or too many codes;
+/// SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
+/// header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_sms(
@@ -170,8 +171,9 @@ pub unsafe extern "C" fn seconder_request_sms(
 /// Sends a code by voice call (interface 4.3).
 ///
 /// `out` may be NULL; otherwise free it with seconder_code_requested_free(). SECONDER_RATE_LIMITED
-/// if the user was called a moment ago; SECONDER_REJECTED if there is no such user. Other statuses
-/// are as described at the top of the header.
+/// if the user was called for this action a moment ago, or sent too many codes; an SMS a moment ago
+/// does not matter, and the call says the same code. SECONDER_REJECTED if there is no such user.
+/// Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_request_call(

@@ -1,5 +1,5 @@
 //! What an engine in this process does besides the calls: users register devices with it, which
-//! list approval requests and answer them.
+//! list approval requests and answer them, and a sandbox is emptied.
 
 use super::approvals::seconder_approval;
 use super::error::seconder_error;
@@ -115,6 +115,20 @@ pub unsafe extern "C" fn seconder_respond_to_approval(
     }
 }
 
+/// Empties a sandbox: removes every user, code, device, approval request and activity, and the
+/// statistics. The application keeps its API key, and the ids of users are not given again.
+///
+/// SECONDER_INVALID_ARGUMENT if the service is not a sandbox: a database is never emptied.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_clear_sandbox(
+    service: Option<&seconder_service>,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe { ffi::run(error, || within::clear_sandbox(ffi::need("service", service)?)) }
+}
+
 #[cfg(feature = "engine")]
 mod within {
     use super::super::ffi::named;
@@ -195,6 +209,10 @@ mod within {
         };
         Ok(engine.respond_to_approval(&response)?.into())
     }
+
+    pub(super) fn clear_sandbox(service: &seconder_service) -> Outcome<()> {
+        Ok(service.service.require_engine()?.clear_sandbox()?)
+    }
 }
 
 /// This build has no engine, so its functions only return an error.
@@ -225,6 +243,10 @@ mod within {
         _: *const c_char,
         _: *const c_char,
     ) -> Outcome<seconder_approval> {
+        Err(ffi::no_engine())
+    }
+
+    pub(super) fn clear_sandbox(_: &seconder_service) -> Outcome<()> {
         Err(ffi::no_engine())
     }
 }

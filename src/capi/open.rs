@@ -138,7 +138,10 @@ unsafe impl Plain for seconder_open_options {}
 /// `url` selects the service: `https://...` for a remote service, `sqlite:/path/file.db` for an
 /// engine in this process, `sandbox:` for an engine that keeps nothing and accepts every token, for
 /// the tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
-/// `sandbox:?accept=right` checks codes as `sqlite:` does).
+/// `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes has
+/// no waits and caps, and accepts 0000 for every phone number. With `clear_every`, as in
+/// `sandbox:?accept=0000000&clear_every=86400`, a sandbox is emptied every that many seconds, 1 to
+/// 31536000, when a call begins; seconder_clear_sandbox() empties it at once.
 ///
 /// `api_key` is the application's API key. A remote service requires it; for an engine it may be
 /// NULL, which generates one for the first application of a new database.

@@ -112,8 +112,8 @@ impl From<PhoneInformation> for seconder_phone_information {
 ///
 /// `via` is "sms" or "call"; `phone_number` is the number without its `country_code`. `out` may be
 /// NULL; otherwise free it with seconder_phone_verification_started_free(). SECONDER_RATE_LIMITED
-/// if a code was sent to the number a moment ago. Other statuses are as described at the top of the
-/// header.
+/// if a code was sent to the number a moment ago in the same way, or too often. Other statuses are
+/// as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_start_phone_verification(

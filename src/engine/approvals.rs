@@ -12,6 +12,10 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
+const CREATED: &str = "Approval request created.";
+const CREATED_WITHOUT_DEVICE: &str = "Approval request created. Nobody can respond to it yet, because \
+                                      the user has no device.";
+
 /// A device's response to an approval request.
 #[derive(Clone, Debug)]
 pub struct RespondToApproval {
@@ -82,8 +86,9 @@ impl Engine {
         device_id: DeviceId,
         device_secret: &Secret,
     ) -> Result<Vec<ApprovalRequest>> {
+        let now = self.now();
         let device = self.device(device_id, device_secret)?;
-        let open = self.store().open_approvals(device.user_id, self.now())?;
+        let open = self.store().open_approvals(device.user_id, now)?;
         let shown = |row: ApprovalRow| ApprovalRequest {
             uuid: row.uuid,
             message: row.message,
@@ -120,7 +125,7 @@ impl Engine {
             device: device.device_id,
             approved,
             snoozed_until: (response.response == ApprovalResponse::Report)
-                .then(|| now.plus(limits::SNOOZE)),
+                .then(|| now.plus(self.caps().snooze)),
             callback: url.clone().map(|url| (url, body.clone())),
             now,
         })?;
@@ -223,13 +228,15 @@ impl Handle<CreateApproval> for Engine {
             logos: json!(call.logos).to_string(),
             seconds_to_expire: seconds,
             expires_at: (seconds > 0).then(|| now.plus(Duration::from_secs(seconds))),
-            most_open: limits::OPEN_APPROVALS,
+            most_open: self.caps().open_approvals,
             now,
         })?;
         match added {
-            AddApproval::Added => Ok(ApprovalCreated::new(uuid)),
+            AddApproval::Added { answerable } => {
+                let message = if answerable { CREATED } else { CREATED_WITHOUT_DEVICE };
+                Ok(ApprovalCreated { message: Some(message.into()), uuid })
+            }
             AddApproval::NoUser => Err(rejections::user_not_found()),
-            AddApproval::TooMany => rejections::wait("The user has too many open requests", None),
             AddApproval::Snoozed(until) => {
                 let message = "The user said that the last request was not theirs";
                 rejections::wait(message, until.after(now))
@@ -246,13 +253,14 @@ impl Handle<CheckApproval> for Engine {
 }
 
 impl Engine {
-    /// A request as shown to its application. One that is pending after its end has expired: nothing
-    /// writes that to the database.
+    /// A request as shown to its application. One that is pending after its end has expired: only of
+    /// a superseded request does the database say so.
     fn shown(&self, row: ApprovalRow, now: Time) -> Approval {
         let late = row.expires_at.filter(|expires_at| *expires_at <= now);
         let (status, processed_at) = match (row.status.as_str(), late) {
             ("approved", _) => (ApprovalStatus::Approved, row.processed_at),
             ("denied", _) => (ApprovalStatus::Denied, row.processed_at),
+            ("expired", _) => (ApprovalStatus::Expired, row.processed_at),
             ("pending", Some(expired_at)) => (ApprovalStatus::Expired, Some(expired_at)),
             ("pending", None) => (ApprovalStatus::Pending, None),
             _ => (ApprovalStatus::Unknown, None),

@@ -4,14 +4,17 @@
 use super::clock::{self, Time};
 use super::phones::{self, Phone};
 use super::store::{
-    Attempt, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject, VerificationKey,
+    Attempt, CodeRow, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject,
+    VerificationKey,
 };
-use super::{Engine, Message, as_written, limits, rejections, verify};
+use super::{Engine, Message, as_written, limits, rejections, sandbox, verify};
 use crate::calls::*;
 use crate::model::{Action, ApprovalId, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
+
+const CODE_CORRECT: &str = "Verification code is correct.";
 
 /// A code to issue and deliver.
 struct Order {
@@ -84,8 +87,8 @@ impl Engine {
             action: order.action,
             fresh,
             life: limits::CODE_LIFE,
-            cool_down: limits::COOL_DOWN,
-            sends: limits::SENDS,
+            cool_down: self.caps().cool_down,
+            sends: self.caps().sends,
             tries: limits::TRIES,
             message,
             uuid: order.uuid,
@@ -97,7 +100,7 @@ impl Engine {
                 return rejections::wait("A code was sent just now", next.after(order.now));
             }
             Issued::TooOften(next) => {
-                return rejections::wait("The code was sent too often", next.after(order.now));
+                return rejections::wait("Codes were sent too often", next.after(order.now));
             }
         };
         let sent = self.shared.deliver.deliver(&Message {
@@ -123,6 +126,31 @@ impl Engine {
         let minutes = limits::CODE_LIFE.as_secs() / 60;
         let before = format!("Your code for {}{about} is ", self.app.name);
         (before, format!(". It is valid for {minutes} minutes. Do not share it."))
+    }
+}
+
+impl Engine {
+    /// Checks the code of a number as a sandbox does, without waits and tries.
+    fn check_in_sandbox(
+        &self,
+        subject: Subject,
+        typed: &str,
+        pending: Option<&CodeRow>,
+        now: Time,
+    ) -> Result<Done> {
+        let right = typed == sandbox::PHONE_CODE;
+        if !right && !pending.is_some_and(|code| verify::same(&code.code, typed)) {
+            return Err(rejections::verification_code_wrong());
+        }
+        if let Some(code) = pending {
+            let (app, tries, delay) = (self.app.app_id, limits::TRIES, limits::delay as _);
+            let found = Match::Code(code.compared());
+            let committed = Attempt { app, subject, found, tries, delay, now };
+            if self.store().commit_verify(committed)? != Committed::Done && !right {
+                return Err(rejections::no_pending_verification());
+            }
+        }
+        Ok(Done::with_message(CODE_CORRECT))
     }
 }
 
@@ -198,6 +226,9 @@ impl Handle<CheckPhoneVerification> for Engine {
         let typed = call.verification_code.as_str();
         let state = self.store().begin_verify(subject.clone())?.unwrap_or_default();
         let pending = state.codes.iter().find(|code| code.lives(now));
+        if self.is_lenient() && (typed == sandbox::PHONE_CODE || pending.is_some()) {
+            return self.check_in_sandbox(subject, typed, pending, now);
+        }
         let code = pending.ok_or_else(rejections::no_pending_verification)?;
         if let Some(wait) =
             state.wrong_codes.wait_until(limits::delay, now).and_then(|next| next.after(now))
@@ -206,14 +237,17 @@ impl Handle<CheckPhoneVerification> for Engine {
         }
         let right = verify::same(&code.code, typed);
         let found = match right {
-            true => Match::Code { action: String::new(), code: code.code.clone() },
+            true => Match::Code(code.compared()),
             // A wrong code of any length uses up one try of the pending code.
-            false => Match::Nothing { factors: vec![Factor::Code], length: code.code.len() },
+            false => {
+                Match::Nothing { factors: vec![Factor::Code], compared: vec![code.compared()] }
+            }
         };
         let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);
         match self.store().commit_verify(Attempt { app, subject, found, tries, delay, now })? {
-            Committed::Done if right => Ok(Done::with_message("Verification code is correct.")),
+            Committed::Done if right => Ok(Done::with_message(CODE_CORRECT)),
             Committed::Done => Err(rejections::verification_code_wrong()),
+            // A concurrent check used the code, or used up its tries.
             Committed::Changed => Err(rejections::no_pending_verification()),
             Committed::RateLimited(next) => {
                 rejections::wait(verify::TOO_MANY_WRONG, next.after(now))

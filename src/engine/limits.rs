@@ -7,10 +7,11 @@ use std::time::Duration;
 pub(super) const TOKEN_LENGTH: u8 = 7;
 /// How long a code remains valid.
 pub(super) const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
-/// The shortest time between two messages with codes to one user, or to one number that is being
-/// verified.
+/// The shortest time between two messages with codes for one action, by SMS or by voice, to one
+/// user, or to one number that is being verified.
 pub(super) const COOL_DOWN: Duration = Duration::from_secs(30);
-/// How many times one code can be sent.
+/// How many messages with codes that were not used yet one user, or one number that is being
+/// verified, can be sent, by SMS and voice and for all actions together.
 pub(super) const SENDS: u32 = 5;
 /// How many wrong tries invalidate a code.
 pub(super) const TRIES: u32 = 5;
@@ -27,18 +28,26 @@ pub(super) const AUTHENTICATOR_DIGITS: u8 = 6;
 pub(super) const AUTHENTICATOR_PERIOD: u64 = 30;
 /// The default time for which an approval request remains open, in seconds.
 pub(super) const APPROVAL_LIFE: u64 = 86_400;
-/// How many approval requests of one user can be open.
+/// How many approval requests of one user can be open; a further one makes the oldest expire.
 pub(super) const OPEN_APPROVALS: u32 = 5;
 /// How long approval requests are snoozed after a user reported that one was not theirs.
 pub(super) const SNOOZE: Duration = Duration::from_secs(5 * 60);
 
-/// How long a user must wait after this many consecutive wrong codes: 1, 2, 4 … 60 seconds, and 15
-/// minutes from the tenth on.
+/// The limits that a sandbox does not have.
+pub(super) struct Caps {
+    pub(super) cool_down: Duration,
+    pub(super) sends: u32,
+    pub(super) open_approvals: u32,
+    pub(super) snooze: Duration,
+}
+
+/// How long a user must wait after this many consecutive wrong codes: not at all after the first
+/// three, then 2, 4, 8 … 60 seconds, and 15 minutes from the tenth on.
 pub(super) fn delay(wrong_in_a_row: u32) -> Duration {
     match wrong_in_a_row {
-        0 => Duration::ZERO,
-        1..=6 => Duration::from_secs(1 << (wrong_in_a_row - 1)),
-        7..=9 => Duration::from_secs(60),
+        0..=3 => Duration::ZERO,
+        4..=8 => Duration::from_secs(1 << (wrong_in_a_row - 3)),
+        9 => Duration::from_secs(60),
         _ => Duration::from_secs(15 * 60),
     }
 }
@@ -48,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_double_up_to_a_minute_and_then_lock_for_15_minutes() {
+    fn three_wrong_codes_are_free_and_then_delays_double_up_to_15_minutes() {
         let seconds: Vec<u64> = (0..12).map(|wrong| delay(wrong).as_secs()).collect();
-        assert_eq!(seconds, [0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 900, 900]);
+        assert_eq!(seconds, [0, 0, 0, 0, 2, 4, 8, 16, 32, 60, 900, 900]);
     }
 }

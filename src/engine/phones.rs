@@ -45,16 +45,18 @@ impl Phone {
 
     /// Masked for a user's status: `XXX-XXX-0123`.
     pub(super) fn masked(&self) -> String {
-        format!("XXX-XXX-{}", self.last(4))
+        format!("XXX-XXX-{:X>4}", self.last(4))
     }
 
     /// Masked for the reply to a request for a code: `+1-XXX-XXX-XX23`.
     pub(super) fn masked_e164(&self) -> String {
-        format!("+{}-XXX-XXX-XX{}", self.country_code, self.last(2))
+        format!("+{}-XXX-XXX-{:X>4}", self.country_code, self.last(2))
     }
 
-    fn last(&self, count: usize) -> &str {
-        &self.national[self.national.len().saturating_sub(count)..]
+    /// The last digits, as many as this but never more than half of the number: some countries
+    /// have numbers of four digits.
+    fn last(&self, most: usize) -> &str {
+        &self.national[self.national.len() - most.min(self.national.len() / 2)..]
     }
 
     /// The type of the number in its numbering plan. North American plans do not distinguish mobile
@@ -120,6 +122,24 @@ mod tests {
             ("999", "5550100123"),
         ] {
             assert!(parse(country, number).is_err(), "+{country} {number}");
+        }
+    }
+
+    #[test]
+    fn a_mask_shows_at_most_half_of_a_number() {
+        let masks = |national: &str| {
+            let phone = Phone { country_code: 290, national: national.into() };
+            (phone.masked(), phone.masked_e164())
+        };
+        for (national, status, sent) in [
+            ("", "XXX-XXX-XXXX", "+290-XXX-XXX-XXXX"),
+            ("1", "XXX-XXX-XXXX", "+290-XXX-XXX-XXXX"),
+            ("123", "XXX-XXX-XXX3", "+290-XXX-XXX-XXX3"),
+            ("1234", "XXX-XXX-XX34", "+290-XXX-XXX-XX34"),
+            ("1234567", "XXX-XXX-X567", "+290-XXX-XXX-XX67"),
+            ("12345678", "XXX-XXX-5678", "+290-XXX-XXX-XX78"),
+        ] {
+            assert_eq!(masks(national), (status.into(), sent.into()), "{national}");
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) trait Store: Send + Sync {
     /// Adds the first application, unless another process has added one.
     fn add_first_application(&self, app: AppRow, now: Time) -> Result<()>;
     fn configure_application(&self, app: AppId, change: AppChange) -> Result<()>;
+    /// Deletes everything but the applications. Ids that were given are not given again.
+    fn clear(&self) -> Result<()>;
     /// Counts a call of the interface. The count reaches the disk with the next write.
     fn count_call(&self, app: AppId, now: Time);
     /// The counts of each month from `from` on, and the number of users.
@@ -38,6 +40,8 @@ pub(super) trait Store: Send + Sync {
     fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>>;
     /// Deletes a user. Returns whether there was such a user.
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool>;
+    /// Confirms a user whose token a sandbox accepted. Returns when the user was enrolled.
+    fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>>;
     /// Stores an activity. Returns whether there is such a user.
     fn add_activity(&self, activity: Activity) -> Result<bool>;
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>>;
@@ -229,9 +233,9 @@ pub(super) enum Issued {
         /// The id of the verification, for a number.
         uuid: Option<ApprovalId>,
     },
-    /// A code was sent just now.
+    /// A code was sent just now, for the same action and by the same channel.
     TooSoon(Time),
-    /// The code was sent as many times as allowed.
+    /// Codes that were not used yet were sent as many times as allowed.
     TooOften(Time),
 }
 
@@ -264,8 +268,10 @@ impl WrongAnswers {
     /// When the next try is allowed, unless it is allowed now. A wrong code from the future means
     /// that the clock was wrong, and must not lock a user out until then.
     pub(super) fn wait_until(self, delay: fn(u32) -> Duration, now: Time) -> Option<Time> {
+        let delay = delay(self.in_a_row);
         let last = self.last_at.filter(|last| *last <= now.plus(CLOCK_SLACK))?;
-        Some(last.plus(delay(self.in_a_row))).filter(|next| *next > now)
+        // Without a delay there is no wait, even if the clock was set back since the wrong code.
+        (!delay.is_zero()).then(|| last.plus(delay)).filter(|next| *next > now)
     }
 }
 
@@ -298,11 +304,17 @@ pub(super) struct Attempt {
 
 pub(super) enum Match {
     /// A valid code.
-    Code { action: String, code: Zeroizing<String> },
+    Code(ComparedCode),
     /// A step of an authenticator app that was not accepted before.
     Step { authenticator_id: i64, step: u64 },
-    /// No match in these factors. Codes of this length lose a try.
-    Nothing { factors: Vec<Factor>, length: usize },
+    /// No match in these factors. Each valid code that the token was compared with loses a try.
+    Nothing { factors: Vec<Factor>, compared: Vec<ComparedCode> },
+}
+
+/// A valid code that a token was compared with.
+pub(super) struct ComparedCode {
+    pub(super) action: String,
+    pub(super) code: Zeroizing<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,7 +322,7 @@ pub(super) enum Committed {
     Done,
     /// A concurrent attempt changed the state: read it again.
     Changed,
-    /// A concurrent attempt was wrong, so this one must wait and does not count.
+    /// Concurrent attempts were wrong, so this one must wait and does not count.
     RateLimited(Time),
 }
 
@@ -324,16 +336,18 @@ pub(super) struct NewApproval {
     pub(super) logos: String,
     pub(super) seconds_to_expire: u64,
     pub(super) expires_at: Option<Time>,
+    /// With more open requests than this, the oldest expires.
     pub(super) most_open: u32,
     pub(super) now: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AddApproval {
-    Added,
+    /// `answerable` is false if the user has no device yet.
+    Added {
+        answerable: bool,
+    },
     NoUser,
-    /// The user has as many open requests as allowed.
-    TooMany,
     /// The user reported that an earlier request was not theirs.
     Snoozed(Time),
 }
@@ -349,7 +363,8 @@ pub(super) struct ApprovalRow {
     pub(super) hidden_details: String,
     pub(super) logos: String,
     pub(super) seconds_to_expire: u64,
-    /// `pending`, `approved` or `denied`. A request that is pending after its end has expired.
+    /// `pending`, `approved`, `denied`, or `expired` if later requests superseded it. A request that
+    /// is pending after its end has expired too.
     pub(super) status: String,
     pub(super) created_at: Time,
     pub(super) updated_at: Time,

@@ -2,12 +2,11 @@
 
 use super::clock::Time;
 use super::store::{
-    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Match, Subject, VerifyState,
-    WrongAnswers,
+    Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
+    VerifyState, WrongAnswers,
 };
-use super::{Engine, Sandbox, as_written, limits, rejections};
+use super::{Engine, as_written, limits, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
-use crate::model::Token;
 use crate::otp::{self, Algorithm, Totp};
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
@@ -15,7 +14,7 @@ use subtle::ConstantTimeEq;
 
 pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
 /// How often a check starts over after a concurrent attempt changed its state. In each such round
-/// another attempt succeeded, so more rounds than factors do not occur.
+/// another attempt was right or invalidated a code, so more rounds than codes do not occur.
 const ROUNDS: u32 = 8;
 
 /// The result of comparing a token with everything that is stored.
@@ -23,7 +22,8 @@ enum MatchResult {
     /// What to consume, and the kind of device that generated or received the code.
     Right(Match, &'static str),
     Used,
-    Wrong(Vec<Factor>),
+    /// What counts the token, and which codes lose a try.
+    Wrong(Vec<Factor>, Vec<ComparedCode>),
     /// Every factor that the token may belong to is rate limited.
     RateLimited(Time),
 }
@@ -31,8 +31,8 @@ enum MatchResult {
 impl Handle<Verify> for Engine {
     fn handle(&self, call: &Verify) -> Result<Verification> {
         let now = self.begin();
-        if let Some(sandbox) = &self.shared.sandbox {
-            return Ok(sandbox.verdict(&call.token));
+        if let Some(verification) = self.verify_in_sandbox(Some(&call.token), call.user_id, now)? {
+            return Ok(verification);
         }
         let subject = Subject::User(self.app.app_id, call.user_id);
         for _ in 0..ROUNDS {
@@ -47,13 +47,10 @@ impl Handle<Verify> for Engine {
                 }
                 MatchResult::Used => return Ok(Verification::wrong(true)),
                 MatchResult::Right(found, made_with) => {
-                    let mut right = verification(Verdict::Right);
-                    right.device = Some(device(made_with, &state));
-                    (found, right)
+                    (found, accepted(made_with, state.created_at.unwrap_or(now)))
                 }
-                MatchResult::Wrong(factors) => {
-                    let length = call.token.as_str().len();
-                    (Match::Nothing { factors, length }, Verification::wrong(false))
+                MatchResult::Wrong(factors, compared) => {
+                    (Match::Nothing { factors, compared }, Verification::wrong(false))
                 }
             };
             let attempt = Attempt {
@@ -79,11 +76,9 @@ impl Handle<Verify> for Engine {
     /// It is not counted: it gives a guesser nothing, and a user who mistypes keeps the tries.
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Verification>> {
         let Some((user_id, force)) = as_written::without_token(params)? else { return Ok(None) };
-        self.begin();
-        match &self.shared.sandbox {
-            Some(Sandbox::Every) => return Ok(Some(verification(Verdict::Right))),
-            Some(Sandbox::Only(_)) => return Ok(Some(Verification::wrong(false))),
-            None => {}
+        let now = self.begin();
+        if let Some(verification) = self.verify_in_sandbox(None, user_id, now)? {
+            return Ok(Some(verification));
         }
         let user = self.user(user_id)?;
         Ok(Some(match user.confirmed || force {
@@ -102,12 +97,14 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
     let waits = |wrong: WrongAnswers| wrong.wait_until(limits::delay, now);
     let mut waiting = Vec::new();
     let mut tried = Vec::new();
+    let mut compared = Vec::new();
     let mut used = false;
     if !codes.is_empty() {
         match waits(state.wrong_codes) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Code);
+                compared.extend(codes.iter().filter(|c| c.lives(now)).map(|c| c.compared()));
                 match match_codes(call, &codes, now) {
                     Some(MatchResult::Used) => used = true,
                     Some(right) => return right,
@@ -132,7 +129,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
     match waiting.into_iter().min() {
         _ if used => MatchResult::Used,
         Some(next) if tried.is_empty() => MatchResult::RateLimited(next),
-        _ => MatchResult::Wrong(tried),
+        _ => MatchResult::Wrong(tried, compared),
     }
 }
 
@@ -142,10 +139,7 @@ fn match_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<MatchResu
     let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
     match code.spent {
         true => Some(MatchResult::Used),
-        false if code.lives(now) => {
-            let found = Match::Code { action: action.to_owned(), code: code.code.clone() };
-            Some(MatchResult::Right(found, "sms"))
-        }
+        false if code.lives(now) => Some(MatchResult::Right(Match::Code(code.compared()), "sms")),
         false => None,
     }
 }
@@ -179,13 +173,14 @@ fn verification(verdict: Verdict) -> Verification {
     Verification { verdict, ..Verification::default() }
 }
 
-fn device(os_type: &str, state: &VerifyState) -> Device {
-    let created = state.created_at.map(Time::seconds);
-    Device {
-        os_type: Some(os_type.into()),
-        registration_date: created.and_then(|seconds| i64::try_from(seconds).ok()),
+/// The reply to a right code of a user who was enrolled then.
+pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
+    let device = Device {
+        os_type: Some(made_with.into()),
+        registration_date: i64::try_from(enrolled_at.seconds()).ok(),
         ..Device::default()
-    }
+    };
+    Verification { device: Some(device), ..verification(Verdict::Right) }
 }
 
 impl CodeRow {
@@ -193,6 +188,10 @@ impl CodeRow {
         // A code that would live longer than any code can was issued while the clock was wrong.
         let possible = self.expires_at <= now.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
         !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now && possible
+    }
+
+    pub(super) fn compared(&self) -> ComparedCode {
+        ComparedCode { action: self.action.clone(), code: self.code.clone() }
     }
 
     fn fits(&self, typed: &str, now: Time) -> bool {
@@ -203,14 +202,5 @@ impl CodeRow {
 impl AuthenticatorRow {
     fn fits(&self, typed: &str) -> bool {
         usize::from(self.digits) == typed.len()
-    }
-}
-
-impl Sandbox {
-    fn verdict(&self, token: &Token) -> Verification {
-        match self {
-            Sandbox::Only(right) if right != token => Verification::wrong(false),
-            _ => verification(Verdict::Right),
-        }
     }
 }

@@ -202,6 +202,7 @@ static void approvals(seconder_service *service)
                                                  &created, &error));
     uuid = seconder_approval_created_uuid(created);
     EXPECT(SECONDER_OK, seconder_check_uuid(uuid, &error));
+    CHECK(strstr(seconder_approval_created_message(created), "no device") == NULL);
 
     EXPECT(SECONDER_OK, seconder_check_approval(service, uuid, &approval, &error));
     CHECK(seconder_approval_status(approval) == SECONDER_APPROVAL_PENDING);

@@ -40,6 +40,7 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
     EXPECT_INVALID("service",
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
+    EXPECT_INVALID("service", seconder_clear_sandbox(NULL, &error));
     EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
     EXPECT_INVALID("service",
                    seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));

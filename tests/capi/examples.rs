@@ -136,12 +136,13 @@ fn a_code_by_sms_logs_in_once() {
 }
 
 #[test]
-fn a_login_is_rate_limited_after_a_wrong_code() {
+fn a_login_is_rate_limited_after_wrong_codes() {
     let login = Login::new();
     let mut running = login.begin("sms\n");
     let wrong = if login.code() == "0000000" { "0000001" } else { "0000000" };
-    running.types(&format!("{wrong}\n{wrong}\n"));
-    keeps_out(running, "Please wait 1 seconds");
+    running.types(&format!("{wrong}\n{wrong}\n{wrong}\n"));
+    keeps_out(running, "That is not the code.");
+    keeps_out(login.begin(&format!("app\n{wrong}\n{wrong}\n")), "Please wait ");
 }
 
 #[test]

@@ -11,8 +11,8 @@ int main()
         code = message.code();
         return true;
     };
-    // In memory, because a busy disk may take longer than the one second to wait after a wrong
-    // code, and the next call would not be rate limited.
+    // In memory, because a busy disk may take longer than the two seconds to wait after the fourth
+    // wrong code, and the next call would not be rate limited.
     Result<Service> service = try_open("sandbox:?accept=right", nullptr, options);
     CHECK(service && service.error() == nullptr && service.status() == Status::ok);
     const Result<UserCreated> user =
@@ -25,7 +25,12 @@ int main()
     Result<Verification> wrong = service->try_verify("0000000", user->id(), force);
     CHECK(!wrong && wrong.status() == Status::token_wrong);
     CHECK(wrong.error()->status() == Status::token_wrong);
+    for (int more = 0; more < 3; ++more)
+        CHECK(service->try_verify("0000000", user->id(), force).status() == Status::token_wrong);
     CHECK(service->try_verify(code, user->id(), force).status() == Status::rate_limited);
+
+    CHECK(service->try_clear_sandbox());
+    CHECK(service->try_user_status(user->id()).status() == Status::rejected);
 
     Result<void> form = try_check_token("12345");
     CHECK(!form && form.status() == Status::invalid_argument);

@@ -51,6 +51,9 @@ static void errors_give_reasons()
     CHECK(THROWN(service.verify("1234567", id, VerifyOptions{true, {}})) == Status::token_wrong ||
           service.try_verify("1234567", id).status() == Status::rate_limited);
 
+    service.clear_sandbox();
+    CHECK(service.try_user_status(id).status() == Status::rejected);
+
     Result<Verification> malformed = service.try_verify("../sms", id);
     CHECK(malformed.status() == Status::invalid_argument);
     const Error copy = *malformed.error();
@@ -110,7 +113,11 @@ static void every_reply_is_read()
     const CodeRequested code = service.request_sms(user.id());
     CHECK(!code.ignored() && code.cellphone() == "+1-XXX-XXX-XX23" && !code.message().empty());
     CHECK(code.device().data() == nullptr);
-    const Result<CodeRequested> soon = service.try_request_call(user.id());
+    CHECK(!service.request_call(user.id()).ignored());
+    const Service limited = open("sandbox:?accept=right");
+    const std::uint64_t id = limited.create_user("ada@example.com", "555-010-0123", "1").id();
+    CHECK(!limited.request_call(id).ignored());
+    const Result<CodeRequested> soon = limited.try_request_call(id);
     CHECK(soon.status() == Status::rate_limited && soon.error()->retry_after().count() > 0);
     CHECK(soon.error()->service_code() == "60003");
 
@@ -131,7 +138,7 @@ static void every_reply_is_read()
     static_cast<void>(started.is_ported());
     static_cast<void>(started.is_cellphone());
     static_cast<void>(started.carrier());
-    const Result<Done> unequal = service.try_check_phone_verification("555-010-0199", "1", "0000");
+    const Result<Done> unequal = service.try_check_phone_verification("555-010-0199", "1", "0001");
     CHECK(unequal.status() == Status::rejected && unequal.error()->service_code() == "60022");
     const PhoneInformation phone = service.phone_info("555-010-0199", "1");
     CHECK(!phone.type().empty() && !phone.message().empty());
@@ -250,6 +257,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
     request.details = "{\"amount\":\"12\"}";
     request.logos.push_back({"default", "https://app.example/logo.png"});
     const ApprovalCreated created = service.create_approval(id, "Log in?", request);
+    CHECK(created.message() == "Approval request created.");
     const Approval asked = service.check_approval(created.uuid());
     CHECK(asked.status() == ApprovalStatus::pending && asked.message() == "Log in?");
     CHECK(asked.details() == request.details.value_or("{}") && asked.hidden_details() == "{}");

@@ -237,7 +237,12 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         mapped("wait_for_approval_with", &["seconder_wait_for_approval"], "an option of it"),
     ];
     expect_all("Service", &service.concat(), "seconder_", &others, &c_functions());
-    let files = ["src/engine.rs", "src/engine/approvals.rs", "src/engine/devices.rs"];
+    let files = [
+        "src/engine.rs",
+        "src/engine/approvals.rs",
+        "src/engine/devices.rs",
+        "src/engine/sandbox.rs",
+    ];
     let engine = files.map(|file| methods(file, "Engine", |_| true)).concat();
     let others = [
         mapped("names", &[], "for a server in front of the engine; C has set them itself"),

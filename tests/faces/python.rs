@@ -145,7 +145,12 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     for file in ["src/service.rs", "src/service/remote_settings.rs", "src/service/waiting.rs"] {
         rust.extend(methods(file, "Service"));
     }
-    for file in ["src/engine.rs", "src/engine/approvals.rs", "src/engine/devices.rs"] {
+    for file in [
+        "src/engine.rs",
+        "src/engine/approvals.rs",
+        "src/engine/devices.rs",
+        "src/engine/sandbox.rs",
+    ] {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned()]);

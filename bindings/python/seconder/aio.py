@@ -324,6 +324,10 @@ class AsyncService:
         """As :meth:`seconder.Service.api_key`."""
         return await self._run(self._service.api_key)
 
+    async def clear_sandbox(self) -> None:
+        """As :meth:`seconder.Service.clear_sandbox`."""
+        return await self._run(self._service.clear_sandbox)
+
     async def wait_for_approval(
         self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
     ) -> Approval:

@@ -95,7 +95,7 @@ class Calls:
             Where the code was sent, or that it was ``ignored`` because the user has an app.
 
         Raises:
-            RateLimited: The user was sent a code a moment ago.
+            RateLimited: The user was sent an SMS for this action a moment ago, or too many codes.
             Rejected: The user does not exist, or codes cannot be sent by SMS.
 
         Example:
@@ -132,7 +132,7 @@ class Calls:
             Where the code was sent, or that it was ``ignored`` because the user has an app.
 
         Raises:
-            RateLimited: The user was sent a code a moment ago.
+            RateLimited: The user was called for this action a moment ago, or sent too many codes.
             Rejected: The user does not exist, or codes cannot be sent by voice.
 
         Example:
@@ -176,8 +176,8 @@ class Calls:
             ... except seconder.TokenInvalid:
             ...     print("That is not the code.")
             That is not the code.
-            >>> service.verify("0000000", user.id, force=True)
-            Verification(message=None, device=None)
+            >>> service.verify("0000000", user.id, force=True).device.os_type
+            'sms'
         """
         _text("token", token)
         reply = self._call("verify", token=token, user_id=user_id, force=force, action=action)
@@ -314,7 +314,7 @@ class Calls:
             What the service knows about the number, and how long the code is valid.
 
         Raises:
-            RateLimited: The number was sent a code a moment ago.
+            RateLimited: The number was sent a code in this way a moment ago, or too many codes.
             Rejected: The number cannot be reached that way.
 
         Example:
@@ -366,7 +366,8 @@ class Calls:
         logos: Sequence[Logo] | None = None,
         seconds_to_expire: int | None = None,
     ) -> ApprovalCreated:
-        """Asks a user to approve something on their device (section 4.12).
+        """Asks a user to approve something on their device (section 4.12). An engine keeps the five
+        latest requests of a user open: a further one makes the oldest expire.
 
         Args:
             user_id: The user to ask.
@@ -385,7 +386,7 @@ class Calls:
 
         Raises:
             Rejected: The user does not exist.
-            RateLimited: The user has too many open requests.
+            RateLimited: The user reported the last request as fraudulent.
 
         Example:
             >>> request = service.create_approval(user.id, "Log in?", details={"city": "Oslo"})

@@ -54,7 +54,11 @@ def open(
         url: The backend: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine in
             this process; ``sandbox:`` an engine in memory that accepts every token, for the tests
             of applications (``sandbox:?accept=0000000`` accepts only that one, and
-            ``sandbox:?accept=right`` checks codes as ``sqlite:`` does).
+            ``sandbox:?accept=right`` checks codes as ``sqlite:`` does). A sandbox that does not
+            check codes has no waits and caps, and accepts ``0000`` for every phone number. With
+            ``clear_every``, as in ``sandbox:?accept=0000000&clear_every=86400``, it is emptied
+            every that many seconds, 1 to 31536000, when a call begins;
+            :meth:`seconder.Service.clear_sandbox` empties it at once.
         api_key: The application's API key. Required for a remote service; an engine generates one
             for the first application of a new database if none is given.
         timeout: How long a call to a remote service may take in all, in seconds: more than 0 and

@@ -298,6 +298,8 @@ class ApprovalCreated(Reply):
 
     uuid: str
     """The id of the request, for reading its status."""
+    message: str | None = None
+    """The service's message. An engine says if the user has no device that could respond yet."""
 
 
 class Approval(Reply):

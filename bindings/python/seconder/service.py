@@ -200,6 +200,24 @@ class Service(Calls):
         key: str = self._call("api_key")["api_key"]
         return key
 
+    def clear_sandbox(self) -> None:
+        """Empties a sandbox: removes every user, code, device, approval request and activity, and
+        the statistics. The application keeps its API key, and the ids of users are not given again.
+
+        A sandbox can also empty itself: ``sandbox:?clear_every=86400`` does every day.
+
+        Raises:
+            InvalidArgument: The service is not a sandbox. A database is never emptied.
+
+        Example:
+            >>> with seconder.open("sandbox:") as own:
+            ...     ada = own.create_user("ada@example.com", "555-010-0123", 1).id
+            ...     own.clear_sandbox()
+            ...     own.create_user("ada@example.com", "555-010-0123", 1).id == ada
+            False
+        """
+        self._call("clear_sandbox")
+
     def with_timeout(self, timeout: float) -> Self:
         """Returns the same service, on the same connections, with another timeout. Closing either
         closes both. An engine in this process has no timeout.

@@ -35,6 +35,7 @@ const CALLS: &[(&str, Handler)] = &[
     ("open_approvals", open_approvals),
     ("respond_to_approval", respond_to_approval),
     ("api_key", api_key),
+    ("clear_sandbox", clear_sandbox),
     ("wait_for_approval", wait_for_approval),
 ];
 
@@ -133,4 +134,9 @@ fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failu
 
 fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
     Ok(json!({ "api_key": service.require_engine()?.api_key().expose() }))
+}
+
+fn clear_sandbox(service: &Service, _params: Params) -> Result<Value, Failure> {
+    service.require_engine()?.clear_sandbox()?;
+    Ok(Value::Null)
 }

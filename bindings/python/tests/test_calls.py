@@ -66,17 +66,18 @@ def test_verify_returns_only_for_a_right_code(phone: Phone) -> None:
     assert caught.value.reused
 
 
-def test_a_wrong_code_is_rejected_and_the_next_is_rate_limited() -> None:
-    """In memory, because a busy disk may take longer than the wait of one second."""
+def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
+    """In memory, because a busy disk may take longer than the wait of two seconds."""
     messages: list[seconder.Message] = []
     with seconder.open("sandbox:?accept=right", deliver=messages.append) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         service.request_sms(user.id)
         code = str(messages[-1].code)
         wrong = str((int(code) + 1) % 10**7).zfill(7)
-        with pytest.raises(seconder.TokenInvalid) as caught:
-            service.verify(wrong, user.id, force=True)
-        assert not caught.value.reused
+        for _ in range(4):
+            with pytest.raises(seconder.TokenInvalid) as caught:
+                service.verify(wrong, user.id, force=True)
+            assert not caught.value.reused
         with pytest.raises(seconder.RateLimited) as limited:
             service.verify(code, user.id, force=True)
     assert limited.value.retry_safe
@@ -169,6 +170,13 @@ def test_approvals(phone: Phone) -> None:
     found = phone.service.check_approval(request.uuid)
     assert found and found.approved_by(phone.user_id)
     assert not found.approved_by(phone.user_id + 1)
+
+
+def test_a_request_that_nobody_can_respond_to_yet_says_so(phone: Phone) -> None:
+    assert "no device" in str(phone.service.create_approval(phone.user_id, "Log in?").message)
+    phone.service.register_device(phone.user_id, "ios")
+    created = phone.service.create_approval(phone.user_id, "Log in?")
+    assert created.message == "Approval request created."
 
 
 def test_a_denied_approval_lets_nobody_in(phone: Phone) -> None:

@@ -363,6 +363,18 @@ def test_accept_selects_the_accepted_tokens() -> None:
             Sandbox(**wrong)  # type: ignore[arg-type]
 
 
+def test_a_sandbox_can_be_emptied(sandbox: Sandbox, ada: int) -> None:
+    sandbox.service.enrol_authenticator(ada)
+    sandbox.add_device(ada)
+    sandbox.service.clear_sandbox()
+    with pytest.raises(seconder.Rejected):
+        sandbox.service.user_status(ada)
+    with pytest.raises(AssertionError, match="has no authenticator app"):
+        sandbox.authenticator_code(ada)
+    again = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+    assert again != ada and sandbox.pending(again) == ()
+
+
 def test_threads_can_share_a_sandbox(sandbox: Sandbox) -> None:
     def enrol(number: int) -> None:
         user = sandbox.service.create_user(f"u{number}@example.com", f"555-010-01{number}", 1).id

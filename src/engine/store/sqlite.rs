@@ -147,6 +147,10 @@ impl Store for Sqlite {
         self.write(move |db| applications::configure(db, app, &change))
     }
 
+    fn clear(&self) -> Result<()> {
+        self.write(users::clear)
+    }
+
     fn count_call(&self, app: AppId, now: Time) {
         if self.check_process().is_ok() {
             self.writer.count_call(app, now.month());
@@ -171,6 +175,10 @@ impl Store for Sqlite {
 
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool> {
         self.write(move |db| users::delete(db, app, user_id))
+    }
+
+    fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>> {
+        self.write(move |db| users::confirm(db, app, user_id, now))
     }
 
     fn add_activity(&self, activity: Activity) -> Result<bool> {

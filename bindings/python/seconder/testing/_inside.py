@@ -162,6 +162,9 @@ class Inside:
         with self.lock:
             if name == "enrol_authenticator":
                 self.uris[int(params["user_id"])] = reply["uri"]
+            if name == "clear_sandbox":
+                self.uris.clear()
+                self.devices.clear()
             if name == "register_device":
                 self.devices[int(params["user_id"])] = DeviceRegistered._read(reply)
 

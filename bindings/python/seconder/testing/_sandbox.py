@@ -36,9 +36,9 @@ class Sandbox:
     this machine; it listens, on the loopback interface, once :attr:`url` is read or a call fails.
 
     Args:
-        accept: ``right`` accepts right codes alone; ``every`` accepts every token, as the
-            interface's own sandbox does (section 8); anything else is the one token that is
-            accepted.
+        accept: ``right`` accepts right codes alone; ``every`` accepts every token, without waits
+            and caps, as the interface's own sandbox does (section 8); anything else is the one
+            token that is accepted.
         api_key: The application's API key, which signs callbacks.
         application_name: The name in messages and authenticator apps.
         callback_url: The URL at which the application receives callbacks. It is signed, and nothing

@@ -209,7 +209,6 @@ def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> N
     browser.type("Code", "123456")
     browser.press("Log in")
     browser.wait(lambda driver: driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
-    time.sleep(1.1)  # The pause after a wrong code.
     browser.type("Code", seconder.totp.code(uri, now + 30))
     browser.press("Log in")
     browser.heading("Welcome, Ada.")

@@ -14,24 +14,19 @@ const COLUMNS: &str = "uuid, user_id, message, details, hidden_details, logos, s
 
 pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
     let id = new.user_id.get() as i64;
-    let snoozed_until = db
-        .prepare_cached("SELECT snoozed_until FROM users WHERE user_id = $1 AND app_id = $2")?
-        .query_row(params![id, new.app], |row| row.get(0).map(Time))
-        .optional()?;
-    match snoozed_until {
-        None => return Ok(AddApproval::NoUser),
-        Some(until) if until > new.now => return Ok(AddApproval::Snoozed(until)),
-        Some(_) => {}
-    }
-    let open: u32 = db
+    let user = db
         .prepare_cached(
-            "SELECT count(*) FROM approvals WHERE user_id = $1 AND status = 'pending' \
-             AND (expires_at IS NULL OR expires_at > $2)",
+            "SELECT snoozed_until, EXISTS (SELECT 1 FROM devices WHERE user_id = $1) \
+             FROM users WHERE user_id = $1 AND app_id = $2",
         )?
-        .query_row(params![id, new.now.0], |row| row.get(0))?;
-    if open >= new.most_open {
-        return Ok(AddApproval::TooMany);
-    }
+        .query_row(params![id, new.app], |row| Ok((row.get(0).map(Time)?, row.get(1)?)))
+        .optional()?;
+    let answerable = match user {
+        None => return Ok(AddApproval::NoUser),
+        Some((until, _)) if until > new.now => return Ok(AddApproval::Snoozed(until)),
+        Some((_, has_device)) => has_device,
+    };
+    supersede(db, id, new.most_open.saturating_sub(1), new.now)?;
     db.prepare_cached(
         "INSERT INTO approvals (uuid, app_id, user_id, message, details, hidden_details, logos, \
          seconds_to_expire, status, created_at, updated_at, expires_at) \
@@ -49,7 +44,19 @@ pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
         new.now.0,
         new.expires_at.map(|time| time.0)
     ])?;
-    Ok(AddApproval::Added)
+    Ok(AddApproval::Added { answerable })
+}
+
+/// Expires the oldest open requests of a user, so that this many remain.
+fn supersede(db: &Connection, user_id: i64, remain: u32, now: Time) -> Result<()> {
+    db.prepare_cached(
+        "UPDATE approvals SET status = 'expired', processed_at = $1, updated_at = $1 \
+         WHERE approval_id IN (SELECT approval_id FROM approvals \
+         WHERE user_id = $2 AND status = 'pending' AND (expires_at IS NULL OR expires_at > $1) \
+         ORDER BY approval_id DESC LIMIT -1 OFFSET $3)",
+    )?
+    .execute(params![now.0, user_id, remain])?;
+    Ok(())
 }
 
 pub(super) fn find(db: &Connection, app: AppId, uuid: &ApprovalId) -> Result<Option<ApprovalRow>> {
@@ -60,7 +67,7 @@ pub(super) fn find(db: &Connection, app: AppId, uuid: &ApprovalId) -> Result<Opt
 pub(super) fn open(db: &Connection, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM approvals WHERE user_id = $1 AND status = 'pending' \
-         AND (expires_at IS NULL OR expires_at > $2) ORDER BY created_at"
+         AND (expires_at IS NULL OR expires_at > $2) ORDER BY approval_id"
     );
     db.prepare_cached(&sql)?.query_map(params![user_id.get() as i64, now.0], row)?.collect()
 }

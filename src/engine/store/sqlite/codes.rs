@@ -10,9 +10,13 @@ use zeroize::Zeroizing;
 struct Present {
     code: Zeroizing<String>,
     expires_at: Time,
+    /// How often it was sent, by SMS and voice together.
     sends: u32,
     wrong_tries: u32,
     spent: bool,
+    /// When it was last sent by each channel; 0 if it was not.
+    sms_at: Time,
+    call_at: Time,
 }
 
 pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
@@ -20,43 +24,36 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     delete_expired(db, issue)?;
     let present = db
         .prepare_cached(
-            "SELECT code, expires_at, sends, wrong_tries, spent FROM codes \
+            "SELECT code, expires_at, sends, wrong_tries, spent, sms_at, call_at FROM codes \
              WHERE subject = $1 AND action = $2",
         )?
         .query_row(params![subject, issue.action], present)
         .optional()?;
-    // Spent codes do not count: the next login may need another code at once.
-    let last_sent: Option<i64> = db
-        .prepare_cached(
-            "SELECT max(sent_at) FROM codes WHERE subject = $1 AND spent = 0 AND sent_at <= $2",
-        )?
-        .query_row(params![subject, issue.now.plus(CLOCK_SLACK).0], |row| row.get(0))?;
-    if let Some(next) = last_sent.map(|sent| Time(sent).plus(issue.cool_down))
-        && next > issue.now
-    {
+    let mut code = valid_or_fresh(present, issue);
+    let sent_at = if issue.message.by_voice { &mut code.call_at } else { &mut code.sms_at };
+    let next = sent_at.plus(issue.cool_down);
+    let recent = *sent_at <= issue.now.plus(CLOCK_SLACK) && !issue.cool_down.is_zero();
+    if recent && next > issue.now {
         return Ok(Issued::TooSoon(next));
     }
-    let expires_at = issue.now.plus(issue.life);
-    let (code, expires_at, sends) = match present {
-        Some(old)
-            if old.spent
-                || old.wrong_tries >= issue.tries
-                || old.code.len() != issue.fresh.len() =>
-        {
-            (issue.fresh.clone(), expires_at, 1)
-        }
-        Some(old) if old.sends >= issue.sends => return Ok(Issued::TooOften(old.expires_at)),
-        Some(old) => (old.code, old.expires_at, old.sends + 1),
-        None => (issue.fresh.clone(), expires_at, 1),
-    };
-    db.prepare_cached(
-        "INSERT INTO codes (subject, action, code, expires_at, sent_at, sends, wrong_tries, spent) \
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 0) ON CONFLICT (subject, action) DO UPDATE SET \
-         wrong_tries = CASE WHEN excluded.sends = 1 THEN 0 ELSE wrong_tries END, spent = 0, \
-         code = excluded.code, expires_at = excluded.expires_at, sent_at = excluded.sent_at, \
-         sends = excluded.sends",
-    )?
-    .execute(params![subject, issue.action, *code, expires_at.0, issue.now.0, sends])?;
+    *sent_at = issue.now;
+    // Messages for the other actions count too, or varying the action would flood the phone.
+    let (others, end) = db
+        .prepare_cached(
+            "SELECT coalesce(sum(sends), 0), min(expires_at) FROM codes \
+             WHERE subject = $1 AND action <> $2 AND spent = 0 AND sends > 0",
+        )?
+        .query_row(params![subject, issue.action], |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, Option<i64>>(1)?.map(Time)))
+        })?;
+    if code.sends.saturating_add(others) >= issue.sends {
+        let own = (code.sends > 0).then_some(code.expires_at);
+        let end = own.into_iter().chain(end).min();
+        return Ok(Issued::TooOften(end.unwrap_or(code.expires_at)));
+    }
+    code.sends += 1;
+    put(db, issue, &subject, &code)?;
+    let Present { code, expires_at, .. } = code;
     let uuid = verifications::begin(db, issue, *code == *issue.fresh, expires_at)?;
     let payload = serde_json::json!({ "message": issue.message, "code": *code });
     db.prepare_cached(
@@ -72,6 +69,47 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
         issue.now.0
     ])?;
     Ok(Issued::Sent { job: db.last_insert_rowid(), code, expires_at, uuid })
+}
+
+/// The code that is sent: the present one as long as it can be accepted, and after that a fresh one.
+fn valid_or_fresh(present: Option<Present>, issue: &IssueCode) -> Present {
+    let fresh = |sms_at, call_at| Present {
+        code: issue.fresh.clone(),
+        expires_at: issue.now.plus(issue.life),
+        sends: 0,
+        wrong_tries: 0,
+        spent: false,
+        sms_at,
+        call_at,
+    };
+    match present {
+        // After a code was used there is no cool-down: the next login may need another at once.
+        None => fresh(Time(0), Time(0)),
+        Some(old) if old.spent => fresh(Time(0), Time(0)),
+        Some(old) if old.wrong_tries >= issue.tries || old.code.len() != issue.fresh.len() => {
+            fresh(old.sms_at, old.call_at)
+        }
+        Some(old) => old,
+    }
+}
+
+fn put(db: &Connection, issue: &IssueCode, subject: &str, code: &Present) -> Result<()> {
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO codes (subject, action, code, expires_at, sends, wrong_tries, \
+         spent, sms_at, call_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )?
+    .execute(params![
+        subject,
+        issue.action,
+        *code.code,
+        code.expires_at.0,
+        code.sends,
+        code.wrong_tries,
+        code.spent,
+        code.sms_at.0,
+        code.call_at.0
+    ])?;
+    Ok(())
 }
 
 pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<()> {
@@ -92,10 +130,11 @@ pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<(
         return count(db, app, Time(sent_at).month(), counter, 1);
     }
     // The message did not reach the user, so it does not count, and the next need not wait.
-    db.prepare_cached(
-        "UPDATE codes SET sent_at = 0, sends = sends - 1 \
-         WHERE subject = $1 AND action = $2 AND sent_at = $3",
-    )?
+    let column = if kind == "calls" { "call_at" } else { "sms_at" };
+    db.prepare_cached(&format!(
+        "UPDATE codes SET {column} = 0, sends = sends - 1 \
+         WHERE subject = $1 AND action = $2 AND {column} = $3"
+    ))?
     .execute(params![subject, action, sent_at])?;
     Ok(())
 }
@@ -136,5 +175,7 @@ fn present(row: &Row<'_>) -> Result<Present> {
         sends: row.get(2)?,
         wrong_tries: row.get(3)?,
         spent: row.get(4)?,
+        sms_at: Time(row.get(5)?),
+        call_at: Time(row.get(6)?),
     })
 }

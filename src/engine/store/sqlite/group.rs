@@ -94,8 +94,11 @@ impl Writer {
         }
     }
 
-    /// Leaks the connection, which belongs to the process that opened it.
+    /// Leaks the connection, which belongs to the process that opened it, and the rest, which one of
+    /// its threads may have been changing. Dropping the writer then waits for no lock of theirs.
     pub(super) fn forget(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.waiting));
+        std::mem::forget(std::mem::take(&mut self.counted));
         let connection = match self.connection.get_mut() {
             Ok(connection) => connection.take(),
             Err(poisoned) => poisoned.into_inner().take(),

@@ -45,10 +45,11 @@ CREATE TABLE codes (
     action TEXT NOT NULL,
     code TEXT NOT NULL,
     expires_at INTEGER NOT NULL,
-    sent_at INTEGER NOT NULL,
     sends INTEGER NOT NULL,
     wrong_tries INTEGER NOT NULL,
     spent INTEGER NOT NULL,
+    sms_at INTEGER NOT NULL,
+    call_at INTEGER NOT NULL,
     PRIMARY KEY (subject, action)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX codes_by_end ON codes (expires_at);
@@ -91,8 +92,10 @@ CREATE TABLE devices (
 ) STRICT;
 CREATE INDEX devices_of_user ON devices (user_id);
 
+-- In the order of their ids: several requests may have one time.
 CREATE TABLE approvals (
-    uuid TEXT PRIMARY KEY,
+    approval_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
     app_id INTEGER NOT NULL,
     user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
     message TEXT NOT NULL,
@@ -106,7 +109,7 @@ CREATE TABLE approvals (
     expires_at INTEGER,
     processed_at INTEGER,
     device_id INTEGER
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX approvals_of_user ON approvals (user_id, status);
 
 CREATE TABLE activities (

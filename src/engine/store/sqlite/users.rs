@@ -124,6 +124,34 @@ pub(super) fn delete(db: &Connection, app: AppId, user_id: UserId) -> Result<boo
     Ok(gone > 0)
 }
 
+/// Deletes everything but the applications. The rows of a user go with the user; the ids in
+/// `sqlite_sequence` stay, so that none is given again.
+pub(super) fn clear(db: &Connection) -> Result<()> {
+    db.execute_batch(
+        "DELETE FROM users; DELETE FROM codes; DELETE FROM wrong_answers; DELETE FROM outbox; \
+         DELETE FROM statistics;",
+    )
+}
+
+pub(super) fn confirm(
+    db: &Connection,
+    app: AppId,
+    user_id: UserId,
+    now: Time,
+) -> Result<Option<Time>> {
+    let enrolled_at = db
+        .prepare_cached(
+            "UPDATE users SET confirmed = 1, sms_used = 1 WHERE user_id = $1 AND app_id = $2 \
+             RETURNING created_at",
+        )?
+        .query_row(params![user_id.get() as i64, app], |row| row.get(0).map(Time))
+        .optional()?;
+    if enrolled_at.is_some() {
+        count(db, app, now.month(), "auths", 1)?;
+    }
+    Ok(enrolled_at)
+}
+
 pub(super) fn add_activity(db: &Connection, activity: &Activity) -> Result<bool> {
     let added = db
         .prepare_cached(

@@ -2,8 +2,8 @@
 
 use super::applications::count;
 use super::{
-    Attempt, AuthenticatorRow, CodeRow, Committed, Factor, Match, Subject, VerifyState,
-    WrongAnswers, verifications,
+    Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
+    VerifyState, WrongAnswers, verifications,
 };
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -60,12 +60,18 @@ fn authenticators(db: &Connection, user_id: i64) -> Result<Vec<AuthenticatorRow>
     .collect()
 }
 
+/// The condition for a code that can be accepted.
+const VALID: &str = "subject = $1 AND action = $2 AND code = $3 AND spent = 0 \
+                     AND wrong_tries < $4 AND expires_at > $5";
+
 /// Commits the result of a check. A code is accepted only once: the match must still be valid in
-/// the transaction that consumes it.
+/// the transaction that consumes it. Likewise, a token is wrong only if the codes that it differs
+/// from are still valid: each of them then loses a try, so that nothing is learnt about a code
+/// beyond its tries, however many attempts race.
 pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
     let subject = attempt.subject.key();
     let factors = match &attempt.found {
-        Match::Code { .. } => vec![Factor::Code],
+        Match::Code(_) => vec![Factor::Code],
         Match::Step { .. } => vec![Factor::Authenticator],
         Match::Nothing { factors, .. } => factors.clone(),
     };
@@ -76,15 +82,10 @@ pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
         }
     }
     let used = match &attempt.found {
-        Match::Nothing { length, .. } => {
-            return count_wrong(db, attempt, &subject, &factors, *length);
+        Match::Nothing { compared, .. } => {
+            return count_wrong(db, attempt, &subject, &factors, compared);
         }
-        Match::Code { action, code } => db
-            .prepare_cached(
-                "UPDATE codes SET spent = 1 WHERE subject = $1 AND action = $2 AND code = $3 \
-                 AND spent = 0 AND wrong_tries < $4 AND expires_at > $5",
-            )?
-            .execute(params![subject, action, **code, attempt.tries, attempt.now.0])?,
+        Match::Code(code) => change(db, "spent = 1", attempt, &subject, code)?,
         Match::Step { authenticator_id, step } => db
             .prepare_cached(
                 "UPDATE authenticators SET last_step = $1 WHERE authenticator_id = $2 \
@@ -104,7 +105,7 @@ fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> 
         .execute(params![subject, factor.name()])?;
     if let Subject::User(_, user_id) = &attempt.subject {
         let id = user_id.get() as i64;
-        let by_sms = matches!(attempt.found, Match::Code { .. });
+        let by_sms = matches!(attempt.found, Match::Code(_));
         db.prepare_cached(
             "UPDATE users SET confirmed = 1, sms_used = max(sms_used, $1) WHERE user_id = $2",
         )?
@@ -128,8 +129,18 @@ fn count_wrong(
     attempt: &Attempt,
     subject: &str,
     factors: &[Factor],
-    length: usize,
+    compared: &[ComparedCode],
 ) -> Result<Committed> {
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM codes WHERE {VALID})");
+    let mut valid = db.prepare_cached(&sql)?;
+    for code in compared {
+        let (tries, now) = (attempt.tries, attempt.now.0);
+        let valid: bool = valid
+            .query_row(params![subject, code.action, *code.code, tries, now], |row| row.get(0))?;
+        if !valid {
+            return Ok(Committed::Changed);
+        }
+    }
     for factor in factors {
         db.prepare_cached(
             "INSERT INTO wrong_answers (subject, factor, in_a_row, last_at) \
@@ -138,14 +149,28 @@ fn count_wrong(
         )?
         .execute(params![subject, factor.name(), attempt.now.0])?;
     }
-    if factors.contains(&Factor::Code) {
-        db.prepare_cached(
-            "UPDATE codes SET wrong_tries = wrong_tries + 1 \
-             WHERE subject = $1 AND length(code) = $2 AND spent = 0",
-        )?
-        .execute(params![subject, length as i64])?;
+    for code in compared {
+        change(db, "wrong_tries = wrong_tries + 1", attempt, subject, code)?;
     }
     Ok(Committed::Done)
+}
+
+/// Changes a code if it is still valid, and returns how many it were. `change` is a part of the
+/// SQL, so it must never come from a caller.
+fn change(
+    db: &Connection,
+    change: &'static str,
+    attempt: &Attempt,
+    subject: &str,
+    code: &ComparedCode,
+) -> Result<usize> {
+    db.prepare_cached(&format!("UPDATE codes SET {change} WHERE {VALID}"))?.execute(params![
+        subject,
+        code.action,
+        *code.code,
+        attempt.tries,
+        attempt.now.0
+    ])
 }
 
 fn wrong_answers(db: &Connection, subject: &str, factor: Factor) -> Result<WrongAnswers> {
@@ -166,5 +191,95 @@ impl Factor {
             Factor::Code => "code",
             Factor::Authenticator => "authenticator",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{IssueCode, Issued, Outgoing, Sqlite, Store};
+    use super::*;
+    use crate::engine::limits;
+    use std::time::Duration;
+
+    fn issue(store: &Sqlite, action: &str, now: i64) -> ComparedCode {
+        let message = Outgoing { to: String::new(), by_voice: false, text: Default::default() };
+        let issued = store.issue_code(IssueCode {
+            app: 1,
+            subject: subject(),
+            action: action.into(),
+            fresh: Zeroizing::new(format!("{now:07}")),
+            life: limits::CODE_LIFE,
+            cool_down: Duration::ZERO,
+            sends: limits::SENDS,
+            tries: limits::TRIES,
+            message,
+            uuid: None,
+            now: Time(now),
+        });
+        match issued.unwrap() {
+            Issued::Sent { code, .. } => ComparedCode { action: action.into(), code },
+            _ => panic!("no code was issued"),
+        }
+    }
+
+    fn subject() -> Subject {
+        Subject::Phone(1, "+15550100123".into())
+    }
+
+    fn commit(store: &Sqlite, found: Match) -> Committed {
+        let attempt = Attempt {
+            app: 1,
+            subject: subject(),
+            found,
+            tries: limits::TRIES,
+            delay: |_| Duration::ZERO,
+            now: Time(0),
+        };
+        store.commit_verify(attempt).unwrap()
+    }
+
+    fn wrong(of: &[&ComparedCode]) -> Match {
+        let copy = |code: &&ComparedCode| ComparedCode {
+            action: code.action.clone(),
+            code: code.code.clone(),
+        };
+        let compared = of.iter().map(copy).collect();
+        Match::Nothing { factors: vec![Factor::Code], compared }
+    }
+
+    fn state(store: &Sqlite) -> (Vec<u32>, u32) {
+        let state = store.begin_verify(subject()).unwrap().unwrap();
+        let tries = state.codes.iter().map(|code| code.wrong_tries).collect();
+        (tries, state.wrong_codes.in_a_row)
+    }
+
+    /// What a guess does that was compared with a code whose tries others used up meanwhile.
+    #[test]
+    fn a_guess_whose_code_is_void_is_not_looked_at() {
+        let store = Sqlite::in_memory().unwrap();
+        let (code, other) = (issue(&store, "", 1), issue(&store, "pay", 2));
+        for _ in 0..5 {
+            assert_eq!(commit(&store, wrong(&[&code])), Committed::Done);
+        }
+        assert_eq!(state(&store), (vec![5, 0], 5));
+        assert_eq!(commit(&store, wrong(&[&code])), Committed::Changed);
+        assert_eq!(commit(&store, wrong(&[&other, &code])), Committed::Changed);
+        assert_eq!(state(&store), (vec![5, 0], 5), "it takes no other code's try either");
+        assert_eq!(commit(&store, Match::Code(code)), Committed::Changed, "right is too late");
+    }
+
+    #[test]
+    fn a_guess_takes_no_try_of_a_code_that_it_was_not_compared_with() {
+        let store = Sqlite::in_memory().unwrap();
+        let code = issue(&store, "", 1);
+        for _ in 0..5 {
+            assert_eq!(commit(&store, wrong(&[&code])), Committed::Done);
+        }
+        let next = issue(&store, "", 2);
+        assert_ne!(*code.code, *next.code);
+        assert_eq!(commit(&store, wrong(&[&code])), Committed::Changed);
+        assert_eq!(state(&store).0, [0]);
+        assert_eq!(commit(&store, wrong(&[&next])), Committed::Done);
+        assert_eq!(state(&store).0, [1]);
     }
 }

@@ -1,0 +1,194 @@
+//! The sandbox (interface 8): an engine in memory for the tests of applications, which accepts every
+//! token or a configured one, has no waits and caps, and can be emptied.
+
+use super::clock::Time;
+use super::limits::Caps;
+use super::store::Store;
+use super::verify::accepted;
+use super::{Engine, limits};
+use crate::calls::Verification;
+use crate::model::{Token, UserId};
+use crate::{Error, Result};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const OPTIONS: &str = "must be sandbox:, or sandbox:? with accept=TOKEN or accept=right and with \
+                       clear_every=SECONDS (1 to 31536000), joined by &";
+/// The code that the verification of every phone number accepts.
+pub(super) const PHONE_CODE: &str = "0000";
+/// The longest time after which a sandbox is emptied, in seconds: a year.
+const LONGEST: u64 = 31_536_000;
+
+/// An engine in memory.
+pub(super) struct Sandbox {
+    accepts: Accepts,
+    schedule: Option<Schedule>,
+}
+
+/// Which tokens are right.
+enum Accepts {
+    /// Every token, for every user.
+    Every,
+    /// This token, for every user.
+    Only(Token),
+    /// Right tokens only, with the limits of a real engine.
+    Right,
+}
+
+/// When the sandbox is emptied.
+struct Schedule {
+    every: Duration,
+    next: Mutex<Time>,
+    /// The process that opened the sandbox.
+    process: u32,
+}
+
+impl Sandbox {
+    /// Parses what follows `sandbox:` in the URL.
+    pub(super) fn parse(options: &str, now: Time) -> Result<Sandbox> {
+        let invalid = || Error::invalid_argument("url", OPTIONS);
+        let (mut accepts, mut schedule) = (None, None);
+        let options = match options {
+            "" => None,
+            some => Some(some.strip_prefix('?').ok_or_else(invalid)?),
+        };
+        for option in options.into_iter().flat_map(|options| options.split('&')) {
+            match option.split_once('=') {
+                Some(("accept", "right")) if accepts.is_none() => accepts = Some(Accepts::Right),
+                Some(("accept", token)) if accepts.is_none() => {
+                    accepts = Some(Accepts::Only(token.parse()?));
+                }
+                Some(("clear_every", seconds)) if schedule.is_none() => {
+                    let every = seconds_of(seconds).ok_or_else(invalid)?;
+                    let (next, process) = (Mutex::new(now.plus(every)), std::process::id());
+                    schedule = Some(Schedule { every, next, process });
+                }
+                _ => return Err(invalid()),
+            }
+        }
+        Ok(Sandbox { accepts: accepts.unwrap_or(Accepts::Every), schedule })
+    }
+
+    /// Empties the sandbox if it is time to.
+    fn clear_if_due(&self, store: &dyn Store, now: Time) {
+        let Some(Schedule { every, next, process }) = &self.schedule else { return };
+        // In a forked child, another thread's lock would last for ever. Its database is rejected.
+        if std::process::id() != *process {
+            return;
+        }
+        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+        let every = Time(0).plus(*every).0;
+        // A clock that was set back must not put off the next time.
+        *next = Time(next.0.min(now.0 + every));
+        // If the store fails, so does the call that begins now, and the next one tries again.
+        if *next <= now && store.clear().is_ok() {
+            *next = Time(now.0 + every - (now.0 - next.0) % every);
+        }
+    }
+}
+
+fn seconds_of(text: &str) -> Option<Duration> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = digits.then(|| text.parse().ok())??;
+    (1..=LONGEST).contains(&seconds).then(|| Duration::from_secs(seconds))
+}
+
+impl Engine {
+    /// Empties a sandbox: removes every user, code, device, approval request and activity, and the
+    /// statistics. The application keeps its key, and the ids of users are not given again.
+    ///
+    /// A sandbox can also empty itself, as `sandbox:?clear_every=86400` does every day.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if this is not a sandbox: a database is never emptied.
+    pub fn clear_sandbox(&self) -> Result<()> {
+        match &self.shared.sandbox {
+            Some(_) => self.store().clear(),
+            None => Err(Error::invalid_argument(
+                "url",
+                "names a database, which is not emptied: this needs a sandbox: URL",
+            )),
+        }
+    }
+
+    pub(super) fn clear_sandbox_if_due(&self, now: Time) {
+        if let Some(sandbox) = &self.shared.sandbox {
+            sandbox.clear_if_due(self.store(), now);
+        }
+    }
+
+    /// Whether this is a sandbox that accepts tokens without looking for codes.
+    pub(super) fn is_lenient(&self) -> bool {
+        let sandbox = self.shared.sandbox.as_ref();
+        sandbox.is_some_and(|sandbox| !matches!(sandbox.accepts, Accepts::Right))
+    }
+
+    pub(super) fn caps(&self) -> &'static Caps {
+        if self.is_lenient() { &Caps::NONE } else { &Caps::REAL }
+    }
+
+    /// Checks a token as a sandbox does; `None` if this is a real engine. A right token confirms
+    /// the user, if there is such a user, and is counted. `token` is `None` for a text that cannot
+    /// be one, which a sandbox that accepts every token accepts too.
+    pub(super) fn verify_in_sandbox(
+        &self,
+        token: Option<&Token>,
+        user_id: UserId,
+        now: Time,
+    ) -> Result<Option<Verification>> {
+        match self.shared.sandbox.as_ref().map(|sandbox| &sandbox.accepts) {
+            None | Some(Accepts::Right) => return Ok(None),
+            Some(Accepts::Only(right)) if Some(right) != token => {
+                return Ok(Some(Verification::wrong(false)));
+            }
+            Some(Accepts::Every | Accepts::Only(_)) => {}
+        }
+        let enrolled_at = self.store().confirm_user(self.app.app_id, user_id, now)?;
+        Ok(Some(accepted("sms", enrolled_at.unwrap_or(now))))
+    }
+}
+
+impl Caps {
+    const REAL: Caps = Caps {
+        cool_down: limits::COOL_DOWN,
+        sends: limits::SENDS,
+        open_approvals: limits::OPEN_APPROVALS,
+        snooze: limits::SNOOZE,
+    };
+    const NONE: Caps = Caps {
+        cool_down: Duration::ZERO,
+        sends: u32::MAX,
+        open_approvals: u32::MAX,
+        snooze: Duration::ZERO,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(options: &str, at: i64) -> Option<i64> {
+        let sandbox = Sandbox::parse(options, Time(0)).unwrap();
+        let store = super::super::store::Sqlite::in_memory().unwrap();
+        sandbox.clear_if_due(&store, Time(at));
+        sandbox.schedule.map(|schedule| schedule.next.into_inner().unwrap().0)
+    }
+
+    #[test]
+    fn the_schedule_counts_from_the_opening() {
+        assert_eq!(due("?clear_every=10", 9_999), Some(10_000));
+        assert_eq!(due("?clear_every=10", 10_000), Some(20_000));
+        assert_eq!(due("?accept=right&clear_every=10", 10_500), Some(20_000));
+        assert_eq!(due("?clear_every=10&accept=123456", 45_000), Some(50_000));
+        assert_eq!(due("?clear_every=31536000", 1_000), Some(31_536_000_000));
+        assert_eq!(due("", 1_000), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_put_off_the_schedule() {
+        let sandbox = Sandbox::parse("?clear_every=10", Time(1_000_000)).unwrap();
+        let store = super::super::store::Sqlite::in_memory().unwrap();
+        sandbox.clear_if_due(&store, Time(5_000));
+        assert_eq!(sandbox.schedule.unwrap().next.into_inner().unwrap(), Time(15_000));
+    }
+}
