@@ -73,7 +73,7 @@ fn an_application_with_older_replies_gets_the_older_bodies() {
     let id = created.body["user"]["id"].as_u64().unwrap_or_default();
     assert_eq!(created.body, json!({"user": {"id": id}}));
     let sent = get(&format!("/protected/json/sms/{id}"), "");
-    assert_eq!(sent.body["success"], json!("SMS token was sent."), "{}", sent.body);
+    assert_eq!(sent.body["success"], json!("SMS token was sent"), "{}", sent.body);
     let wrong = if world.code() == "0000000" { "0000001" } else { "0000000" };
     let wrong = get(&format!("/protected/json/verify/{wrong}/{id}"), "force=true");
     assert_eq!((wrong.status, &wrong.body["errors"]["token"]), (401, &json!("is invalid")));

@@ -87,7 +87,7 @@ pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
         let text = value.as_str().unwrap_or_default();
         match name.as_str() {
             "svc_id" | "user_id" if text.parse::<UserId>().is_err() => return Err(user_not_found()),
-            "uuid" if text.parse::<ApprovalId>().is_err() => return Err(approval_not_found()),
+            "uuid" if text.parse::<ApprovalId>().is_err() => return Err(approval_not_found(None)),
             _ => {}
         }
     }
@@ -99,9 +99,11 @@ pub(crate) fn user_not_found() -> Error {
     not_found(USER_NOT_FOUND, message, [("message".to_owned(), message.to_owned())].into())
 }
 
-/// Services send no fields with this one.
-pub(crate) fn approval_not_found() -> Error {
-    not_found(APPROVAL_NOT_FOUND, "Approval request not found.", BTreeMap::new())
+/// Services send no fields with this one. `uuid` is `None` for a text that cannot be one.
+pub(crate) fn approval_not_found(uuid: Option<&ApprovalId>) -> Error {
+    let which = uuid.map(|uuid| format!(": {uuid}")).unwrap_or_default();
+    let message = format!("Approval request not found{which}");
+    not_found(APPROVAL_NOT_FOUND, &message, BTreeMap::new())
 }
 
 fn not_found(code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {

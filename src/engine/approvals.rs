@@ -109,7 +109,7 @@ impl Engine {
         let device = self.device(response.device_id, &response.device_secret)?;
         let row = self.approval(&response.uuid)?;
         if row.user_id != device.user_id {
-            return Err(rejections::approval_not_found());
+            return Err(rejections::approval_not_found(Some(&response.uuid)));
         }
         let approved = response.response == ApprovalResponse::Approve;
         let mut body = self.callback_body(&row, &device, response.response, now);
@@ -140,7 +140,7 @@ impl Engine {
 
     fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
         let row = self.store().approval(self.app.app_id, uuid.clone())?;
-        row.ok_or_else(rejections::approval_not_found)
+        row.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
     }
 
     /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to

@@ -14,6 +14,11 @@ use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
+// The texts of live services, which some clients match.
+const SMS_IGNORED: &str = "Ignored: SMS is not needed for smartphones. Pass force=true if you want \
+                           to actually send it anyway.";
+const CALL_IGNORED: &str = "Call ignored. User is using App Tokens and this call is not necessary. \
+                            Pass force=true if you still want to call users that are using the App.";
 const CODE_CORRECT: &str = "Verification code is correct.";
 
 /// A code to issue and deliver.
@@ -44,11 +49,11 @@ impl Engine {
         }
         let user = self.user(user_id)?;
         let cellphone = Some(user.phone.masked_e164());
-        let word = if channel == Channel::Sms { "SMS" } else { "Call" };
         if user.uses_app() && !force {
-            let message = format!(
-                "{word} is not needed: the user has an app. Pass force=true to send it anyway."
-            );
+            let message = match channel {
+                Channel::Sms => SMS_IGNORED.to_owned(),
+                Channel::Call => CALL_IGNORED.to_owned(),
+            };
             let device = user.devices.last().cloned();
             return Ok(CodeRequested { message: Some(message), cellphone, ignored: true, device });
         }
@@ -64,7 +69,7 @@ impl Engine {
             now,
         })?;
         let message = Some(match channel {
-            Channel::Sms => "SMS token was sent.".into(),
+            Channel::Sms => "SMS token was sent".into(),
             Channel::Call => "Call started.".into(),
         });
         Ok(CodeRequested { message, cellphone, ..CodeRequested::default() })

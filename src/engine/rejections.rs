@@ -17,7 +17,7 @@ pub(super) fn phone_information_failed(reason: &str) -> Error {
 }
 
 pub(super) fn verification_code_wrong() -> Error {
-    reject(401, "60022", "Verification code is incorrect.")
+    reject(401, "60022", "Verification code is incorrect")
 }
 
 pub(super) fn no_pending_verification() -> Error {

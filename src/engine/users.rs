@@ -107,7 +107,7 @@ impl Handle<DeleteUser> for Engine {
     fn handle(&self, call: &DeleteUser) -> Result<Done> {
         self.begin();
         match self.store().delete_user(self.app.app_id, call.user_id)? {
-            true => Ok(Done::with_message("User removed from application.")),
+            true => Ok(Done::with_message("User removed from application")),
             false => Err(rejections::user_not_found()),
         }
     }

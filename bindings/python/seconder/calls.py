@@ -199,7 +199,7 @@ class Calls:
         Example:
             >>> gone = service.create_user("eve@example.com", "555-010-0177", 1)
             >>> service.delete_user(gone.id, user_ip="192.0.2.1")
-            Done(message='User removed from application.')
+            Done(message='User removed from application')
         """
         return Done._read(self._call("delete_user", user_id=user_id, user_ip=user_ip))
 
