@@ -218,6 +218,7 @@ impl MatchedCall {
     }
 
     /// Writes the call's reply to an error that precedes it, such as a wrong API key.
+    #[cfg(feature = "engine")]
     pub(crate) fn failure_writer(&self) -> FailureWriter {
         FAILURES[self.index]
     }
@@ -325,6 +326,7 @@ pub fn failure(error: &Error, path: &str, replies: Generation) -> Reply {
 }
 
 /// Writes the reply to an error, in a generation.
+#[cfg(feature = "engine")]
 type FailureWriter = fn(&Error, Generation) -> Reply;
 
 /// Reads one call's parameters and lets a service handle the call.
@@ -337,6 +339,7 @@ macro_rules! calls {
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
         /// Writes the errors that precede each call, in the order of `ROUTES`.
+        #[cfg(feature = "engine")]
         const FAILURES: [FailureWriter; ROUTES.len()] = [$(failure::write_early::<$call>),*];
 
         /// Handles every call of the interface.

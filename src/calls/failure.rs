@@ -1,6 +1,6 @@
 //! Errors on the wire, in both directions (interface 7).
 
-use super::{AppDetails, Call};
+use super::Call;
 use crate::error::Rejection;
 use crate::model::{ApprovalId, UserId};
 use crate::wire::older::Shape;
@@ -145,8 +145,9 @@ pub(super) fn write<C: Call>(error: &Error, replies: Generation) -> Reply {
 }
 
 /// The reply that reports an error of a request for call `C` before its parameters are known.
+#[cfg(feature = "engine")]
 pub(super) fn write_early<C: Call>(error: &Error, replies: Generation) -> Reply {
-    with_success::<C>(describe::<AppDetails>(error), replies)
+    with_success::<C>(describe::<super::AppDetails>(error), replies)
 }
 
 /// Writes `success` as call `C` does.

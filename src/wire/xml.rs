@@ -35,6 +35,7 @@ pub fn read(bytes: &[u8]) -> Result<Value> {
 ///
 /// # Errors
 /// As for [`read`].
+#[cfg(feature = "engine")]
 pub(crate) fn read_params(bytes: &[u8]) -> Result<Map<String, Value>> {
     match root(bytes)? {
         (name, Value::Object(fields)) if name == "hash" => Ok(fields),
