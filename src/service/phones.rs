@@ -10,7 +10,7 @@ impl Service {
     /// [`StartPhoneVerification`] for the options.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn start_phone_verification(
         &self,
         via: Channel,
@@ -40,8 +40,8 @@ impl Service {
     /// [`PhoneVerificationStatus`] for the options.
     ///
     /// # Errors
-    /// [`Error::Rejected`] with status 404 and code `60023` if there is no such verification;
-    /// otherwise see [`Error`].
+    /// [`crate::Error::Rejected`] with status 404 and code `60023` if there is no such verification;
+    /// otherwise see [`crate::Error`].
     pub fn phone_verification_status(&self, uuid: &ApprovalId) -> Result<PhoneVerificationRecord> {
         self.handle(&PhoneVerificationStatus::new(uuid.clone()))
     }
@@ -49,7 +49,7 @@ impl Service {
     /// Returns the type of a phone number (interface 4.11).
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`crate::Error`].
     pub fn phone_info(&self, phone_number: &str, country_code: &str) -> Result<PhoneInformation> {
         let (number, country) = phone(phone_number, country_code)?;
         self.handle(&PhoneInfo::new(number, country))

@@ -123,7 +123,7 @@ impl Service {
     /// # Ok(()) }
     /// ```
     ///
-    /// A timeout of 0 or over an hour makes each call return [`Error::InvalidArgument`].
+    /// A timeout of 0 or over an hour makes each call return [`crate::Error::InvalidArgument`].
     pub fn with_timeout(&self, timeout: Duration) -> Service {
         self.remote(|remote| remote.timeout = timeout)
     }
