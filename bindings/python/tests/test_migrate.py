@@ -242,6 +242,24 @@ def test_a_wrong_key_is_rejected(old: Old) -> None:
     assert not stranger.apps.fetch().ok()
 
 
+def test_what_differs(old: Old) -> None:
+    """The table of that name, as far as no other test of this file has it."""
+    user = old.user()
+    assert old.client.users.request_sms(user).ok()
+    limited = old.client.users.request_sms(user)
+    rejected(limited, 503, "60003")
+    assert 1 <= int(limited.response.headers["Retry-After"]) <= 30
+    assert old.client.users.request_call(user).ok(), "each channel has its own cool-down"
+    push = old.client.one_touch
+    requests = [push.send_request(user, "Log in?") for _ in range(6)]
+    assert "no device" in requests[0]["message"]
+    approvals = [push.get_approval_status(request.get_uuid()) for request in requests]
+    statuses = [approval["approval_request"]["status"] for approval in approvals]
+    assert statuses == ["expired"] + 5 * ["pending"]
+    rejected(old.client.users.registration_status("ada"), 404, "60002")
+    rejected(AuthyApiClient(old.key, old.client.api_uri + "/").apps.fetch(), 404, "60002")
+
+
 def test_both_libraries_on_one_server(old: Old) -> None:
     """An application can migrate one call at a time."""
     with seconder.open(
