@@ -57,6 +57,9 @@ pub const USER_ID_ON_THE_WIRE: &str = "svc_id";
 
 /// The size limit of a free-form parameter, in bytes of JSON.
 const LARGEST: usize = 16 * 1024;
+/// How deep a free-form parameter may be nested. A callback returns some, nested in a few objects
+/// more, and a signature covers 64 levels.
+const DEEPEST: usize = 32;
 
 /// A call of the interface. Its fields are the parameters, by their names on the wire.
 pub trait Call: Serialize + DeserializeOwned {
@@ -254,7 +257,7 @@ fn handle<C: Call>(
     replies: Generation,
 ) -> Reply {
     // Clients send every parameter that they know, and leave empty what was not given.
-    params.retain(|_, value| value.as_str() != Some(""));
+    params.retain(|_, value| !value.is_null() && value.as_str() != Some(""));
     // Where the path and the parameters name one field, the path wins: a parameter must not turn a
     // call to another user than its path names.
     let ids = failure::check_ids(&in_path.fields);
@@ -317,11 +320,14 @@ fn success_fields(
     Ok(fields)
 }
 
-/// The reply for an error of a request that reaches no call, on a path of the interface document.
+/// The reply for an error of a request that reaches no call, on a path of the interface document. It
+/// is worded as by the calls with such paths.
 pub fn failure(error: &Error, path: &str, replies: Generation) -> Reply {
-    match path.starts_with("/push/") {
-        true => failure::write::<CheckApproval>(error, replies),
-        false => failure::write::<AppDetails>(error, replies),
+    let mut parts = path.split('/').skip(1);
+    match (parts.next(), parts.nth(1)) {
+        (Some("push"), _) => failure::write::<CheckApproval>(error, replies),
+        (_, Some("verify")) => failure::write_early::<Verify>(error, replies),
+        _ => failure::write::<AppDetails>(error, replies),
     }
 }
 
@@ -387,11 +393,25 @@ calls! {
     EnrolAuthenticator,
 }
 
-/// Rejects a free-form parameter that is larger than services accept.
+/// Rejects a free-form parameter that is larger, or nested deeper, than services accept.
 fn is_small(parameter: &'static str, value: &impl Serialize) -> Result<()> {
-    match serde_json::to_string(value) {
-        Ok(text) if text.len() <= LARGEST => Ok(()),
-        _ => Err(Error::invalid_argument(parameter, "must not be larger than 16 KiB")),
+    fn depth(value: &Value) -> usize {
+        let inner = match value {
+            Value::Object(fields) => fields.values().map(depth).max(),
+            Value::Array(items) => items.iter().map(depth).max(),
+            _ => return 0,
+        };
+        1 + inner.unwrap_or_default()
+    }
+    let value = serde_json::to_value(value).unwrap_or_default();
+    if value.to_string().len() > LARGEST {
+        return Err(Error::invalid_argument(parameter, "must not be larger than 16 KiB"));
+    }
+    match depth(&value) <= DEEPEST {
+        true => Ok(()),
+        false => {
+            Err(Error::invalid_argument(parameter, "must not be nested deeper than 32 levels"))
+        }
     }
 }
 

@@ -124,7 +124,11 @@ impl RawRequest {
             }
             _ => before,
         };
-        (path, query)
+        // Clients join a base URL that ends with a slash and a path that begins with one.
+        match path.strip_prefix("//") {
+            Some(rest) => (&path[path.len() - rest.trim_start_matches('/').len() - 1..], query),
+            None => (path, query),
+        }
     }
 
     fn query(&self) -> &str {
@@ -229,11 +233,14 @@ fn no_reply() -> Error {
 fn api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<ApiKey> {
     let header = names.api_key();
     let mut headers = request.values(&header);
-    let parameter = params.remove("api_key").map(|value| match value {
-        Value::String(key) => Secret::new(key),
+    // An empty parameter is absent, as in every call.
+    let parameter = params.remove("api_key").and_then(|value| match value {
+        Value::Null => None,
+        Value::String(key) if key.is_empty() => None,
+        Value::String(key) => Some(Secret::new(key)),
         other => {
             drop(Wiping(other));
-            Secret::default()
+            Some(Secret::default())
         }
     });
     let in_header = headers.next().map(|key| std::str::from_utf8(key).ok().map(Secret::new));

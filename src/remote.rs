@@ -90,8 +90,8 @@ pub struct Remote {
 pub enum Repeats {
     /// None: the caller gets [`Error::RateLimited`] and decides.
     None,
-    /// Those that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info` and
-    /// `check_approval`.
+    /// Those that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`,
+    /// `phone_verification_status` and `check_approval`.
     #[default]
     Questions,
     /// All, including those that check a code, send a message or change something. These take
@@ -304,11 +304,15 @@ fn body(
     }
     let free = |name: &&'static str| request.params.get(*name).map(|value| (*name, value));
     let free = || free_form.iter().filter_map(free);
-    let (media_type, bytes) = match free().find(|(_, value)| !form::can_name(value)) {
-        Some((name, _)) if !nested_as_json => {
-            let reason = "has a name that is empty or has brackets, which a form cannot carry: the \
-                          setting nested_as_json sends it as JSON";
-            return Err(Error::invalid_argument(name, reason));
+    let unfit = free().find_map(|(name, value)| Some((name, form::check(value).err()?)));
+    let (media_type, bytes) = match unfit {
+        Some((name, reason)) if !nested_as_json => {
+            return Err(Error::invalid_argument(
+                name,
+                format!(
+                    "{reason}, which a form cannot carry: the setting nested_as_json sends it as JSON"
+                ),
+            ));
         }
         None if !nested_as_json || free().all(|(_, value)| is_flat(value)) => {
             ("application/x-www-form-urlencoded", form::write(&request.params).into_bytes())

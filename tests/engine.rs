@@ -6,6 +6,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, forced, open, open_at, url};
+use seconder::calls::{Channel, StartPhoneVerification};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -13,7 +14,7 @@ use seconder::{Error, Handle, Service, Settings, Verdict, Verify, callback, call
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, SystemTime};
 
 fn now() -> u64 {
@@ -183,6 +184,43 @@ fn a_failed_delivery_gives_no_tries_back() {
     assert_ne!(last(), code);
     let result = service.handle(&forced(last().parse().unwrap(), user)).unwrap();
     assert_eq!(result.verdict, Verdict::Right);
+}
+
+/// A gateway may report a failure when the code of its message was replaced long ago.
+#[test]
+fn a_late_failure_of_a_replaced_code_harms_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(1_000_000);
+    let (blocked, fails) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (in_gateway, released) = (Arc::clone(&blocked), Arc::clone(&fails));
+    let service = Settings::new(&url(&folder.path().join("late.db")))
+        .clock(clock.clone())
+        .deliver(move |message: &Message| {
+            if message.via == Channel::Sms {
+                in_gateway.wait();
+                released.wait();
+            }
+            Err("the gateway is closed".to_owned())
+        })
+        .open()
+        .unwrap();
+    let start = |via, length| {
+        let number = "7400123456".parse().unwrap();
+        let mut call = StartPhoneVerification::new(via, number, "44".parse().unwrap());
+        call.code_length = Some(length);
+        service.handle(&call)
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert!(start(Channel::Sms, 7).is_err()));
+        blocked.wait();
+        // Another code replaces the first one, and is not delivered either.
+        assert!(start(Channel::Call, 6).is_err());
+        fails.wait();
+    });
+    for _ in 0..3 {
+        let error = start(Channel::Call, 6).unwrap_err();
+        assert!(error.to_string().contains("the gateway is closed"), "{error}");
+    }
 }
 
 #[test]

@@ -141,6 +141,16 @@ fn a_record_of_another_request_or_user_is_never_an_approval() {
         (json!({"user_id": 7}), false, true),
         (json!({"user_id": 8}), false, false),
         (json!({"user_id": "8"}), false, false),
+        (json!({"user_id": "08"}), false, false),
+        (json!({"user_id": " 8"}), false, false),
+        (json!({"user_id": 8.0}), false, false),
+        (json!({"user_id": -8}), false, false),
+        (json!({"user_id": "٨"}), false, false),
+        (json!({"user_id": [8]}), false, false),
+        (json!({"user_id": "9".repeat(5000)}), false, false),
+        (json!({"svc_id": 7, "_svc_id": "7"}), true, true),
+        (json!({"svc_id": 7, "_svc_id": null}), true, true),
+        (json!({"svc_id": 7, "details": ["x", {}], "logos": 1, "processed_at": {}}), true, true),
         (json!({"svc_id": 8}), false, false),
         (json!({"_svc_id": 8}), false, false),
         (json!({"svc_id": 8, "user_id": 7}), false, false),
@@ -151,6 +161,8 @@ fn a_record_of_another_request_or_user_is_never_an_approval() {
         let approval = read(fields.clone()).unwrap();
         let found = (approval.approved_by(user), approval.approved_unbound(user));
         assert_eq!(found, (bound, unbound), "{fields}");
+        let copy: seconder::calls::Approval = serde_json::from_value(json!(approval)).unwrap();
+        assert_eq!(copy, approval, "{fields}");
     }
     assert!(read(json!({"svc_id": 7, "_svc_id": 8})).is_err());
     assert!(read(json!({"svc_id": "another"})).is_err());

@@ -69,11 +69,20 @@ pub(super) fn spellings_of_form(form: &str) -> Result<Vec<String>> {
 /// The pairs where they were sent, with each `&` between them.
 fn as_sent(form: &str, pairs: &[Pair]) -> String {
     let mut rest = pairs.iter();
-    let part = |part: &str| match part.is_empty() {
-        true => String::new(),
-        false => rest.next().map(|(name, value)| format!("{name}{value}")).unwrap_or_default(),
-    };
-    form.split('&').map(part).collect::<Vec<_>>().join("&")
+    // Into one text: a form of nothing but `&` must not cost much more memory than itself.
+    let mut text = String::with_capacity(form.len());
+    for (index, part) in form.split('&').enumerate() {
+        if index > 0 {
+            text.push('&');
+        }
+        if !part.is_empty()
+            && let Some((name, value)) = rest.next()
+        {
+            text.push_str(name);
+            text.push_str(value);
+        }
+    }
+    text
 }
 
 /// The form with the fields of each hash in a list sorted. `None` if it has no lists, or writes them

@@ -3,9 +3,8 @@
 use super::canonical::escape;
 use serde_json::{Map, Value};
 
-/// Rewrites a body so that every spelling of it is the same text, whichever library the receiver
-/// uses: an empty object or list becomes null, and the fields of objects in lists are sorted as they
-/// are signed.
+/// Rewrites a body so that every spelling of it is the same text: an empty object or list becomes
+/// null, and the fields of objects in lists are sorted as they are signed.
 pub(crate) fn make_regular(body: &mut Value) {
     if let Value::Object(fields) = body {
         for (name, value) in fields {

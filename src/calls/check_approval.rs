@@ -14,8 +14,20 @@ const RECORD: &str = "approval_request";
 const INTERNAL: [(&str, &str); 3] =
     [("_app_serial_id", "app_id"), ("_app_name", "app_name"), ("_user_email", "user_email")];
 /// The fields that decide nothing. Services differ in them, so one of an unexpected type is left out.
-const SHOWN: [&str; 7] =
-    ["user_email", "app_id", "app_name", "message", "details", "hidden_details", "logos"];
+const SHOWN: [&str; 12] = [
+    "user_email",
+    "app_id",
+    "app_name",
+    "message",
+    "details",
+    "hidden_details",
+    "logos",
+    "created_at",
+    "updated_at",
+    "processed_at",
+    "seconds_to_expire",
+    "notified",
+];
 
 /// Requests a user's response to an approval request (interface 4.13).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,10 +61,13 @@ impl Call for CheckApproval {
                 request.shift_remove(name);
                 request.extend(value.map(|value| (name.to_owned(), value)));
             }
-            if let Some(other) = request.shift_remove("_svc_id")
-                && *request.entry(USER_ID_ON_THE_WIRE).or_insert(other.clone()) != other
-            {
-                return Err(Error::invalid_response("it contains two user ids"));
+            if let Some(other) = request.shift_remove("_svc_id").filter(|other| !other.is_null()) {
+                let id = request.entry(USER_ID_ON_THE_WIRE).or_insert(Value::Null);
+                match (scalar(id), scalar(&other)) {
+                    (None, _) if id.is_null() => *id = other,
+                    (Some(id), Some(other)) if id == other => {}
+                    _ => return Err(Error::invalid_response("it contains two user ids")),
+                }
             }
             question = request.shift_remove("message");
         }
@@ -61,10 +76,10 @@ impl Call for CheckApproval {
         fields.shift_remove("message");
         fields.extend(question.map(|question| ("message".to_owned(), question)));
         fields.retain(|name, value| !SHOWN.contains(&name.as_str()) || fits(name, value));
-        let similar_id = fields.get("user_id").and_then(scalar).and_then(|id| id.parse().ok());
-        let approval: Approval = loose::read(fields)
-            .map_err(|mismatch| Error::invalid_response(mismatch.to_string()))?;
-        Ok(Approval { similar_id, ..approval })
+        let similar_id = fields.shift_remove("user_id").as_ref().and_then(similar);
+        fields.shift_remove("similar_id");
+        fields.extend(similar_id.map(|id| ("similar_id".to_owned(), id.into())));
+        loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
     }
 
     /// A record of another approval request proves nothing, whoever approved it.
@@ -82,6 +97,7 @@ impl Call for CheckApproval {
     /// languages require all of them.
     fn write(answer: &Approval) -> Reply {
         let mut record = object(answer);
+        record.shift_remove("similar_id");
         for (internal, name) in INTERNAL {
             record.extend(record.get(name).cloned().map(|value| (internal.to_owned(), value)));
             record.shift_remove(name);
@@ -142,10 +158,10 @@ pub struct Approval {
     pub seconds_to_expire: Option<u64>,
     /// Whether a device was notified of the request.
     pub notified: Option<bool>,
-    /// The field `user_id`, if it is a number. Services use it for ids of their own too, so it
-    /// cannot confirm a user, but it can name another.
-    #[serde(skip)]
-    similar_id: Option<UserId>,
+    /// The record's field `user_id`, if it looks like a number; 0 if it is not the id of any user.
+    /// Services use that field for ids of their own too, so it cannot confirm a user, but it can name
+    /// another: see [`approved_unbound`](Approval::approved_unbound).
+    pub similar_id: Option<u64>,
 }
 
 /// A user's response. Only [`Approved`](ApprovalStatus::Approved) lets a user in.
@@ -202,7 +218,8 @@ impl Approval {
 
     /// Whether the record names this user or none.
     pub(crate) fn names_no_other_than(&self, user_id: UserId) -> bool {
-        self.user_id.or(self.similar_id).is_none_or(|named| named == user_id)
+        let named = self.user_id.map(UserId::get).or(self.similar_id);
+        named.is_none_or(|named| named == user_id.get())
     }
 
     /// A record with only the status.
@@ -232,4 +249,17 @@ impl Approval {
 fn fits(name: &str, value: &Value) -> bool {
     let alone = [("status".to_owned(), "pending".into()), (name.to_owned(), value.clone())];
     loose::read::<Approval>(alone.into_iter().collect()).is_ok()
+}
+
+/// The id that the record's `user_id` looks like: 0 for a value that is no user's, such as `08`. `None`
+/// for a text that is no number, which is an id of the service's own.
+fn similar(value: &Value) -> Option<u64> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) if !text.chars().all(|c| c.is_numeric() || " +-.".contains(c)) => {
+            return None;
+        }
+        other => scalar(other).unwrap_or_default(),
+    };
+    Some(text.parse::<UserId>().map_or(0, UserId::get))
 }

@@ -1,6 +1,6 @@
 //! Errors on the wire, in both directions (interface 7).
 
-use super::Call;
+use super::{Call, USER_ID_ON_THE_WIRE};
 use crate::error::Rejection;
 use crate::model::{ApprovalId, UserId};
 use crate::wire::older::Shape;
@@ -86,7 +86,9 @@ pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
     for (name, value) in in_path {
         let text = value.as_str().unwrap_or_default();
         match name.as_str() {
-            "svc_id" | "user_id" if text.parse::<UserId>().is_err() => return Err(user_not_found()),
+            USER_ID_ON_THE_WIRE | "user_id" if text.parse::<UserId>().is_err() => {
+                return Err(user_not_found());
+            }
             "uuid" if text.parse::<ApprovalId>().is_err() => return Err(approval_not_found(None)),
             _ => {}
         }
@@ -120,7 +122,8 @@ fn is_of_the_service(body: &Map<String, Value>) -> bool {
 /// The message of a failure.
 pub(super) fn message(body: &Map<String, Value>) -> Option<String> {
     let inner = body.get("errors").and_then(|errors| errors.get("message"));
-    body.get("message").or(inner).and_then(scalar)
+    let own = body.get("message").and_then(scalar);
+    own.or_else(|| inner.and_then(scalar))
 }
 
 /// The errors of each field. Very old services send a list for each.
@@ -145,7 +148,6 @@ pub(super) fn write<C: Call>(error: &Error, replies: Generation) -> Reply {
 }
 
 /// The reply that reports an error of a request for call `C` before its parameters are known.
-#[cfg(feature = "engine")]
 pub(super) fn write_early<C: Call>(error: &Error, replies: Generation) -> Reply {
     with_success::<C>(describe::<super::AppDetails>(error), replies)
 }

@@ -4,6 +4,9 @@ use crate::wire::{Format, Generation, Request, form, scalar, wipe};
 use serde_json::{Map, Value};
 use std::fmt;
 
+/// Stands for a field in a path that is not percent-encoded UTF-8.
+const UNREADABLE: &str = "\u{fffd}";
+
 /// Where a call goes. Fields named in `{}` leave the parameters for the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -105,7 +108,9 @@ fn read(template: &str, path: &str) -> Option<InPath> {
         match name_of(want) {
             Some("format") => in_path.format = Format::named(give)?,
             Some(name) => {
-                in_path.fields.insert(name.to_owned(), form::unescape(give).ok()?.into());
+                // What cannot be decoded becomes a text that fits no field, so that the call replies.
+                let value = form::unescape(give).unwrap_or_else(|_| UNREADABLE.to_owned());
+                in_path.fields.insert(name.to_owned(), value.into());
             }
             None if want == give => {}
             None => return None,

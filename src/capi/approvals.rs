@@ -225,8 +225,8 @@ pub extern "C" fn seconder_approval_status(approval: Option<&seconder_approval>)
 }
 
 /// Whether this user approved the request. Only this check may let anyone in, unless the service
-/// never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other answer, for another user, and if the service does not say which user was
-/// asked.
+/// never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other
+/// answer, for another user, and if the service does not say which user was asked.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_approval_approved_by(
     approval: Option<&seconder_approval>,

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 
 /// The longest number that is read, in bytes. 15 digits with a separator after each are shorter.
 const LONGEST: usize = 32;
+/// The shortest number, in digits, as [`PhoneNumber`] has it.
+const SHORTEST: usize = 4;
+const NO_NUMBER: &str = "must be a valid phone number: 4 to 15 digits";
 
 /// Rewrites `phone_number` and `country_code` in the forms that the calls' types accept. If one is
 /// missing, reading the call reports that.
@@ -33,15 +36,22 @@ pub(super) fn rewrite_phone(params: &mut Map<String, Value>) -> Result<()> {
     Ok(())
 }
 
-/// Rewrites the number and the country of a new user, and reports every field that is invalid.
+/// Rewrites the number and the country of a new user, and reports every field that is invalid, in the
+/// words of interface 4.1.
 ///
 /// # Errors
-/// [`Error::Rejected`] with the reason for each field (interface 4.1).
+/// [`Error::Rejected`] with the reason for each field.
 pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
-    let user = params.entry("user").or_insert_with(|| Map::new().into());
+    let mut problems = BTreeMap::new();
+    if loose::read::<Flag>(params.clone()).is_err() {
+        problems.insert("send_install_link_via_sms".to_owned(), "must be true or false".to_owned());
+    }
+    let user = params.entry("user").or_insert(Value::Null);
+    if user.is_null() {
+        *user = Map::new().into();
+    }
     // Reading the call reports a user that is not an object.
     let Value::Object(user) = user else { return Ok(()) };
-    let mut problems = BTreeMap::new();
     let mut given = |name: &str| match user.get(name).and_then(scalar) {
         Some(text) if !text.is_empty() => Some(text),
         _ => {
@@ -50,29 +60,41 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
         }
     };
     let (email, number, country) = (given("email"), given("cellphone"), given("country_code"));
-    if let Some(Err(Error::InvalidArgument { reason, .. })) = email.map(|e| e.parse::<Email>()) {
-        problems.insert("email".into(), reason.into());
+    if email.is_some_and(|email| email.parse::<Email>().is_err()) {
+        problems.insert("email".into(), "is invalid".into());
     }
-    match country.as_deref().map(read_country) {
+    let country = country.map(|country| read_country(&country));
+    if let Some(Err(reason)) = &country {
+        problems.insert("country_code".into(), (*reason).into());
+    }
+    let phone = number.map(|number| match country {
+        Some(Ok(country)) => read_number(country, &number).map(Some),
+        // Without a country, only the syntax can be checked.
+        _ => digits(&number).map(|_| None),
+    });
+    match phone {
         None => {}
-        Some(Err(reason)) => {
-            problems.insert("country_code".into(), reason.into());
+        Some(Err(_)) => {
+            problems.insert("cellphone".into(), "must be a valid cellphone number.".into());
         }
-        Some(Ok(country)) => match number.as_deref().map(|number| read_number(country, number)) {
-            None => {}
-            Some(Err(reason)) => {
-                problems.insert("cellphone".into(), reason.into());
-            }
-            Some(Ok(phone)) => {
+        Some(Ok(phone)) => {
+            if let Some(phone) = phone {
                 user.insert("cellphone".into(), phone.national.into());
                 user.insert("country_code".into(), phone.country_code.into());
             }
-        },
+        }
     }
     match problems.is_empty() {
         true => Ok(()),
         false => Err(rejections::user_not_valid(problems)),
     }
+}
+
+/// The parameter of a new user that is not one of the user's fields.
+#[derive(Deserialize)]
+struct Flag {
+    #[serde(rename = "send_install_link_via_sms")]
+    _send: Option<bool>,
 }
 
 /// A calling code, such as `1` or `+1`, or the two letters of a country, such as `US`.
@@ -97,24 +119,27 @@ fn read_country(text: &str) -> Result<CountryCode, &'static str> {
 
 /// A number as people write it: `(317) 338-9302`, `+1 317 338 9302`, `0171/234567`.
 fn read_number(country: CountryCode, text: &str) -> Result<Phone, &'static str> {
-    const REASON: &str = "must be a valid cellphone number";
+    let (international, digits) = digits(text)?;
+    let national = match international {
+        true => digits.strip_prefix(&country.to_string()).ok_or("has another country code")?,
+        false => &digits,
+    };
+    Phone::parse(country, &national.parse::<PhoneNumber>().map_err(|_| NO_NUMBER)?)
+}
+
+/// The digits of a number, and whether it begins with its calling code.
+fn digits(text: &str) -> Result<(bool, String), &'static str> {
     let text = text.trim();
     let plain = |byte: u8| byte.is_ascii_digit() || b" -./()".contains(&byte);
     let (international, rest) = match text.strip_prefix('+') {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    if text.len() > LONGEST || !rest.bytes().all(plain) {
-        return Err(REASON);
-    }
     let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
-    let national = match international {
-        true => digits
-            .strip_prefix(&country.to_string())
-            .ok_or("must be a valid cellphone number of its country code")?,
-        false => &digits,
-    };
-    Phone::parse(country, &national.parse::<PhoneNumber>().map_err(|_| REASON)?)
+    match text.len() <= LONGEST && rest.bytes().all(plain) && digits.len() >= SHORTEST {
+        true => Ok((international, digits)),
+        false => Err(NO_NUMBER),
+    }
 }
 
 /// The parameters of a verification beside its token.

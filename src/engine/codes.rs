@@ -70,7 +70,7 @@ impl Engine {
         })?;
         let message = Some(match channel {
             Channel::Sms => "SMS token was sent".into(),
-            Channel::Call => "Call started.".into(),
+            Channel::Call => "Call started".into(),
         });
         Ok(CodeRequested { message, cellphone, ..CodeRequested::default() })
     }
@@ -111,7 +111,7 @@ impl Engine {
         let sent = self.shared.deliver.deliver(&Message {
             to,
             via: order.channel,
-            text: format!("{}{}{}", text.0, *code, text.1),
+            text: format!("{}{}{}{}", text.0, *code, validity(expires_at, order.now), text.1),
             code: code.to_string(),
             expires_at: expires_at.seconds(),
         });
@@ -125,12 +125,20 @@ impl Engine {
         Ok((expires_at, uuid))
     }
 
-    /// The text of the message, before and after the code.
+    /// The text of the message, before the code and after how long it is valid.
     fn text(&self, order: &Order) -> (String, String) {
         let about = order.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
-        let minutes = limits::CODE_LIFE.as_secs() / 60;
-        let before = format!("Your code for {}{about} is ", self.app.name);
-        (before, format!(". It is valid for {minutes} minutes. Do not share it."))
+        (format!("Your code for {}{about} is ", self.app.name), " Do not share it.".into())
+    }
+}
+
+/// How long a code is still valid, in a message that may carry it again.
+fn validity(expires_at: Time, now: Time) -> String {
+    let minutes = expires_at.after(now).map_or(0, |left| left.as_secs() / 60);
+    match minutes {
+        0 => ". It is valid for less than a minute.".into(),
+        1 => ". It is valid for 1 minute.".into(),
+        _ => format!(". It is valid for {minutes} minutes."),
     }
 }
 
@@ -279,7 +287,7 @@ impl Handle<PhoneVerificationStatus> for Engine {
             }
             _ => return Err(rejections::no_pending_verification()),
         };
-        let found = self.store().verification(key)?;
+        let found = self.store().verification(key, now)?;
         let found = found.ok_or_else(rejections::no_pending_verification)?;
         let left = found.expires_at.after(now).filter(|_| !found.verified && !found.is_void);
         Ok(PhoneVerificationRecord {

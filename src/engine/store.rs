@@ -52,7 +52,7 @@ pub(super) trait Store: Send + Sync {
 
     /// Issues a code or finds the valid one, and stores the message that carries it.
     fn issue_code(&self, issue: IssueCode) -> Result<Issued>;
-    fn verification(&self, key: VerificationKey) -> Result<Option<Verification>>;
+    fn verification(&self, key: VerificationKey, now: Time) -> Result<Option<Verification>>;
     /// Removes a job from the outbox. If it failed, the caller may request the code again at once.
     fn finish_delivery(&self, job: i64, done: bool) -> Result<()>;
     /// Everything that a code of this subject can be compared with.
@@ -124,8 +124,6 @@ pub(super) struct EnrolUser {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EnrolledUser {
     pub(super) user_id: UserId,
-    /// Whether no user had the phone before.
-    pub(super) is_new: bool,
     /// The job of the message in the outbox, if there is one to send.
     pub(super) welcome: Option<i64>,
 }

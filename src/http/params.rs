@@ -6,6 +6,9 @@ use crate::wire::{Wiping, form, json, wipe, xml};
 use crate::{Error, Result};
 use serde_json::{Map, Value};
 
+/// What some programs write before text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The parameters of a request. They are wiped when they are dropped, because they may include a
 /// code or a key.
 pub(super) struct Params(Map<String, Value>);
@@ -52,6 +55,7 @@ fn read(query: &str, body: &[u8], media_type: &str) -> Result<Params> {
 
 fn read_body(body: &[u8], media_type: &str) -> Result<Map<String, Value>> {
     let bad = |reason: String| Error::invalid_argument("body", reason);
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_none() {
         return Ok(Map::new());
@@ -106,6 +110,8 @@ mod tests {
             ("", form, ""),
             ("", json, "application/json; charset=utf-8"),
             ("", json, "text/plain"),
+            ("", &format!("\u{feff}{json}"), ""),
+            ("", &format!("\u{feff}{form}"), ""),
             (form, "\r\n", ""),
             ("", xml, "application/xml"),
             ("", xml, "text/plain"),

@@ -57,16 +57,18 @@ fn a_path_is_checked_before_the_body_and_the_key() {
 }
 
 #[test]
-fn a_whole_url_and_a_fragment_are_accepted_as_targets() {
+fn targets_are_accepted_as_clients_join_them() {
     for target in [
         "http://127.0.0.1/protected/json/app/details?user_ip=192.0.2.1",
         "/protected/json/app/details#top",
         "/protected/json/app/details?user_ip=192.0.2.1#top?x",
+        "//protected/json/app/details",
+        "///protected/json/app/details?user_ip=192.0.2.1",
     ] {
         assert_eq!(send(get(target)).status, 200, "{target}");
     }
     for target in
-        ["http://host", "*", "://protected/json/app/details", "//protected/json/app/details"]
+        ["http://host", "*", "://protected/json/app/details", "/protected//json/app/details"]
     {
         assert_eq!(send(get(target)).status, 404, "{target}");
     }
@@ -97,6 +99,31 @@ fn what_is_in_the_path_wins_over_a_parameter() {
     assert_eq!((reply.status, &body(&reply)["error_code"]), (404, &json!("60026")));
     let bad = send(get("/protected/json/users/x/status?user_id=9"));
     assert_eq!((bad.status, &body(&bad)["error_code"]), (404, &json!("60026")));
+}
+
+#[test]
+fn an_empty_key_parameter_is_absent() {
+    assert_eq!(send(get("/protected/json/app/details?api_key=")).status, 200);
+    let null = get(DETAILS).body(br#"{"api_key":null}"#);
+    assert_eq!(send(null).status, 200);
+    let alone = send(RawRequest::new("GET", "/protected/json/app/details?api_key="));
+    assert_eq!((alone.status, &body(&alone)["error_code"]), (401, &json!("60001")));
+}
+
+#[test]
+fn the_success_of_a_verification_is_text_whatever_fails() {
+    for (request, status) in [
+        (RawRequest::new("POST", "/protected/json/verify/1234567/1"), 405),
+        (RawRequest::new("GET", "/protected/json/verify/1234567/1"), 401),
+        (get("/protected/json/verify/1234567"), 404),
+        (get("/protected/json/verify/1234567/1").body_error(BodyError::TooSlow), 408),
+        (get("/protected/json/verify/1234567/%ff"), 404),
+    ] {
+        let reply = send(request);
+        assert_eq!((reply.status, &body(&reply)["success"]), (status, &json!("false")));
+    }
+    let user = send(get("/protected/json/users/%ff/status"));
+    assert_eq!((user.status, &body(&user)["error_code"]), (404, &json!("60026")));
 }
 
 #[test]
@@ -167,7 +194,7 @@ fn older_failures_have_text_flags_but_for_push_calls() {
 fn one_key_in_two_places_is_one_key() {
     let both = |parameter: &str| get(&format!("{DETAILS}?api_key={parameter}"));
     assert_eq!(send(both("key")).status, 200);
-    for other in ["other", "ke", "key2", ""] {
+    for other in ["other", "ke", "key2"] {
         assert_eq!(send(both(other)).status, 401, "{other}");
     }
     assert_eq!(send(both("key").header("X-Svc-API-Key", "key")).status, 401);

@@ -104,8 +104,7 @@ impl Settings {
     /// Sends `details`, `hidden_details` and the `data` of activities as they are, in a JSON body,
     /// if they hold anything but texts: numbers, flags, lists or objects. For services that are
     /// known to read JSON. Default: a form, which every service reads, and which carries them as
-    /// [`RegisterActivity::data`](crate::calls::RegisterActivity::data) describes. All other
-    /// parameters are sent as a form in any case.
+    /// [`RegisterActivity::data`](crate::calls::RegisterActivity::data) describes.
     pub fn nested_as_json(mut self, nested_as_json: bool) -> Settings {
         self.remote.nested_as_json = nested_as_json;
         self

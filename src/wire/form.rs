@@ -9,6 +9,9 @@ use zeroize::Zeroizing;
 const DEPTH: usize = 8;
 /// No call of the interface needs more pairs, so they are rejected.
 pub(crate) const PAIRS: usize = 1000;
+/// How many of them one free-form parameter may take.
+#[cfg(feature = "remote")]
+const FREE_PAIRS: usize = 900;
 
 /// Writes parameters as a query or a form body. Nulls, empty lists and empty objects are left out.
 pub fn write(params: &Map<String, Value>) -> String {
@@ -19,17 +22,38 @@ pub fn write(params: &Map<String, Value>) -> String {
     pairs.join("&")
 }
 
-/// Whether a form can carry the names within a value: an empty one means a list there, and brackets
-/// mean nesting, also where they are escaped.
+/// Checks that a form can carry a parameter: names that are neither empty, which means a list there,
+/// nor contain brackets, which mean nesting, also where they are escaped; and no more nesting and
+/// values than are read.
+///
+/// # Errors
+/// The reason why it cannot.
 #[cfg(feature = "remote")]
-pub(crate) fn can_name(value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .all(|(name, value)| !name.is_empty() && !name.contains(['[', ']']) && can_name(value)),
-        Value::Array(items) => items.iter().all(can_name),
-        _ => true,
+pub(crate) fn check(value: &Value) -> std::result::Result<(), &'static str> {
+    // The parameter's own name is the first level.
+    match count(value, 1)? {
+        // The other parameters of the calls with such a parameter are far fewer.
+        0..=FREE_PAIRS => Ok(()),
+        _ => Err("has more than 900 values"),
     }
+}
+
+#[cfg(feature = "remote")]
+fn count(value: &Value, depth: usize) -> std::result::Result<usize, &'static str> {
+    let inner: Vec<&Value> = match value {
+        Value::Object(fields) => {
+            if fields.keys().any(|name| name.is_empty() || name.contains(['[', ']'])) {
+                return Err("has a name that is empty or has brackets");
+            }
+            fields.values().collect()
+        }
+        Value::Array(items) => items.iter().collect(),
+        _ => return Ok(1),
+    };
+    if depth == DEPTH {
+        return Err("is nested deeper than 7 levels");
+    }
+    inner.into_iter().try_fold(0, |sum, value| Ok(sum + count(value, depth + 1)?))
 }
 
 fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
@@ -40,8 +64,12 @@ fn flatten(pairs: &mut Vec<String>, name: String, value: &Value) {
             }
         }
         Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
+            // Numbered as they are written, because a list with a gap would be read as an object.
+            let mut index = 0;
+            for item in items {
+                let written = pairs.len();
                 flatten(pairs, format!("{name}[{index}]"), item);
+                index += usize::from(pairs.len() > written);
             }
         }
         scalar => {

@@ -10,6 +10,21 @@ const PUSH: &str = "push";
 /// The end of the field in the application's details that says whether approval requests can be sent;
 /// it begins with the first part of their paths.
 const ENABLED: &str = "_enabled";
+/// Fields beside a user's id, or in the place where it may be.
+const TAKEN: [&str; 12] = [
+    "id",
+    "app_id",
+    "uuid",
+    "status",
+    "message",
+    "success",
+    "errors",
+    "error_code",
+    "token",
+    "device",
+    "name",
+    "type",
+];
 
 type Name = Cow<'static, str>;
 
@@ -99,9 +114,15 @@ impl Names {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] unless `name` is 1 to 32 lower-case letters, digits and
-    /// underscores, beginning with a letter.
+    /// underscores, beginning with a letter, and not the name of another field, such as `id`.
     pub fn id_field(mut self, name: &str) -> Result<Names> {
         check("id_field", &name.replace('_', "0"))?;
+        if TAKEN.contains(&name) {
+            return Err(Error::invalid_argument(
+                "id_field",
+                "must not be the name of another field of the interface",
+            ));
+        }
         self.id_field = name.to_owned().into();
         Ok(self)
     }
@@ -148,10 +169,11 @@ impl Names {
         (!foreign).then(|| swap(path, &self.push_path, PUSH))
     }
 
-    /// Renames the fields and devices of a body to those used on the wire.
+    /// Renames the fields and devices of a body to those used on the wire. If a body has another
+    /// field of that name, the renamed one takes its place: the record of an approval request has
+    /// `user_id` for the service's own use.
     pub fn body_to_wire(&self, body: &mut Value) {
-        // Bodies written by this library never contain a field under both names.
-        let _ = rename(body, &Names::default(), self);
+        let _ = rename(body, &Names::default(), self, Twice::KeepRenamed);
     }
 
     /// Renames the fields and devices of a body to those of the interface document.
@@ -159,7 +181,7 @@ impl Names {
     /// # Errors
     /// [`Error::InvalidResponse`] if a field occurs under both names, and so twice.
     pub fn body_from_wire(&self, body: &mut Value) -> Result<()> {
-        match rename(body, self, &Names::default()) {
+        match rename(body, self, &Names::default(), Twice::Reject) {
             Some(()) => Ok(()),
             None => Err(Error::invalid_response(format!(
                 "a field occurs both as {} and as svc_id",
@@ -223,8 +245,16 @@ fn swap(path: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// Renames fields and devices. Returns `None` if two fields would have the same name.
-fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
+/// What happens if two fields would have the same name.
+#[derive(Clone, Copy, PartialEq)]
+enum Twice {
+    KeepRenamed,
+    Reject,
+}
+
+/// Renames fields and devices. Returns `None` if two fields would have the same name, and that is
+/// rejected.
+fn rename(value: &mut Value, from: &Names, to: &Names, twice: Twice) -> Option<()> {
     if from == to {
         return Some(());
     }
@@ -234,7 +264,7 @@ fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
         }
         Value::Array(items) => {
             for item in items {
-                rename(item, from, to)?;
+                rename(item, from, to, twice)?;
             }
         }
         Value::Object(fields) => {
@@ -242,17 +272,19 @@ fn rename(value: &mut Value, from: &Names, to: &Names) -> Option<()> {
             for (name, mut value) in std::mem::take(fields) {
                 // These hold data of the application, which is passed on unchanged.
                 if !["details", "hidden_details", "data"].contains(&name.as_str()) {
-                    rename(&mut value, from, to)?;
+                    rename(&mut value, from, to, twice)?;
                 }
-                let name = match name.strip_prefix('_').unwrap_or(&name) == from.id_field {
+                let new = match name.strip_prefix('_').unwrap_or(&name) == from.id_field {
                     true => name.replace(&*from.id_field, &to.id_field),
                     false if name.strip_suffix(ENABLED) == Some(&from.push_path) => {
                         format!("{}{ENABLED}", to.push_path)
                     }
-                    false => name,
+                    false => name.clone(),
                 };
-                if renamed.insert(name, value).is_some() {
-                    return None;
+                match renamed.contains_key(&new) {
+                    true if twice == Twice::Reject => return None,
+                    true if new == name => {}
+                    _ => drop(renamed.insert(new, value)),
                 }
             }
             *fields = renamed;
@@ -289,6 +321,18 @@ mod tests {
     }
 
     #[test]
+    fn a_users_id_takes_the_place_of_a_field_with_its_name() {
+        let names = Names::default().id_field("user_id").unwrap();
+        for mut body in [
+            json!({"r": {"svc_id": 7, "user_id": "x", "_svc_id": 7}}),
+            json!({"r": {"user_id": "x", "_svc_id": 7, "svc_id": 7}}),
+        ] {
+            names.body_to_wire(&mut body);
+            assert_eq!(body, json!({"r": {"user_id": 7, "_user_id": 7}}));
+        }
+    }
+
+    #[test]
     fn invalid_names_are_rejected() {
         for bad in ["", "Acme", "a-b", "a/b", "1a", "ü", &"a".repeat(33)] {
             assert!(Names::new(bad).is_err(), "{bad}");
@@ -296,6 +340,7 @@ mod tests {
         }
         assert!(Names::default().id_field("my_corp_id").is_ok());
         assert!(Names::default().id_field("a-b").is_err());
+        assert!(Names::default().id_field("uuid").is_err());
         assert!(Names::default().chrome_device("").is_err());
         assert!(Names::default().push_path("protected").is_err());
         assert!(Names::default().push_path("sms").is_err());

@@ -86,6 +86,7 @@ fn every_field_of_every_reply_has_an_accessor() {
         mapped("reused", &[], "it is the status SECONDER_TOKEN_REUSED"),
         mapped("error_code", &["seconder_error_service_code"], "it is in the error"),
     ];
+    let similar = [mapped("similar_id", &[], "seconder_approval_approved_unbound() compares it")];
     let compared = [
         reply::<CreateUser>("user_created", &[]),
         reply::<RequestSms>("code_requested", &[]),
@@ -99,7 +100,7 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<StartPhoneVerification>("phone_verification_started", &[]),
         reply::<PhoneInfo>("phone_information", &[]),
         reply::<CreateApproval>("approval_created", &[]),
-        reply::<CheckApproval>("approval", &[]),
+        reply::<CheckApproval>("approval", &similar),
         reply::<CheckPhoneVerification>("done", &[]),
         reply::<PhoneVerificationStatus>("phone_verification_record", &[]),
         reply::<EnrolAuthenticator>("authenticator_enrolled", &[]),

@@ -339,6 +339,10 @@ class Approval(Reply):
     """How long the request can be answered, in seconds; 0 means that it never expires."""
     notified: bool | None = None
     """Whether a device was notified of the request."""
+    similar_id: int | None = None
+    """The record's field ``user_id``, if it looks like a number; 0 if it is not the id of any user.
+    Services use that field for ids of their own too, so it cannot confirm a user, but it can name
+    another: see ``bound`` of :meth:`approved_by`."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
@@ -377,10 +381,7 @@ class Approval(Reply):
         """
         if bound or self.user_id is not None:
             return bool(self.status) and self.user_id == user_id
-        # Services use this field for ids of their own too, so it cannot confirm a user, but it can
-        # name another.
-        named = str(self.extra.get("user_id"))
-        return bool(self.status) and (not named.isdecimal() or int(named) == user_id)
+        return bool(self.status) and self.similar_id in (None, user_id)
 
 
 class AuthenticatorEnrolled(Reply):

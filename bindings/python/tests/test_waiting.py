@@ -99,12 +99,16 @@ def test_a_record_without_a_user_is_accepted_on_request(remote: RemoteService) -
                 remote.body = body
                 approval = way(service)
                 assert approval.approved_by(7, bound=False) and not approval.approved_by(7)
+            remote.body = response(status="approved", user_id=7)
+            approval = way(service)
+            assert approval.approved_by(7, bound=False) and not approval.approved_by(9, bound=False)
             remote.body = response(status="denied")
             assert not way(service).approved_by(7, bound=False)
             remote.body = response(status="approved", uuid="other")
             with pytest.raises(seconder.InvalidResponse):
                 way(service)
-        for other in (response(status="approved", svc_id=8), response(status="approved", user_id=8)):
+        others = [{"svc_id": 8}, {"user_id": 8}, {"user_id": "08"}, {"user_id": "9" * 5000}]
+        for other in (response(status="approved", **fields) for fields in others):
             remote.body = other
             assert not service.check_approval(UUID).approved_by(7, bound=False)
             for way in ways[1:]:

@@ -201,8 +201,8 @@ impl Store for Sqlite {
         self.write(move |db| codes::issue(db, &issue))
     }
 
-    fn verification(&self, key: VerificationKey) -> Result<Option<Verification>> {
-        self.read(|db| verifications::find(db, &key))
+    fn verification(&self, key: VerificationKey, now: Time) -> Result<Option<Verification>> {
+        self.read(|db| verifications::find(db, &key, now))
     }
 
     fn finish_delivery(&self, job: i64, done: bool) -> Result<()> {

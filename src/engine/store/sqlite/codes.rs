@@ -29,16 +29,11 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
         )?
         .query_row(params![subject, issue.action], present)
         .optional()?;
-    let mut code = valid_or_fresh(present, issue);
-    let sent_at = if issue.message.by_voice { &mut code.call_at } else { &mut code.sms_at };
-    let next = sent_at.plus(issue.cool_down);
-    let recent = *sent_at <= issue.now.plus(CLOCK_SLACK) && !issue.cool_down.is_zero();
-    if recent && next > issue.now {
-        return Ok(Issued::TooSoon(next));
-    }
-    *sent_at = issue.now;
+    // When the messages that count now no longer count.
+    let own_end = present.as_ref().filter(|old| old.sends > 0).map(|old| old.expires_at);
+    let (mut code, is_new) = valid_or_fresh(present, issue);
     // Messages for the other actions count too, or varying the action would flood the phone.
-    let (others, end) = db
+    let (others, others_end) = db
         .prepare_cached(
             "SELECT coalesce(sum(sends), 0), min(expires_at) FROM codes \
              WHERE subject = $1 AND action <> $2 AND spent = 0 AND sends > 0",
@@ -47,14 +42,20 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
             Ok((row.get::<_, u32>(0)?, row.get::<_, Option<i64>>(1)?.map(Time)))
         })?;
     if code.sends.saturating_add(others) >= issue.sends {
-        let own = (code.sends > 0).then_some(code.expires_at);
-        let end = own.into_iter().chain(end).min();
+        let end = own_end.into_iter().chain(others_end).min();
         return Ok(Issued::TooOften(end.unwrap_or(code.expires_at)));
     }
+    let sent_at = if issue.message.by_voice { &mut code.call_at } else { &mut code.sms_at };
+    let next = sent_at.plus(issue.cool_down);
+    let recent = *sent_at <= issue.now.plus(CLOCK_SLACK) && !issue.cool_down.is_zero();
+    if recent && next > issue.now {
+        return Ok(Issued::TooSoon(next));
+    }
+    *sent_at = issue.now;
     code.sends += 1;
     put(db, issue, &subject, &code)?;
     let Present { code, expires_at, .. } = code;
-    let uuid = verifications::begin(db, issue, *code == *issue.fresh, expires_at)?;
+    let uuid = verifications::begin(db, issue, is_new, expires_at)?;
     let payload = serde_json::json!({ "message": issue.message, "code": *code });
     db.prepare_cached(
         "INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
@@ -71,12 +72,14 @@ pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     Ok(Issued::Sent { job: db.last_insert_rowid(), code, expires_at, uuid })
 }
 
-/// The code that is sent: the present one as long as it can be accepted, and after that a fresh one.
-fn valid_or_fresh(present: Option<Present>, issue: &IssueCode) -> Present {
-    let fresh = |sms_at, call_at| Present {
+/// The code that is sent, and whether it is new: the present one as long as it can be accepted, and
+/// after that a fresh one. The messages with a code that was not used still count, or asking for
+/// codes of another length would flood a phone.
+fn valid_or_fresh(present: Option<Present>, issue: &IssueCode) -> (Present, bool) {
+    let fresh = |sends, sms_at, call_at| Present {
         code: issue.fresh.clone(),
         expires_at: issue.now.plus(issue.life),
-        sends: 0,
+        sends,
         wrong_tries: 0,
         spent: false,
         sms_at,
@@ -84,12 +87,12 @@ fn valid_or_fresh(present: Option<Present>, issue: &IssueCode) -> Present {
     };
     match present {
         // After a code was used there is no cool-down: the next login may need another at once.
-        None => fresh(Time(0), Time(0)),
-        Some(old) if old.spent => fresh(Time(0), Time(0)),
+        None => (fresh(0, Time(0), Time(0)), true),
+        Some(old) if old.spent => (fresh(0, Time(0), Time(0)), true),
         Some(old) if old.wrong_tries >= issue.tries || old.code.len() != issue.fresh.len() => {
-            fresh(old.sms_at, old.call_at)
+            (fresh(old.sends, old.sms_at, old.call_at), true)
         }
-        Some(old) => old,
+        Some(old) => (old, false),
     }
 }
 
@@ -132,7 +135,7 @@ pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<(
     // The message did not reach the user, so it does not count, and the next need not wait.
     let column = if kind == "calls" { "call_at" } else { "sms_at" };
     db.prepare_cached(&format!(
-        "UPDATE codes SET {column} = 0, sends = sends - 1 \
+        "UPDATE codes SET {column} = 0, sends = max(sends - 1, 0) \
          WHERE subject = $1 AND action = $2 AND {column} = $3"
     ))?
     .execute(params![subject, action, sent_at])?;

@@ -26,7 +26,7 @@ pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<EnrolledUser> {
         Some(message) if is_new => Some(add_welcome(db, user, user_id, message)?),
         _ => None,
     };
-    Ok(EnrolledUser { user_id, is_new, welcome })
+    Ok(EnrolledUser { user_id, welcome })
 }
 
 fn with_phone(db: &Connection, app: AppId, phone: &Phone) -> Result<Option<UserId>> {
@@ -129,7 +129,7 @@ pub(super) fn delete(db: &Connection, app: AppId, user_id: UserId) -> Result<boo
 pub(super) fn clear(db: &Connection) -> Result<()> {
     db.execute_batch(
         "DELETE FROM users; DELETE FROM codes; DELETE FROM wrong_answers; DELETE FROM outbox; \
-         DELETE FROM statistics;",
+         DELETE FROM verifications; DELETE FROM statistics;",
     )
 }
 

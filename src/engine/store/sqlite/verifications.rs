@@ -16,8 +16,8 @@ pub(super) fn begin(
 ) -> Result<Option<ApprovalId>> {
     let (Some(uuid), Subject::Phone(..)) = (&issue.uuid, &issue.subject) else { return Ok(None) };
     let subject = issue.subject.key();
-    let end = issue.now.0.saturating_sub(VERIFICATION_RECORD.as_millis() as i64);
-    db.prepare_cached("DELETE FROM verifications WHERE expires_at <= $1")?.execute(params![end])?;
+    db.prepare_cached("DELETE FROM verifications WHERE expires_at <= $1")?
+        .execute(params![forgotten(issue.now)])?;
     if is_new {
         db.prepare_cached(
             "INSERT INTO verifications (subject, app_id, uuid, expires_at, verified) \
@@ -39,7 +39,11 @@ pub(super) fn succeed(db: &Connection, subject: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn find(db: &Connection, key: &VerificationKey) -> Result<Option<Verification>> {
+pub(super) fn find(
+    db: &Connection,
+    key: &VerificationKey,
+    now: Time,
+) -> Result<Option<Verification>> {
     let (column, app, value) = match key {
         VerificationKey::Uuid(app, uuid) => ("uuid", *app, uuid.as_str().to_owned()),
         VerificationKey::Number(subject) => ("subject", subject.app(), subject.key()),
@@ -47,10 +51,10 @@ pub(super) fn find(db: &Connection, key: &VerificationKey) -> Result<Option<Veri
     let sql = format!(
         "SELECT v.expires_at, v.verified, coalesce(c.wrong_tries >= $1, 0) \
          FROM verifications v LEFT JOIN codes c ON c.subject = v.subject AND c.action = '' \
-         WHERE v.{column} = $2 AND v.app_id = $3"
+         WHERE v.{column} = $2 AND v.app_id = $3 AND v.expires_at > $4"
     );
     db.prepare_cached(&sql)?
-        .query_row(params![TRIES, value, app], |row| {
+        .query_row(params![TRIES, value, app, forgotten(now)], |row| {
             Ok(Verification {
                 expires_at: Time(row.get(0)?),
                 verified: row.get(1)?,
@@ -58,4 +62,9 @@ pub(super) fn find(db: &Connection, key: &VerificationKey) -> Result<Option<Veri
             })
         })
         .optional()
+}
+
+/// Verifications whose codes expired until then are forgotten.
+fn forgotten(now: Time) -> i64 {
+    now.0.saturating_sub(VERIFICATION_RECORD.as_millis() as i64)
 }
