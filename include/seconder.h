@@ -259,7 +259,8 @@ extern "C" {
 
 /**
  * Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
- * seconder_app_stats(), seconder_phone_info() and seconder_check_approval().
+ * seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status() and
+ * seconder_check_approval().
  */
 #define SECONDER_REPEATS_QUESTIONS 2
 
@@ -553,21 +554,21 @@ typedef struct seconder_open_options {
     const char *application_name;
     /**
      * Engine: the URL to which answers to approval requests are posted (interface 6), an https:
-     * URL or an http: one of this machine. Default: the URL stored in the database, none in a new
-     * one.
+     * URL or an http: one of this machine. "" removes the stored one. Default: the URL stored in
+     * the database, none in a new one.
      */
     const char *callback_url;
     /**
      * Engine: a PEM file with the authorities to trust when callbacks are posted, or the
      * application's own certificate, instead of the system's. Every process that uses the database
-     * reads it when it posts a callback. A post function decides itself whom to trust. Default: the
-     * file stored in the database, none in a new one.
+     * reads it when it posts a callback. A post function decides itself whom to trust. ""
+     * removes the stored one. Default: the file stored in the database, none in a new one.
      */
     const char *callback_ca_file;
     /**
      * Engine: the link to the app that a new user receives by SMS (interface 4.1), an https: URL of
-     * at most 2048 characters. Default: the link stored in the database, none in a new one, and
-     * then no message is sent.
+     * at most 2048 characters. "" removes the stored one. Default: the link stored in the database,
+     * none in a new one, and then no message is sent.
      */
     const char *install_link;
     /**
@@ -1697,11 +1698,10 @@ int32_t seconder_approval_status(const struct seconder_approval *approval);
 
 /**
  * Whether this user approved the request. Only this check may let anyone in, unless the service
- * never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other answer, for another user, and if the service does not say which user was
- * asked.
+ * never provides the user: see seconder_approval_approved_unbound(). False for NULL, for any other
+ * answer, for another user, and if the service does not say which user was asked.
  */
-bool seconder_approval_approved_by(const struct seconder_approval *approval,
-                                   uint64_t user_id);
+bool seconder_approval_approved_by(const struct seconder_approval *approval, uint64_t user_id);
 
 /**
  * Whether the request is approved, and the service names this user or none: for a service that
@@ -1819,8 +1819,8 @@ void seconder_approval_free(struct seconder_approval *approval);
  * seconder_approval_approved_by() on the approval at `out`, and free it with
  * seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
  * whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
- * whose request it is and `unbound` is not set; SECONDER_STOPPED if the stop function ended the wait; otherwise the status
- * with which the last poll failed.
+ * whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended the
+ * wait; otherwise the status with which the last poll failed.
  */
 SECONDER_MUST_USE
 seconder_status seconder_wait_for_approval(const struct seconder_service *service,

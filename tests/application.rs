@@ -70,6 +70,24 @@ fn settings_that_are_not_given_are_those_of_the_database() {
 }
 
 #[test]
+fn an_empty_text_removes_a_stored_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = url(&folder.path().join("settings.db"));
+    let authority = Identity::self_signed(params());
+    let (ca_file, _) = authority.files();
+    let given = Settings::new(&at)
+        .callback_url("https://app.example/callback")
+        .callback_ca_file(&ca_file)
+        .install_link("https://app.example/get");
+    drop(given.open().unwrap());
+    let removed = Settings::new(&at).callback_url("").callback_ca_file("").install_link("");
+    let left = stored(&removed.open().unwrap());
+    assert_eq!((left.callback_url, left.callback_ca_file, left.install_link), (None, None, None));
+    let again = stored(&Settings::new(&at).open().unwrap());
+    assert_eq!((again.callback_url, again.install_link), (None, None));
+}
+
+#[test]
 fn other_names_than_those_of_the_database_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let at = url(&folder.path().join("seconder.db"));

@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, forced};
-use seconder::calls::{ApprovalStatus, Channel, RequestSms};
+use seconder::calls::{ApprovalStatus, Channel, PhoneVerificationStatus, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, Message, RespondToApproval};
 use seconder::model::{Token, UserId, VerificationCode};
 use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
@@ -138,6 +138,9 @@ fn assert_is_empty(service: &Service, gone: UserId) {
     assert!(month.api_calls_count.unwrap() <= 2, "{month:?}");
     assert!(matches!(service.user_status(gone), Err(Error::Rejected(r)) if r.status == 404));
     assert_eq!(check(service, "1234"), Err("60023".into()));
+    let number =
+        PhoneVerificationStatus::of_number("555-010-0177".parse().unwrap(), "1".parse().unwrap());
+    assert!(matches!(service.handle(&number), Err(Error::Rejected(r)) if r.status == 404));
     // The same number is a new user, whom the old id does not name.
     let next = ada(service);
     assert_ne!(next, gone);

@@ -65,6 +65,13 @@ fn show(settings: &ApplicationSettings) {
     log(&format!("token length: {}", settings.token_length));
     log(&format!("callback URL: {}", or_none(url)));
     log(&format!("callback CA file: {}", or_none(file)));
+    // The file may have gone since it was stored. Users can log in without callbacks, so this is no
+    // reason not to start.
+    if let Some(Err(error)) = settings.callback_ca_file.as_ref().map(std::fs::File::open) {
+        log(&format!(
+            "warning: the callback CA file cannot be read, so callbacks will fail: {error}"
+        ));
+    }
     log(&format!("install link: {}", or_none(link)));
 }
 

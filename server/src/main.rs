@@ -100,19 +100,19 @@ struct Serve {
     #[arg(long, value_name = "NAME")]
     application_name: Option<String>,
     /// URL that callbacks with the responses to approval requests are posted to: https:, or http:
-    /// on this machine; by default the one stored in the database, if any.
+    /// on this machine; '' for none; by default the one stored in the database, if any.
     #[arg(long, value_name = "URL")]
     callback_url: Option<String>,
-    /// PEM file with the authorities to trust when callbacks are posted, instead of the system's; by
-    /// default the one stored in the database, if any.
+    /// PEM file with the authorities to trust when callbacks are posted, instead of the system's; ''
+    /// for none; by default the one stored in the database, if any.
     #[arg(long, value_name = "FILE")]
-    callback_ca_file: Option<PathBuf>,
+    callback_ca_file: Option<String>,
     /// Generation of the bodies to reply with: current, or older for clients of 2012 that read
     /// `success` as text; by default the one stored in the database, or current in a new one.
     #[arg(long, value_name = "GENERATION")]
     replies: Option<Generation>,
-    /// Link to the app that a new user receives by SMS, an https: URL; by default the one stored in
-    /// the database, if any.
+    /// Link to the app that a new user receives by SMS, an https: URL; '' for none; by default the one
+    /// stored in the database, if any.
     #[arg(long, value_name = "URL")]
     install_link: Option<String>,
 }

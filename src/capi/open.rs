@@ -77,17 +77,17 @@ pub struct seconder_open_options {
     /// colons and line feeds. Default: the name stored in the database, "Seconder" in a new one.
     pub application_name: *const c_char,
     /// Engine: the URL to which answers to approval requests are posted (interface 6), an https:
-    /// URL or an http: one of this machine. Default: the URL stored in the database, none in a new
-    /// one.
+    /// URL or an http: one of this machine. "" removes the stored one. Default: the URL stored in
+    /// the database, none in a new one.
     pub callback_url: *const c_char,
     /// Engine: a PEM file with the authorities to trust when callbacks are posted, or the
     /// application's own certificate, instead of the system's. Every process that uses the database
-    /// reads it when it posts a callback. A post function decides itself whom to trust. Default: the
-    /// file stored in the database, none in a new one.
+    /// reads it when it posts a callback. A post function decides itself whom to trust. ""
+    /// removes the stored one. Default: the file stored in the database, none in a new one.
     pub callback_ca_file: *const c_char,
     /// Engine: the link to the app that a new user receives by SMS (interface 4.1), an https: URL of
-    /// at most 2048 characters. Default: the link stored in the database, none in a new one, and
-    /// then no message is sent.
+    /// at most 2048 characters. "" removes the stored one. Default: the link stored in the database,
+    /// none in a new one, and then no message is sent.
     pub install_link: *const c_char,
     /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the

@@ -9,6 +9,7 @@ use crate::otp::{Algorithm, Totp};
 use crate::wire::{Generation, Names};
 use crate::{Error, Handle, Result};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use time::Month;
 
 const DEFAULT_NAME: &str = "Seconder";
@@ -23,11 +24,16 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     Ok(AppChange {
         token_length: settings.token_length,
         name: settings.application_name.as_deref().map(name).transpose()?,
-        callback_url: settings.callback_url.as_deref().map(str::parse).transpose()?,
+        callback_url: settings.callback_url.as_deref().map(unless_empty).transpose()?,
         replies: settings.replies,
         callback_ca_file: settings.callback_ca_file.as_deref().map(absolute).transpose()?,
-        install_link: settings.install_link.as_deref().map(str::parse).transpose()?,
+        install_link: settings.install_link.as_deref().map(unless_empty).transpose()?,
     })
+}
+
+/// A setting that an empty text removes.
+fn unless_empty<T: FromStr<Err = Error>>(text: &str) -> Result<Option<T>> {
+    (!text.is_empty()).then(|| text.parse()).transpose()
 }
 
 /// The application that the settings select, created if the database has none yet.
@@ -72,22 +78,25 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
         sms_enabled: true,
         white_label: false,
         api_key,
-        callback_url: change.callback_url.clone(),
+        callback_url: change.callback_url.clone().flatten(),
         token_length: change.token_length.unwrap_or(limits::TOKEN_LENGTH),
         replies: change.replies.unwrap_or_default(),
         names: settings.names.clone().unwrap_or_default(),
-        callback_ca_file: change.callback_ca_file.clone(),
-        install_link: change.install_link.clone(),
+        callback_ca_file: change.callback_ca_file.clone().flatten(),
+        install_link: change.install_link.clone().flatten(),
     })
 }
 
 /// The path from the root, because the processes that post callbacks may run in several folders.
-fn absolute(file: &Path) -> Result<String> {
+fn absolute(file: &Path) -> Result<Option<String>> {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
     let bad = |reason: &str| {
         Error::invalid_argument("callback_ca_file", format!("{} {reason}", file.display()))
     };
     let path = std::path::absolute(file).map_err(|_| bad("is not a path"))?;
-    path.into_os_string().into_string().map_err(|_| bad("must be UTF-8"))
+    path.into_os_string().into_string().map(Some).map_err(|_| bad("must be UTF-8"))
 }
 
 fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {

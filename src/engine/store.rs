@@ -89,15 +89,15 @@ pub(super) struct AppRow {
     pub(super) install_link: Option<InstallLink>,
 }
 
-/// The changes to an application. `None` leaves a value unchanged.
+/// The changes to an application. `None` leaves a value unchanged, and `Some(None)` removes it.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct AppChange {
     pub(super) name: Option<String>,
-    pub(super) callback_url: Option<CallbackUrl>,
+    pub(super) callback_url: Option<Option<CallbackUrl>>,
     pub(super) token_length: Option<u8>,
     pub(super) replies: Option<Generation>,
-    pub(super) callback_ca_file: Option<String>,
-    pub(super) install_link: Option<InstallLink>,
+    pub(super) callback_ca_file: Option<Option<String>>,
+    pub(super) install_link: Option<Option<InstallLink>>,
 }
 
 /// The counts of one month.

@@ -23,7 +23,8 @@ impl Settings {
     }
 
     /// Where an engine posts the responses to approval requests (interface 6): an `https:` URL, or
-    /// an `http:` URL of this machine. Default: the URL stored in the database; none in a new one.
+    /// an `http:` URL of this machine. An empty text removes the stored one. Default: the URL stored in the
+    /// database; none in a new one.
     pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
         self.engine.callback_url = Some(url.into());
         self
@@ -47,7 +48,8 @@ impl Settings {
     /// A PEM file with the authorities to trust when callbacks are posted, or the application's own
     /// certificate, instead of the system's authorities. Every process that uses the database reads
     /// the file when it posts a callback. A function set by [`Settings::post`] decides itself whom
-    /// to trust. Default: the file stored in the database; none in a new one.
+    /// to trust. An empty path removes the stored one. Default: the file stored in the database;
+    /// none in a new one.
     pub fn callback_ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
         self.engine.callback_ca_file = Some(file.into());
         self
@@ -73,7 +75,7 @@ impl Settings {
     }
 
     /// The link to the app that a new user receives by SMS (interface 4.1): an `https:` URL of at
-    /// most 2048 characters. Default: the link stored in the database; none in a new one, and then
+    /// most 2048 characters. An empty text removes the stored one. Default: the link stored in the database; none in a new one, and then
     /// no message is sent.
     pub fn install_link(mut self, link: impl Into<String>) -> Settings {
         self.engine.install_link = Some(link.into());
@@ -93,7 +95,7 @@ impl Settings {
 /// An engine's settings, with the default for posting callbacks filled in.
 #[cfg(feature = "remote")]
 pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
-    if let Some(file) = &settings.callback_ca_file {
+    if let Some(file) = settings.callback_ca_file.as_ref().filter(|f| !f.as_os_str().is_empty()) {
         crate::remote::check_authorities("callback_ca_file", file)?;
     }
     settings.post.get_or_insert_with(|| Arc::new(crate::remote::Callbacks));

@@ -90,14 +90,15 @@ def open(
         application_name: The name in messages and authenticator apps, for an engine. Default: the
             one in the database, and ``Seconder`` in a new one.
         callback_url: Where an engine posts the responses to approval requests (section 6): an
-            ``https:`` URL, or an ``http:`` URL of this machine. Default: the one in the database,
-            and none in a new one.
+            ``https:`` URL, or an ``http:`` URL of this machine. An empty string removes the one in
+            the database. Default: the one in the database, and none in a new one.
         callback_ca_file: A PEM file of certificates to trust instead of the system's when an engine
-            posts callbacks. Every process that uses the database reads it when it posts one.
-            Default: the one in the database, and none in a new one.
+            posts callbacks. Every process that uses the database reads it when it posts one. An
+            empty string removes the one in the database. Default: the one in the database, and none in a new one.
         install_link: The link to the app that an engine sends to a new user by SMS (section 4.1):
-            an ``https:`` URL of at most 2048 characters. Default: the one in the database. A new
-            one has none, and then no message is sent.
+            an ``https:`` URL of at most 2048 characters. An empty string removes the one in the
+            database. Default: the one in the database. A new one has none, and then no message is
+            sent.
         replies: The generation of the bodies with which a server in front of an engine replies
             (section 9). Default: the one in the database, and the current one in a new one.
         token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default:

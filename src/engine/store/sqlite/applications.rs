@@ -56,17 +56,18 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
 pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Result<()> {
     db.prepare_cached(
         "UPDATE applications SET name = coalesce($1, name), \
-         callback_url = coalesce($2, callback_url), token_length = coalesce($3, token_length), \
-         replies = coalesce($4, replies), callback_ca_file = coalesce($5, callback_ca_file), \
-         install_link = coalesce($6, install_link) WHERE app_id = $7",
+         callback_url = nullif(coalesce($2, callback_url), ''), \
+         token_length = coalesce($3, token_length), replies = coalesce($4, replies), \
+         callback_ca_file = nullif(coalesce($5, callback_ca_file), ''), \
+         install_link = nullif(coalesce($6, install_link), '') WHERE app_id = $7",
     )?
     .execute(params![
         change.name,
-        change.callback_url.as_ref().map(CallbackUrl::as_str),
+        change.callback_url.as_ref().map(|url| url.as_ref().map_or("", CallbackUrl::as_str)),
         change.token_length,
         change.replies.map(Generation::name),
-        change.callback_ca_file,
-        change.install_link.as_ref().map(InstallLink::as_str),
+        change.callback_ca_file.as_ref().map(|file| file.as_deref().unwrap_or_default()),
+        change.install_link.as_ref().map(|link| link.as_ref().map_or("", InstallLink::as_str)),
         app
     ])?;
     Ok(())
