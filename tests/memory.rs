@@ -69,7 +69,7 @@ fn keys_and_codes_are_wiped_by_the_http_edge() {
     }
 }
 
-const REQUESTS: usize = 24;
+const REQUESTS: usize = 30;
 
 /// A request with a secret in one place. The engine knows its own key, so the secret is another text,
 /// which stands in for keys and codes alike.
@@ -108,11 +108,21 @@ fn request(number: usize, secret: &[u8]) -> RawRequest {
         20 => body("{\"verification_code\":\"", "\","),
         21 => body("{\"verification_code\":{\"a\":[\"", "\"]}}"),
         22 => body("[\"", "\"]").header("content-type", "application/json"),
+        23 => body("<hash><verification_code>", "</verification_code></hash>"),
+        24 => body("<hash><verification_code>&amp;", "&amp;x</verification_code></hash>"),
+        25 => body("<hash><a>1</a><a>", "</a></hash>"),
+        26 => body("<hash><a><b>", "</b></a><c></hash>"),
+        27 => multipart(body("--x\r\nContent-Disposition: form-data; name=a\r\n\r\n", "\r\n--x--")),
+        28 => multipart(body("--x\r\nContent-Disposition: form-data; name=a\r\n\r\n", "")),
         _ => {
             let body = around("{\"a\":1,\"verification_code\":\"", secret, "\"}").into_bytes();
             known(RawRequest::new("GET", format!("{CHECK}?a=1"))).body(body)
         }
     }
+}
+
+fn multipart(request: RawRequest) -> RawRequest {
+    request.header("content-type", "multipart/form-data; boundary=x")
 }
 
 /// The child process of the test above: one request for each, so that nothing reuses the memory that it

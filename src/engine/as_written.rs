@@ -73,15 +73,13 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
         _ => digits(&number).map(|_| None),
     });
     match phone {
-        None => {}
+        None | Some(Ok(None)) => {}
         Some(Err(_)) => {
             problems.insert("cellphone".into(), "must be a valid cellphone number.".into());
         }
-        Some(Ok(phone)) => {
-            if let Some(phone) = phone {
-                user.insert("cellphone".into(), phone.national.into());
-                user.insert("country_code".into(), phone.country_code.into());
-            }
+        Some(Ok(Some(phone))) => {
+            user.insert("cellphone".into(), phone.national.into());
+            user.insert("country_code".into(), phone.country_code.into());
         }
     }
     match problems.is_empty() {

@@ -125,6 +125,13 @@ mod tests {
     }
 
     #[test]
+    fn typed_elements_of_xml_may_be_empty() {
+        let xml = "<hash><force type=\"boolean\"/><n type=\"integer\"> </n><m type=\"integer\">7</m></hash>";
+        let read = params("", xml.as_bytes(), "application/xml").unwrap();
+        assert_eq!(read, json!({"force": null, "n": null, "m": 7}));
+    }
+
+    #[test]
     fn ambiguous_and_unreadable_parameters_are_rejected() {
         for (query, body, media_type) in [
             ("a=1", "a=1", ""),

@@ -4,10 +4,12 @@
 //! Document types, entities other than the five predefined ones, processing instructions and
 //! duplicate names are rejected, because two parsers could interpret them differently.
 
+use super::Wiping;
 use crate::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
 
 /// The maximum nesting. No reply of the interface is nested as deeply.
 const DEPTH: usize = 16;
@@ -122,17 +124,19 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
     if depth > DEPTH {
         return Err(invalid_response("nested too deeply"));
     }
-    let (mut text, mut children) = (String::new(), Vec::new());
+    let (mut text, mut children) = (Zeroizing::default(), Vec::new());
     loop {
         match next(reader)? {
             Event::Start(child) => {
-                let value = element(reader, &child, depth + 1)?;
+                let value = Wiping(element(reader, &child, depth + 1)?);
                 children.push((name(&child)?, value));
             }
-            Event::Empty(child) => children.push((name(&child)?, empty(&child)?)),
-            Event::Text(part) => text.push_str(&part.xml_content(XML)),
-            Event::CData(part) => text.push_str(&part.xml_content(XML)),
-            Event::GeneralRef(entity) => text.push(character(&entity)?),
+            Event::Empty(child) => children.push((name(&child)?, Wiping(empty(&child)?))),
+            Event::Text(part) => append(&mut text, &part.xml_content(XML)),
+            Event::CData(part) => append(&mut text, &part.xml_content(XML)),
+            Event::GeneralRef(entity) => {
+                append(&mut text, character(&entity)?.encode_utf8(&mut [0; 4]));
+            }
             Event::Comment(_) => {}
             Event::End(_) => break,
             _ => return Err(invalid_response("unclosed element")),
@@ -141,32 +145,50 @@ fn element(reader: &mut Reader<&[u8]>, start: &BytesStart<'_>, depth: usize) -> 
     value(start, text, children)
 }
 
-/// An element without content.
-fn empty(start: &BytesStart<'_>) -> Result<Value> {
-    value(start, String::new(), Vec::new())
+/// Appends to a text that may be a key or a code. Where it has to move, what it leaves is wiped.
+fn append(text: &mut Zeroizing<String>, part: &str) {
+    if text.capacity() - text.len() < part.len() {
+        let room = (text.len() + part.len()).max(2 * text.capacity());
+        let mut longer = Zeroizing::new(String::with_capacity(room));
+        longer.push_str(text);
+        *text = longer;
+    }
+    text.push_str(part);
 }
 
-fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -> Result<Value> {
+/// An element without content.
+fn empty(start: &BytesStart<'_>) -> Result<Value> {
+    value(start, Zeroizing::default(), Vec::new())
+}
+
+fn value(
+    start: &BytesStart<'_>,
+    mut text: Zeroizing<String>,
+    children: Vec<(String, Wiping)>,
+) -> Result<Value> {
     let kind = attribute(start, "type")?;
     if attribute(start, "nil")?.as_deref() == Some("true") && children.is_empty() {
         return Ok(Value::Null);
     }
     if kind.as_deref() == Some("array") {
-        return Ok(children.into_iter().map(|(_, value)| value).collect());
+        return Ok(children.into_iter().map(|(_, mut value)| value.take()).collect());
     }
     if !children.is_empty() {
         if !text.trim().is_empty() {
             return Err(invalid_response("text between elements"));
         }
-        let mut fields = Map::new();
-        for (name, value) in children {
-            if fields.insert(name, value).is_some() {
+        let mut fields = Wiping(Map::new().into());
+        for (name, mut value) in children {
+            let fields = fields.0.as_object_mut();
+            if fields.and_then(|fields| fields.insert(name, value.take())).map(Wiping).is_some() {
                 return Err(invalid_response("duplicate element"));
             }
         }
-        return Ok(fields.into());
+        return Ok(fields.take());
     }
     match kind.as_deref() {
+        // Programs that write a form as XML leave fields empty that nobody filled in.
+        Some("integer" | "boolean") if text.trim().is_empty() => Ok(Value::Null),
         Some("integer") => {
             let number: i64 =
                 text.trim().parse().map_err(|_| invalid_response("invalid integer"))?;
@@ -177,7 +199,7 @@ fn value(start: &BytesStart<'_>, text: String, children: Vec<(String, Value)>) -
             "false" => Ok(false.into()),
             _ => Err(invalid_response("invalid boolean")),
         },
-        _ => Ok(text.into()),
+        _ => Ok(std::mem::take(&mut *text).into()),
     }
 }
 
