@@ -1,5 +1,5 @@
 //! Parameters as people and other programs write them. The typed clients of this library reject much
-//! of it; the engine also serves programs of other services' users, which never had to be strict.
+//! of it, but the engine also serves programs that were written for services that accept it.
 
 use super::phones::Phone;
 use super::rejections;
