@@ -268,7 +268,7 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no certificate")
     settings: dict[str, list[Any]] = {
         "callback_ca_file": [tmp_path / "missing", str(tmp_path / "text"), 7],
-        "install_link": ["http://app.example", "app.example", "", 7],
+        "install_link": ["http://app.example", "app.example", 7],
         "replies": ["2012", "", 7],
     }
     for parameter, wrong in settings.items():
