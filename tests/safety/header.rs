@@ -162,6 +162,10 @@ fn attempt(function: &Function, structs: &Structs) -> String {
         if kind == "seconder_callback" {
             before += &format!("    if (size >= sizeof *{name})\n        *{name} = callback;\n");
         }
+        // Of these options, one is required.
+        if kind == "seconder_phone_verification_status_options" {
+            before += &format!("    if (size >= sizeof *{name})\n        {name}->uuid = \"a\";\n");
+        }
         for (index, field) in structs[kind].iter().enumerate() {
             before +=
                 &format!("    if (which == BAD_FIELD + {index})\n        {name}->{field} = BAD;\n");

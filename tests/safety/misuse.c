@@ -117,6 +117,10 @@ static void arguments(const struct attempt *attempt)
             continue;
         if (!is_optional(attempt, name)) {
             is_rejected(attempt, index, name);
+        } else if (same(attempt->name, "seconder_phone_verification_status") &&
+                   same(name, "options")) {
+            /* Without its options, the one that is required is missing. */
+            is_rejected(attempt, index, "uuid");
         } else {
             seconder_status got = call(attempt, index);
             if (got == SECONDER_INVALID_ARGUMENT && !same(seconder_error_parameter(error), name))

@@ -107,7 +107,12 @@ def test_a_record_without_a_user_is_accepted_on_request(remote: RemoteService) -
             remote.body = response(status="approved", uuid="other")
             with pytest.raises(seconder.InvalidResponse):
                 way(service)
-        others = [{"svc_id": 8}, {"user_id": 8}, {"user_id": "08"}, {"user_id": "9" * 5000}]
+        others: list[dict[str, Any]] = [
+            {"svc_id": 8},
+            {"user_id": 8},
+            {"user_id": "08"},
+            {"user_id": "9" * 5000},
+        ]
         for other in (response(status="approved", **fields) for fields in others):
             remote.body = other
             assert not service.check_approval(UUID).approved_by(7, bound=False)
