@@ -14,8 +14,6 @@ use std::collections::BTreeMap;
 
 /// The longest number that is read, in bytes. 15 digits with a separator after each are shorter.
 const LONGEST: usize = 32;
-/// The shortest number, in digits, as [`PhoneNumber`] has it.
-const SHORTEST: usize = 4;
 const NO_NUMBER: &str = "must be a valid phone number: 4 to 15 digits";
 
 /// Rewrites `phone_number` and `country_code` in the forms that the calls' types accept. If one is
@@ -70,7 +68,7 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     let phone = number.map(|number| match country {
         Some(Ok(country)) => read_number(country, &number).map(Some),
         // Without a country, only the syntax can be checked.
-        _ => digits(&number).map(|_| None),
+        _ => digits(&number).and_then(|(_, digits)| plain_number(&digits)).map(|_| None),
     });
     match phone {
         None | Some(Ok(None)) => {}
@@ -122,7 +120,11 @@ fn read_number(country: CountryCode, text: &str) -> Result<Phone, &'static str> 
         true => digits.strip_prefix(&country.to_string()).ok_or("has another country code")?,
         false => &digits,
     };
-    Phone::parse(country, &national.parse::<PhoneNumber>().map_err(|_| NO_NUMBER)?)
+    Phone::parse(country, &plain_number(national)?)
+}
+
+fn plain_number(digits: &str) -> Result<PhoneNumber, &'static str> {
+    digits.parse().map_err(|_| NO_NUMBER)
 }
 
 /// The digits of a number, and whether it begins with its calling code.
@@ -134,7 +136,7 @@ fn digits(text: &str) -> Result<(bool, String), &'static str> {
         None => (false, text),
     };
     let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
-    match text.len() <= LONGEST && rest.bytes().all(plain) && digits.len() >= SHORTEST {
+    match text.len() <= LONGEST && rest.bytes().all(plain) {
         true => Ok((international, digits)),
         false => Err(NO_NUMBER),
     }

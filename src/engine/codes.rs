@@ -275,7 +275,6 @@ impl Handle<CheckPhoneVerification> for Engine {
 
 impl Handle<PhoneVerificationStatus> for Engine {
     fn handle(&self, call: &PhoneVerificationStatus) -> Result<PhoneVerificationRecord> {
-        call.check()?;
         let now = self.begin();
         let app = self.app.app_id;
         let key = match (&call.uuid, &call.phone_number, call.country_code) {
