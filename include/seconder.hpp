@@ -68,6 +68,7 @@ enum class Status : std::int32_t {
     storage = SECONDER_STORAGE,
     internal = SECONDER_INTERNAL,
     stopped = SECONDER_STOPPED,
+    cancelled = SECONDER_CANCELLED,
 };
 
 /// The user's answer. Only approved lets anyone in.

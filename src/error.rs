@@ -52,6 +52,13 @@ pub enum Error {
         /// What failed.
         message: String,
     },
+    /// Nobody: the program itself ended the call, by its [`Interrupt`](crate::Interrupt).
+    #[error("{}", cancelled(.sent))]
+    Cancelled {
+        /// Whether the request may have been sent, in whole or in part: the call may then have been
+        /// carried out.
+        sent: bool,
+    },
     /// The service: its response could not be parsed, or contradicts itself. The base URL may be
     /// wrong.
     #[error(
@@ -163,6 +170,7 @@ impl Error {
     pub fn retry_safe(&self) -> bool {
         match self {
             Error::RateLimited { .. } => true,
+            Error::Cancelled { sent } => !sent,
             Error::Unavailable { stage, .. } => {
                 matches!(stage, Stage::Dns | Stage::Connect | Stage::Tls)
             }
@@ -210,6 +218,16 @@ impl Stage {
             Stage::Response => "The call may have been carried out: check before you retry it",
             Stage::Delivery => "Check the delivery function or gateway, and request the code again",
         }
+    }
+}
+
+fn cancelled(sent: &bool) -> &'static str {
+    match sent {
+        true => {
+            "the call was cancelled while it waited for its response. It may have been carried \
+             out: check before you retry it"
+        }
+        false => "the call was cancelled before anything was sent",
     }
 }
 

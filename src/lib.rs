@@ -9,6 +9,8 @@ pub mod engine;
 mod error;
 #[cfg(feature = "engine")]
 pub mod http;
+#[cfg(any(feature = "engine", feature = "remote"))]
+mod interrupt;
 pub mod model;
 pub mod otp;
 #[cfg(feature = "remote")]
@@ -22,6 +24,8 @@ compile_error!("the feature capi needs engine or remote, which handle the calls"
 
 pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};
+#[cfg(any(feature = "engine", feature = "remote"))]
+pub use interrupt::{Canceller, Interrupt};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleep, Sleeper, open};
 

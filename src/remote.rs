@@ -27,6 +27,7 @@ pub use lookup::addresses_in;
 pub use reply::retry_after;
 
 use crate::calls::{self, Call, Handle};
+use crate::interrupt;
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result};
@@ -218,6 +219,9 @@ impl Remote {
                 Err(Error::RateLimited { retry_after: Some(wait), .. })
                     if repeatable && deadline.wait(wait.max(pause)) =>
                 {
+                    if interrupt::interrupted() {
+                        return Err(Error::Cancelled { sent: false });
+                    }
                     pause *= 2;
                 }
                 result => return result,

@@ -12,14 +12,18 @@ pub use waiting::{ApprovalPoll, ApprovalWait, Sleep, Sleeper};
 use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Engine, EngineSettings};
+use crate::interrupt::{self, Interrupt};
 use crate::model::{ApiKey, ApprovalId, DisplayText, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
 use crate::wire::Names;
+#[cfg(all(feature = "engine", feature = "remote"))]
+use crate::wire::Reply;
 use crate::{Error, Result};
 #[cfg(feature = "engine")]
 use serde_json::{Map, Value};
 use std::fmt;
+use std::sync::Arc;
 
 const SCHEMES: &str = "must begin with https: (a remote service), sqlite: (a database file) or \
                        sandbox: (for tests); a build of the library may lack some of these";
@@ -36,7 +40,10 @@ pub fn open(url: &str) -> Result<Service> {
 ///
 /// It can be shared between threads and cloned; clones refer to the same service.
 #[derive(Clone)]
-pub struct Service(Backend);
+pub struct Service {
+    backend: Backend,
+    interrupt: Option<Arc<dyn Interrupt>>,
+}
 
 #[derive(Clone)]
 enum Backend {
@@ -126,15 +133,22 @@ impl Settings {
             }
             _ => return Err(Error::invalid_argument("url", SCHEMES)),
         };
-        Ok(Service(backend))
+        Ok(Service { backend, interrupt: None })
     }
 }
 
 impl Service {
+    /// The same service, with calls that `interrupt` may end: they fail with [`Error::Cancelled`]
+    /// within 100 ms, also while they wait for the network. Calls of other handles are not affected.
+    /// [`Canceller`](crate::Canceller) is a flag for this.
+    pub fn with_interrupt(&self, interrupt: Arc<dyn Interrupt>) -> Service {
+        Service { interrupt: Some(interrupt), ..self.clone() }
+    }
+
     /// The engine in this process, if there is one. Only an engine manages devices and API keys.
     #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
-        match &self.0 {
+        match &self.backend {
             Backend::Engine(engine) => Some(engine),
             #[cfg(feature = "remote")]
             Backend::Remote(_) => None,
@@ -271,11 +285,11 @@ where
 {
     fn handle(&self, call: &C) -> Result<C::Reply> {
         call.check()?;
-        match &self.0 {
+        interrupt::scope(self.interrupt.as_ref(), || match &self.backend {
             Backend::Engine(engine) => engine.handle(call),
             #[cfg(feature = "remote")]
             Backend::Remote(remote) => remote.handle(call),
-        }
+        })
     }
 }
 
@@ -291,15 +305,16 @@ impl Service {
     where
         Engine: Handle<C>,
     {
-        match &self.0 {
+        match &self.backend {
             Backend::Engine(_) => Ok((self.handle(call)?, Map::new())),
             #[cfg(feature = "remote")]
             Backend::Remote(remote) => {
                 call.check()?;
-                remote.ask(call, |reply| {
+                let read = |reply: Reply| {
                     let body = reply.body.as_object().cloned().unwrap_or_default();
                     Ok((call.read_own(reply)?, body))
-                })
+                };
+                interrupt::scope(self.interrupt.as_ref(), || remote.ask(call, read))
             }
         }
     }
@@ -309,14 +324,14 @@ impl Service {
 impl<C: Call> Handle<C> for Service {
     fn handle(&self, call: &C) -> Result<C::Reply> {
         call.check()?;
-        let Backend::Remote(remote) = &self.0;
-        remote.handle(call)
+        let Backend::Remote(remote) = &self.backend;
+        interrupt::scope(self.interrupt.as_ref(), || remote.handle(call))
     }
 }
 
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match &self.0 {
+        f.write_str(match &self.backend {
             #[cfg(feature = "engine")]
             Backend::Engine(_) => "Service(engine in this process)",
             #[cfg(feature = "remote")]

@@ -189,7 +189,9 @@ fn describe<C: Call>(error: &Error) -> Reply {
         Error::Unavailable { .. } | Error::InvalidResponse { .. } => {
             plain(503, GENERIC, "The request could not be carried out. Try again later.")
         }
-        Error::Storage { .. } | Error::Internal { .. } => plain(503, GENERIC, "Internal error."),
+        Error::Cancelled { .. } | Error::Storage { .. } | Error::Internal { .. } => {
+            plain(503, GENERIC, "Internal error.")
+        }
     }
 }
 

@@ -41,6 +41,9 @@ pub const SECONDER_STORAGE: i32 = 17;
 pub const SECONDER_INTERNAL: i32 = 18;
 /// The program's own stop function ended the wait of seconder_wait_for_approval().
 pub const SECONDER_STOPPED: i32 = 19;
+/// The program itself ended the call. seconder_error_retry_safe() says whether the request may have
+/// been sent.
+pub const SECONDER_CANCELLED: i32 = 20;
 
 /// No stage: the error is not SECONDER_UNAVAILABLE.
 pub const SECONDER_STAGE_NONE: i32 = 0;
@@ -112,6 +115,7 @@ pub(super) fn of_error(error: &Error) -> seconder_status {
         Error::Rejected(_) => SECONDER_REJECTED,
         Error::RateLimited { .. } => SECONDER_RATE_LIMITED,
         Error::Unavailable { .. } => SECONDER_UNAVAILABLE,
+        Error::Cancelled { .. } => SECONDER_CANCELLED,
         Error::InvalidResponse { .. } => SECONDER_INVALID_RESPONSE,
         Error::InvalidCallback { .. } => SECONDER_INVALID_CALLBACK,
         Error::Storage { .. } => SECONDER_STORAGE,

@@ -1,5 +1,6 @@
 //! The one deadline of a call.
 
+use crate::interrupt::{self, INTERVAL};
 use crate::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -37,10 +38,12 @@ impl Deadline {
     }
 
     /// Waits and returns true if the deadline is after the wait; otherwise returns false at once.
+    /// The wait ends early when the call is to end.
     pub(super) fn wait(self, time: Duration) -> bool {
         let fits = time < self.left();
-        if fits {
-            std::thread::sleep(time);
+        let end = Deadline::within(time);
+        while fits && !end.left().is_zero() && !interrupt::interrupted() {
+            std::thread::sleep(end.left().min(INTERVAL));
         }
         fits
     }

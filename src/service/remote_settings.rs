@@ -135,7 +135,7 @@ impl Service {
 
     pub(super) fn remote(&self, change: impl FnOnce(&mut Remote)) -> Service {
         let mut service = self.clone();
-        match &mut service.0 {
+        match &mut service.backend {
             #[cfg(feature = "engine")]
             Backend::Engine(_) => {}
             Backend::Remote(remote) => change(remote),

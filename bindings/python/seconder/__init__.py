@@ -32,6 +32,7 @@ from seconder.enums import (
     VerificationStatus,
 )
 from seconder.errors import (
+    Cancelled,
     InternalError,
     InvalidArgument,
     InvalidCallback,
@@ -114,6 +115,7 @@ __all__ = [
     "ApprovalStatus",
     "AsyncService",
     "AuthenticatorEnrolled",
+    "Cancelled",
     "Channel",
     "CodeRequested",
     "Device",

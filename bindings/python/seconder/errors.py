@@ -116,6 +116,10 @@ class Timeout(Unavailable, TimeoutError):
     """The network or the service: the call timed out before there was a response."""
 
 
+class Cancelled(SecondFactorError):
+    """The program itself ended the call. ``retry_safe`` is false if the request may have been sent."""
+
+
 class InvalidResponse(SecondFactorError):
     """The service: its response could not be parsed, or contradicts itself. The URL may be
     wrong.

@@ -94,6 +94,7 @@ impl Failure {
                 Error::RateLimited { .. } => "RateLimited",
                 Error::Unavailable { .. } if error.timed_out() => "Timeout",
                 Error::Unavailable { .. } => "Unavailable",
+                Error::Cancelled { .. } => "Cancelled",
                 Error::InvalidResponse { .. } => "InvalidResponse",
                 Error::InvalidCallback { .. } => "InvalidCallback",
                 Error::Storage { .. } => "StorageError",

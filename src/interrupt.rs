@@ -1,0 +1,109 @@
+//! Ending calls that wait, from another thread, a signal handler or an event loop.
+
+use crate::{Error, Result};
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The longest time that a call waits before it looks again whether it is to end.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Decides whether the calls of a service are to end early. It is asked before each call, and at
+/// least every 50 ms while a call waits for the network, on the thread that makes the call.
+pub trait Interrupt: Send + Sync {
+    /// Whether the call is to end now.
+    fn interrupted(&self) -> bool;
+}
+
+/// A flag that ends calls once it is set: see
+/// [`Service::with_interrupt`](crate::Service::with_interrupt). Clones share the flag.
+#[derive(Clone, Debug, Default)]
+pub struct Canceller(Arc<AtomicBool>);
+
+impl Canceller {
+    /// A flag that is not set.
+    pub fn new() -> Canceller {
+        Canceller::default()
+    }
+
+    /// Ends the calls under way, and every later one, with [`Error::Cancelled`]. It only stores a
+    /// flag, so a signal handler may do it.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Canceller::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Interrupt for Canceller {
+    fn interrupted(&self) -> bool {
+        self.is_cancelled()
+    }
+}
+
+thread_local! {
+    /// What may end the call that this thread is making. A call does all its work on one thread, and
+    /// its connections are shared with other calls, so they cannot hold it.
+    static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
+}
+
+/// Whether the call that this thread is making is to end.
+pub(crate) fn interrupted() -> bool {
+    // Cloned first: the implementation may itself make a call.
+    let current = CURRENT.with_borrow(Option::clone);
+    current.is_some_and(|current| current.interrupted())
+}
+
+/// Makes a call that `interrupt` may end.
+pub(crate) fn scope<T>(
+    interrupt: Option<&Arc<dyn Interrupt>>,
+    call: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let _scope = Scope(CURRENT.replace(interrupt.cloned()));
+    match interrupted() {
+        true => Err(Error::Cancelled { sent: false }),
+        false => call(),
+    }
+}
+
+/// Restores what was current before: a delivery function may make calls of its own.
+struct Scope(Option<Arc<dyn Interrupt>>);
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+impl fmt::Debug for dyn Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupt")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interrupt_of_an_outer_call_is_in_force_again_after_an_inner_one() {
+        let (outer, inner) = (Canceller::new(), Canceller::new());
+        inner.cancel();
+        let arc = |canceller: &Canceller| -> Arc<dyn Interrupt> { Arc::new(canceller.clone()) };
+        let found = scope(Some(&arc(&outer)), || {
+            let never = scope(Some(&arc(&inner)), || Ok("called"));
+            assert_eq!(never, Err(Error::Cancelled { sent: false }));
+            assert!(!interrupted());
+            assert_eq!(scope(None, || Ok(interrupted())), Ok(false));
+            outer.cancel();
+            Ok(interrupted())
+        });
+        assert_eq!(found, Ok(true));
+        assert!(!interrupted());
+    }
+}
