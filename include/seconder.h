@@ -158,6 +158,12 @@ extern "C" {
 #define SECONDER_STOPPED 19
 
 /**
+ * The program itself ended the call. seconder_error_retry_safe() says whether the request may have
+ * been sent.
+ */
+#define SECONDER_CANCELLED 20
+
+/**
  * No stage: the error is not SECONDER_UNAVAILABLE.
  */
 #define SECONDER_STAGE_NONE 0

@@ -172,6 +172,7 @@ fn every_field_of_an_error_has_an_accessor() {
             &["seconder_error_retry_after_seconds"],
             "the name of a number includes its unit",
         ),
+        mapped("sent", &["seconder_error_retry_safe"], "a call that was not sent can be retried"),
         mapped("status", &["seconder_error_http_status"], "`status` is C's own"),
         mapped(
             "fields",
@@ -229,6 +230,7 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         mapped("require_engine", &[], "as `engine`"),
         mapped("with_timeout", WITH, "one function for all that a second handle changes"),
         mapped("with_repeats", WITH, "as `with_timeout`"),
+        mapped("with_interrupt", &[], "not yet"),
         mapped("handle_with_body", &[], "C exposes only the fields of the interface"),
         mapped(
             "poll_approval",

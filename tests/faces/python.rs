@@ -154,7 +154,8 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned()]);
-    let others: [Mapped; 7] = [
+    let others: [Mapped; 8] = [
+        ("with_interrupt", &[], "not yet"),
         ("engine", &[], "Service has the engine's methods"),
         ("require_engine", &[], "as `engine`"),
         ("handle_with_body", &[], "each result has `extra`"),
@@ -216,8 +217,9 @@ fn every_error_has_its_class_and_its_attributes() {
     rust.extend(sources::variant_fields("src/error.rs", "Error"));
     rust.extend(methods("src/error.rs", "Error"));
     rust.extend(["reused".to_owned()]);
-    let others: [Mapped; 3] = [
+    let others: [Mapped; 4] = [
         ("reason", &[], "it is the message"),
+        ("sent", &["retry_safe"], "a call that was not sent can be retried"),
         ("status", &["http_status"], "the name says that it is the HTTP status"),
         ("timed_out", &[], "it is the class Timeout"),
     ];
