@@ -27,7 +27,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 20] = [
+    const SOURCES: [&str; 21] = [
         "status",
         "error",
         "text",
@@ -36,6 +36,7 @@ mod header {
         "post",
         "names",
         "open",
+        "log",
         "users",
         "codes",
         "approvals",

@@ -33,6 +33,15 @@
 #include <variant>
 #include <vector>
 
+#if defined(__has_include)
+#if __has_include(<version>)
+#include <version>
+#endif
+#endif
+#if defined(__cpp_lib_jthread)
+#include <stop_token>
+#endif
+
 #if !defined(__cplusplus) || __cplusplus < 201703L
 #error "seconder.hpp needs C++17 or later"
 #endif
@@ -557,6 +566,17 @@ using Replay = std::function<std::optional<bool>(const ReplayEntry &)>;
 /// Returns whether a wait is to end. An exception ends the wait too.
 using Stop = std::function<bool()>;
 
+/// How a call ended, as passed to a Log function.
+struct CallRecord {
+    Status status;
+    /// One line without secrets, described at seconder_log. Valid while the function runs.
+    std::string_view line;
+    std::chrono::microseconds duration;
+};
+
+/// Logs a call. An exception is ignored. Many threads may run it at once.
+using Log = std::function<void(const CallRecord &)>;
+
 namespace detail {
 
 inline std::int32_t run_deliver(const seconder_message *message, void *function) noexcept
@@ -584,6 +604,18 @@ inline std::int32_t run_stop(void *function) noexcept
 {
     const auto &stop = *static_cast<const Stop *>(function);
     return within(true, [&] { return stop(); }) ? 1 : 0;
+}
+
+inline void run_log(seconder_status status, const char *line, std::uint64_t duration_us,
+                    void *function) noexcept
+{
+    const auto &log = *static_cast<const Log *>(function);
+    using Count = std::chrono::microseconds::rep;
+    within(false, [&] {
+        log(CallRecord{static_cast<Status>(status), view(line),
+                       std::chrono::microseconds(static_cast<Count>(duration_us))});
+        return true;
+    });
 }
 
 } // namespace detail
@@ -1220,6 +1252,10 @@ public:
     std::string_view parameters() const && = delete;
 };
 
+#if defined(__cpp_lib_jthread)
+class StoppableService;
+#endif
+
 /// A service: an engine in this process, or a client of a remote service. Many threads may use one
 /// at once.
 class Service : public detail::Handle<seconder_service, seconder_service_free> {
@@ -1234,6 +1270,29 @@ public:
         return detail::with_out<Service>([&](auto out, auto error) {
             return seconder_service_with(get(), detail::milliseconds(timeout),
                                          static_cast<std::int32_t>(repeats), out, error);
+        });
+    }
+
+    /// Ends the calls under way with this handle, and every later one, with Status::cancelled: see
+    /// seconder_service_cancel(). Make a call that may have to end on its own with a handle from
+    /// with(). The handle must not be destroyed or moved from at the same time.
+    void cancel() const noexcept { seconder_service_cancel(get()); }
+
+#if defined(__cpp_lib_jthread)
+    /// A second handle on the same connections, whose calls end when a stop is requested.
+    Result<StoppableService> try_with(std::stop_token token) const;
+#endif
+
+    /// Sets the function that logs each call of this handle, and of those made from it later. An
+    /// empty one removes it.
+    Result<void> try_set_log(Log log) const
+    {
+        auto function = log ? std::make_unique<Log>(std::move(log)) : nullptr;
+        return detail::run([&](auto error) {
+            // From here on, the C library frees the function, even if the call fails.
+            Log *const given = function.release();
+            return seconder_set_log(get(), given ? detail::run_log : nullptr, given,
+                                    detail::free_function<Log>, error);
         });
     }
 
@@ -1499,6 +1558,10 @@ public:
     {
         return try_with(timeout, repeats).value();
     }
+#if defined(__cpp_lib_jthread)
+    StoppableService with(std::stop_token token) const;
+#endif
+    void set_log(Log log) const { try_set_log(std::move(log)).value(); }
     std::string_view api_key() const & { return try_api_key().value(); }
     std::string_view api_key() const && = delete;
     UserCreated create_user(const Text &email, const Text &cellphone, const Text &country_code,
@@ -1602,6 +1665,58 @@ public:
 };
 
 static_assert(sizeof(Service) == sizeof(void *), "an owner is as large as a pointer");
+
+#if defined(__cpp_lib_jthread)
+/// A handle whose calls end with Status::cancelled when a stop is requested, from Service::with():
+///
+///     service.with(token)->verify(typed, user_id);
+class StoppableService {
+public:
+    /// Takes over a handle that makes no other calls.
+    StoppableService(Service service, std::stop_token token)
+        : service_(std::move(service)),
+          callback_(std::make_unique<Callback>(std::move(token), Cancel{service_.get()}))
+    {
+    }
+    StoppableService(StoppableService &&) noexcept = default;
+    StoppableService &operator=(StoppableService &&other) noexcept
+    {
+        // The callback must not see a handle that was freed.
+        callback_ = nullptr;
+        service_ = std::move(other.service_);
+        callback_ = std::move(other.callback_);
+        return *this;
+    }
+
+    const Service &operator*() const noexcept { return service_; }
+    const Service *operator->() const noexcept { return &service_; }
+
+private:
+    struct Cancel {
+        seconder_service *service;
+        void operator()() const noexcept { seconder_service_cancel(service); }
+    };
+    using Callback = std::stop_callback<Cancel>;
+
+    Service service_;
+    // Destroyed first. That waits for a stop that is being requested on another thread.
+    std::unique_ptr<Callback> callback_;
+};
+
+inline Result<StoppableService> Service::try_with(std::stop_token token) const
+{
+    Result<Service> own = try_with(std::chrono::milliseconds(0));
+    if (const Error *error = own.error())
+        return *error;
+    return StoppableService(std::move(own).value(), std::move(token));
+}
+#if SECONDER_EXCEPTIONS
+inline StoppableService Service::with(std::stop_token token) const
+{
+    return try_with(std::move(token)).value();
+}
+#endif
+#endif
 
 /// The version of the library. The header's is SECONDER_VERSION.
 inline std::string_view version() noexcept { return detail::view(seconder_version()); }

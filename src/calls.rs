@@ -45,6 +45,7 @@ pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhone
 pub use user_status::{UserStatus, UserStatusReply};
 pub use verify::{Device, Verdict, Verification, Verify};
 
+use crate::model::UserId;
 use crate::wire::{Format, Generation, Reply, Request, Wiping, loose, object, older, wipe};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -113,6 +114,21 @@ pub trait Call: Serialize + DeserializeOwned {
     /// As [`Call::read`], and [`Error::InvalidResponse`].
     fn read_own(&self, reply: Reply) -> Result<Self::Reply> {
         Self::read(reply)
+    }
+
+    /// The user that the call is about, for the log.
+    fn user(&self) -> Option<UserId> {
+        None
+    }
+
+    /// The user that a reply is about, for the log.
+    fn user_of(_reply: &Self::Reply) -> Option<UserId> {
+        None
+    }
+
+    /// The reply as that to a verification, if it is one, for the log.
+    fn verification(_reply: &Self::Reply) -> Option<&Verification> {
+        None
     }
 
     /// Writes a service's reply.

@@ -22,6 +22,7 @@ pub mod devices;
 pub mod engine;
 pub mod error;
 mod ffi;
+pub mod log;
 pub mod names;
 pub mod open;
 #[cfg(feature = "panic-test")]

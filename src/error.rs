@@ -227,7 +227,7 @@ fn cancelled(sent: &bool) -> &'static str {
             "the call was cancelled while it waited for its response. It may have been carried \
              out: check before you retry it"
         }
-        false => "the call was cancelled before anything was sent",
+        false => "the call was cancelled before it took effect. It can be retried",
     }
 }
 

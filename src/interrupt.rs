@@ -52,8 +52,9 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
 }
 
-/// Whether the call that this thread is making is to end.
-pub(crate) fn interrupted() -> bool {
+/// Whether the call that this thread is making is to end: for the functions that a call runs, such
+/// as a [`Sleeper`](crate::Sleeper). False outside of calls.
+pub fn interrupted() -> bool {
     // Cloned first: the implementation may itself make a call.
     let current = CURRENT.with_borrow(Option::clone);
     current.is_some_and(|current| current.interrupted())

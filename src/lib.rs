@@ -1,5 +1,7 @@
 //! The second factor of a login: one set of calls, and a URL that says who handles them.
 
+#[cfg(any(feature = "engine", feature = "remote"))]
+mod call_log;
 pub mod callback;
 pub mod calls;
 #[cfg(all(feature = "capi", any(feature = "engine", feature = "remote")))]
@@ -22,10 +24,12 @@ pub mod wire;
 #[cfg(all(feature = "capi", not(any(feature = "engine", feature = "remote"))))]
 compile_error!("the feature capi needs engine or remote, which handle the calls");
 
+#[cfg(any(feature = "engine", feature = "remote"))]
+pub use call_log::{CallOutcome, CallRecord, Log};
 pub use calls::{Call, Handle, Verdict, Verify};
 pub use error::{Error, Rejection, Result, Stage};
 #[cfg(any(feature = "engine", feature = "remote"))]
-pub use interrupt::{Canceller, Interrupt};
+pub use interrupt::{Canceller, Interrupt, interrupted};
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleep, Sleeper, open};
 

@@ -26,6 +26,7 @@ pub(crate) use callback::{Callbacks, check_authorities};
 pub use lookup::addresses_in;
 pub use reply::retry_after;
 
+use crate::call_log;
 use crate::calls::{self, Call, Handle};
 use crate::interrupt;
 use crate::model::{ApiKey, Secret};
@@ -239,6 +240,7 @@ impl Client {
         read: &mut dyn FnMut(Reply) -> Result<()>,
     ) -> Result<()> {
         let request = exchange.request;
+        call_log::count_request();
         let response = self.send(exchange, deadline)?;
         let reply = self.read(request, response);
         reply
@@ -261,6 +263,7 @@ impl Client {
     }
 
     fn read(&self, request: &Request, response: Response<Body>) -> Result<Reply> {
+        call_log::keep_status(response.status().as_u16());
         let mut reply = reply::read(response, self.format, self.address.host())?;
         self.names.body_from_wire(&mut reply.body)?;
         if reply.status != 200 {

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "engine")]
 mod engine_settings;
+mod making;
 mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;
@@ -9,10 +10,11 @@ mod waiting;
 
 pub use waiting::{ApprovalPoll, ApprovalWait, Sleep, Sleeper};
 
+use crate::call_log::Log;
 use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Engine, EngineSettings};
-use crate::interrupt::{self, Interrupt};
+use crate::interrupt::Interrupt;
 use crate::model::{ApiKey, ApprovalId, DisplayText, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
@@ -43,6 +45,7 @@ pub fn open(url: &str) -> Result<Service> {
 pub struct Service {
     backend: Backend,
     interrupt: Option<Arc<dyn Interrupt>>,
+    log: Option<Arc<dyn Log>>,
 }
 
 #[derive(Clone)]
@@ -133,18 +136,11 @@ impl Settings {
             }
             _ => return Err(Error::invalid_argument("url", SCHEMES)),
         };
-        Ok(Service { backend, interrupt: None })
+        Ok(Service { backend, interrupt: None, log: None })
     }
 }
 
 impl Service {
-    /// The same service, with calls that `interrupt` may end: they fail with [`Error::Cancelled`]
-    /// within 100 ms, also while they wait for the network. Calls of other handles are not affected.
-    /// [`Canceller`](crate::Canceller) is a flag for this.
-    pub fn with_interrupt(&self, interrupt: Arc<dyn Interrupt>) -> Service {
-        Service { interrupt: Some(interrupt), ..self.clone() }
-    }
-
     /// The engine in this process, if there is one. Only an engine manages devices and API keys.
     #[cfg(feature = "engine")]
     pub fn engine(&self) -> Option<&Engine> {
@@ -284,12 +280,12 @@ where
     Engine: Handle<C>,
 {
     fn handle(&self, call: &C) -> Result<C::Reply> {
-        call.check()?;
-        interrupt::scope(self.interrupt.as_ref(), || match &self.backend {
+        let work = || match &self.backend {
             Backend::Engine(engine) => engine.handle(call),
             #[cfg(feature = "remote")]
             Backend::Remote(remote) => remote.handle(call),
-        })
+        };
+        self.make(call, work, |reply| reply)
     }
 }
 
@@ -309,12 +305,11 @@ impl Service {
             Backend::Engine(_) => Ok((self.handle(call)?, Map::new())),
             #[cfg(feature = "remote")]
             Backend::Remote(remote) => {
-                call.check()?;
                 let read = |reply: Reply| {
                     let body = reply.body.as_object().cloned().unwrap_or_default();
                     Ok((call.read_own(reply)?, body))
                 };
-                interrupt::scope(self.interrupt.as_ref(), || remote.ask(call, read))
+                self.make(call, || remote.ask(call, read), |(reply, _)| reply)
             }
         }
     }
@@ -323,9 +318,8 @@ impl Service {
 #[cfg(not(feature = "engine"))]
 impl<C: Call> Handle<C> for Service {
     fn handle(&self, call: &C) -> Result<C::Reply> {
-        call.check()?;
         let Backend::Remote(remote) = &self.backend;
-        interrupt::scope(self.interrupt.as_ref(), || remote.handle(call))
+        self.make(call, || remote.handle(call), |reply| reply)
     }
 }
 

@@ -27,6 +27,8 @@ const PROGRAMS: &[&str] = &[
     "verifier",
     "settings",
     "waiting",
+    "cancel",
+    "log",
     "finaliser",
     "sandbox",
     "calls",

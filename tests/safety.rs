@@ -84,6 +84,11 @@ fn a_fork_between_opening_and_verifying_is_safe() {
 }
 
 #[test]
+fn cancelling_and_logging_in_threads_and_forks_is_safe() {
+    Program::build("tests/safety/cancel.c", Watch::Unwatched).ends_well("cancel.c", &["50"]);
+}
+
+#[test]
 fn invalid_arguments_return_errors() {
     let functions = header::functions(&tools::header());
     let program = Program::build("tests/safety/misuse.c", Watch::Unwatched);

@@ -51,6 +51,10 @@ impl Call for CheckApproval {
     const REPLY_OBJECT: Option<&'static str> = Some(RECORD);
     type Reply = Approval;
 
+    fn user_of(reply: &Approval) -> Option<UserId> {
+        reply.user_id
+    }
+
     /// Some services have used `_svc_id` for the user. If both fields are present, they must agree.
     fn read(mut reply: Reply) -> Result<Approval> {
         let mut question = None;

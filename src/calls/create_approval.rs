@@ -66,6 +66,10 @@ impl Call for CreateApproval {
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
     type Reply = ApprovalCreated;
 
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+
     fn check(&self) -> Result<()> {
         if self.seconds_to_expire.is_some_and(|seconds| seconds > LONGEST) {
             return Err(Error::invalid_argument(

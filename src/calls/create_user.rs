@@ -42,6 +42,10 @@ impl Call for CreateUser {
     const OLDER: Shape = Shape::Bare;
     const REPLY_OBJECT: Option<&'static str> = Some("user");
     type Reply = UserCreated;
+
+    fn user_of(reply: &UserCreated) -> Option<UserId> {
+        Some(reply.id)
+    }
 }
 
 /// The user was enrolled.

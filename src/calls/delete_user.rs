@@ -31,4 +31,8 @@ impl Call for DeleteUser {
     const OLDER: Shape = Shape::Text;
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
 }

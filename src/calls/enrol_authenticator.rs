@@ -30,6 +30,10 @@ impl Call for EnrolAuthenticator {
         Route::post("enrol_authenticator", "/protected/{format}/users/{user_id}/secret");
     type Reply = AuthenticatorEnrolled;
 
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+
     fn check(&self) -> Result<()> {
         match self.qr_size {
             None | Some(100..=1000) => Ok(()),

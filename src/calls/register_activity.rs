@@ -69,6 +69,10 @@ impl Call for RegisterActivity {
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = Done;
 
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+
     fn check(&self) -> Result<()> {
         is_small("data", &self.data)
     }

@@ -32,4 +32,8 @@ impl Call for RequestCall {
     const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = CodeRequested;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
 }

@@ -32,6 +32,10 @@ impl Call for RequestSms {
     const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
     type Reply = CodeRequested;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
 }
 
 /// A code was sent, or was not needed.

@@ -26,6 +26,10 @@ impl Call for UserStatus {
     const REPEATABLE: bool = true;
     const REPLY_OBJECT: Option<&'static str> = Some("status");
     type Reply = UserStatusReply;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
 }
 
 /// The service's record of a user (interface 2.2).

@@ -119,6 +119,14 @@ impl Call for Verify {
     const SUCCESS_IS_TEXT: bool = true;
     type Reply = Verification;
 
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+
+    fn verification(reply: &Verification) -> Option<&Verification> {
+        Some(reply)
+    }
+
     /// Decides whether a reply lets a user in; nothing else does.
     fn read(reply: Reply) -> Result<Verification> {
         let Value::Object(body) = &reply.body else { return Err(failure::read(reply)) };

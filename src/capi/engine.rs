@@ -134,7 +134,7 @@ mod within {
     use super::super::ffi::named;
     use super::super::status::SECONDER_FOREVER;
     use super::*;
-    use crate::engine::{ApprovalRequest, RespondToApproval};
+    use crate::engine::{ApprovalRequest, Engine, RespondToApproval};
     use crate::model::{DeviceId, UserId};
     use serde_json::Value;
 
@@ -145,11 +145,12 @@ mod within {
         user_id: u64,
         device_type: *const c_char,
     ) -> Outcome<seconder_device> {
-        let engine = service.service.require_engine()?;
+        service.service.require_engine()?;
         let user_id = named("user_id", UserId::try_from(user_id))?;
         // SAFETY: promised by the caller.
         let kind = unsafe { ffi::value("device_type", device_type) }?;
-        let device = engine.register_device(user_id, kind)?;
+        let register = |engine: &Engine| engine.register_device(user_id, kind);
+        let device = service.service.with_engine("register_device", Some(user_id), register)?;
         let secret = Text::new(device.secret.expose());
         Ok(seconder_device { id: device.device_id.get(), secret })
     }
@@ -161,11 +162,12 @@ mod within {
         device_id: u64,
         device_secret: *const c_char,
     ) -> Outcome<seconder_approval_requests> {
-        let engine = service.service.require_engine()?;
+        service.service.require_engine()?;
         let device_id = named("device_id", DeviceId::try_from(device_id))?;
         // SAFETY: promised by the caller.
         let secret = unsafe { ffi::value("device_secret", device_secret) }?;
-        let open = engine.open_approvals(device_id, &secret)?;
+        let list = |engine: &Engine| engine.open_approvals(device_id, &secret);
+        let open = service.service.with_engine("open_approvals", None, list)?;
         let mut texts = Vec::new();
         let shown = open.iter().map(|request| show(request, &mut texts)).collect();
         Ok(seconder_approval_requests { shown, _texts: texts })
@@ -197,7 +199,7 @@ mod within {
         device_secret: *const c_char,
         response: *const c_char,
     ) -> Outcome<seconder_approval> {
-        let engine = service.service.require_engine()?;
+        service.service.require_engine()?;
         // SAFETY: promised by the caller.
         let response = unsafe {
             RespondToApproval {
@@ -207,11 +209,12 @@ mod within {
                 response: ffi::value("response", response)?,
             }
         };
-        Ok(engine.respond_to_approval(&response)?.into())
+        let respond = |engine: &Engine| engine.respond_to_approval(&response);
+        Ok(service.service.with_engine("respond_to_approval", None, respond)?.into())
     }
 
     pub(super) fn clear_sandbox(service: &seconder_service) -> Outcome<()> {
-        Ok(service.service.require_engine()?.clear_sandbox()?)
+        Ok(service.service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?)
     }
 }
 

@@ -3,27 +3,34 @@
 use super::deliver::{self, seconder_deliver};
 use super::error::seconder_error;
 use super::ffi::{self, Flag, Plain, Text, free, run, with_out};
+use super::log::Slot;
 use super::names::seconder_names;
 use super::post::{self, seconder_post};
 use super::settings;
 use super::status::{SECONDER_OK, seconder_status};
 use super::userdata::{Userdata, seconder_userdata_free};
-use crate::Service;
+use crate::{Canceller, Service};
 use std::ffi::{c_char, c_void};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A service: an engine in this process, or a client of a remote service.
 pub struct seconder_service {
     pub(super) service: Service,
+    canceller: Canceller,
+    pub(super) log: Arc<Slot>,
     // A NUL-terminated copy of an engine's key, made on first use: most programs never read it.
     #[cfg_attr(not(feature = "engine"), allow(dead_code, reason = "only engines return a key"))]
     api_key: OnceLock<Text>,
 }
 
 impl seconder_service {
-    fn new(service: Service) -> seconder_service {
-        seconder_service { service, api_key: OnceLock::new() }
+    /// A handle with a canceller and a log function of its own.
+    fn new(service: &Service, log: Slot) -> seconder_service {
+        let (canceller, log) = (Canceller::new(), Arc::new(log));
+        let service =
+            service.with_interrupt(Arc::new(canceller.clone())).with_log(Arc::clone(&log) as _);
+        seconder_service { service, canceller, log, api_key: OnceLock::new() }
     }
 }
 
@@ -170,7 +177,8 @@ pub unsafe extern "C" fn seconder_open(
         let post = post::ByFunction::new(options.post, userdata);
         with_out(out, error, move || {
             rest?;
-            Ok(seconder_service::new(settings::open(url, api_key, &options, deliver, post)?))
+            let service = settings::open(url, api_key, &options, deliver, post)?;
+            Ok(seconder_service::new(&service, Slot::default()))
         })
     }
 }
@@ -180,7 +188,8 @@ pub unsafe extern "C" fn seconder_open(
 ///
 /// `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps that of
 /// `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps that of `service`. Neither affects
-/// an engine in this process, which waits for no response and retries nothing.
+/// an engine in this process, which waits for no response and retries nothing. The new handle has
+/// the log function of `service`, and is not cancelled even if `service` is.
 ///
 /// Free `out` with seconder_service_free(), before or after `service`: the handles are independent
 /// of each other. SECONDER_INVALID_ARGUMENT if `timeout_ms` or `repeats` is out of range.
@@ -196,9 +205,30 @@ pub unsafe extern "C" fn seconder_service_with(
     // SAFETY: as the header requires.
     unsafe {
         with_out(out, error, || {
-            let service = &ffi::need("service", service)?.service;
-            Ok(seconder_service::new(settings::with(service, timeout_ms, repeats)?))
+            let handle = ffi::need("service", service)?;
+            let service = settings::with(&handle.service, timeout_ms, repeats)?;
+            Ok(seconder_service::new(&service, handle.log.copied()))
         })
+    }
+}
+
+/// Ends the calls under way with this handle, on whichever threads, and every later one, with
+/// SECONDER_CANCELLED. A call that waits for the network ends within 100 ms, and so does
+/// seconder_wait_for_approval(); a call that an engine in this process has begun is completed.
+/// seconder_error_retry_safe() on the error says whether the request may have been sent: if not, the
+/// call has had no effect.
+///
+/// A handle stays cancelled, so that a call cannot slip through by beginning a moment later. To be
+/// able to cancel one call alone, make it with a handle of its own by seconder_service_with(): other
+/// handles of the service are not affected, and keep their connections. The service can be used
+/// again with another handle, also with one made from the cancelled one.
+///
+/// It may be called from any thread and in a signal handler: it only stores a flag. NULL is fine.
+/// The handle must not be freed yet.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_service_cancel(service: Option<&seconder_service>) {
+    if let Some(service) = service {
+        service.canceller.cancel();
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::calls::ApprovalStatus;
 use crate::otp::Algorithm;
-use crate::{Error, Result, Stage};
+use crate::{CallOutcome, Error, Result, Stage};
 
 /// The outcome of a call: SECONDER_OK, or the kind of failure. New numbers may be added; only 0 is
 /// a success.
@@ -39,10 +39,10 @@ pub const SECONDER_INVALID_CALLBACK: i32 = 16;
 pub const SECONDER_STORAGE: i32 = 17;
 /// An internal error, for the developers of this library to fix.
 pub const SECONDER_INTERNAL: i32 = 18;
-/// The program's own stop function ended the wait of seconder_wait_for_approval().
+/// The stop function that was passed to seconder_wait_for_approval() ended that one wait.
 pub const SECONDER_STOPPED: i32 = 19;
-/// The program itself ended the call. seconder_error_retry_safe() says whether the request may have
-/// been sent.
+/// seconder_service_cancel() ended the call, as it does every call of the handle.
+/// seconder_error_retry_safe() says whether the request may have been sent.
 pub const SECONDER_CANCELLED: i32 = 20;
 
 /// No stage: the error is not SECONDER_UNAVAILABLE.
@@ -109,17 +109,26 @@ pub const SECONDER_ALGORITHM_SHA512: i32 = 3;
 pub const SECONDER_FOREVER: i64 = -1;
 
 pub(super) fn of_error(error: &Error) -> seconder_status {
-    match error {
-        Error::InvalidArgument { .. } => SECONDER_INVALID_ARGUMENT,
-        Error::Unauthorized { .. } => SECONDER_UNAUTHORIZED,
-        Error::Rejected(_) => SECONDER_REJECTED,
-        Error::RateLimited { .. } => SECONDER_RATE_LIMITED,
-        Error::Unavailable { .. } => SECONDER_UNAVAILABLE,
-        Error::Cancelled { .. } => SECONDER_CANCELLED,
-        Error::InvalidResponse { .. } => SECONDER_INVALID_RESPONSE,
-        Error::InvalidCallback { .. } => SECONDER_INVALID_CALLBACK,
-        Error::Storage { .. } => SECONDER_STORAGE,
-        Error::Internal { .. } => SECONDER_INTERNAL,
+    of_outcome(CallOutcome::from(error))
+}
+
+/// The status that a call returns that ends so.
+pub(super) fn of_outcome(outcome: CallOutcome) -> seconder_status {
+    match outcome {
+        CallOutcome::Ok => SECONDER_OK,
+        CallOutcome::TokenWrong => SECONDER_TOKEN_WRONG,
+        CallOutcome::TokenReused => SECONDER_TOKEN_REUSED,
+        CallOutcome::TokenNotChecked => SECONDER_TOKEN_NOT_CHECKED,
+        CallOutcome::InvalidArgument => SECONDER_INVALID_ARGUMENT,
+        CallOutcome::Unauthorized => SECONDER_UNAUTHORIZED,
+        CallOutcome::Rejected => SECONDER_REJECTED,
+        CallOutcome::RateLimited => SECONDER_RATE_LIMITED,
+        CallOutcome::Unavailable => SECONDER_UNAVAILABLE,
+        CallOutcome::Cancelled => SECONDER_CANCELLED,
+        CallOutcome::InvalidResponse => SECONDER_INVALID_RESPONSE,
+        CallOutcome::InvalidCallback => SECONDER_INVALID_CALLBACK,
+        CallOutcome::Storage => SECONDER_STORAGE,
+        CallOutcome::Internal => SECONDER_INTERNAL,
     }
 }
 

@@ -53,8 +53,9 @@ unsafe impl Plain for seconder_wait_for_approval_options {}
 /// seconder_approval_approved_by() on the approval at `out`, and free it with
 /// seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
 /// whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
-/// whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended the
-/// wait; otherwise the status with which the last poll failed.
+/// whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended
+/// this wait; SECONDER_CANCELLED if seconder_service_cancel() ended the calls of `service`;
+/// otherwise the status with which the last poll failed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_wait_for_approval(

@@ -1,11 +1,15 @@
 //! Waiting for the response to an approval request, on the caller's thread.
 
 use super::Service;
+use crate::call_log::Replied;
 use crate::calls::{Approval, ApprovalStatus, CheckApproval, Handle};
+use crate::interrupt::{INTERVAL, interrupted};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result, Stage};
 use std::time::{Duration, Instant};
 
+/// The name of a wait in the log.
+const WAIT_FOR_APPROVAL: &str = "wait_for_approval";
 /// The first pause between two polls. Each further pause is half as long again.
 const FIRST: Duration = Duration::from_millis(500);
 /// The longest pause.
@@ -18,7 +22,8 @@ pub trait Sleeper {
     /// The time since the wait began, by a monotonic clock.
     fn elapsed(&mut self) -> Duration;
 
-    /// Lets this much time pass.
+    /// Lets this much time pass. It may return early if [`interrupted`](crate::interrupted()) says
+    /// that the wait is to end.
     ///
     /// # Errors
     /// Any error ends the wait, which returns it.
@@ -35,6 +40,8 @@ pub struct ApprovalWait {
     bound: bool,
     deadline: Duration,
     pause: Duration,
+    /// The requests so far, for the log.
+    attempts: u32,
 }
 
 /// The result of a poll.
@@ -51,7 +58,7 @@ pub enum ApprovalPoll {
 impl ApprovalWait {
     /// A wait for this user's response, until `deadline` has passed.
     pub fn new(uuid: ApprovalId, user_id: UserId, deadline: Duration) -> ApprovalWait {
-        ApprovalWait { uuid, user_id, bound: true, deadline, pause: FIRST }
+        ApprovalWait { uuid, user_id, bound: true, deadline, pause: FIRST, attempts: 0 }
     }
 
     /// Also accepts a record that names no user, from a service that provides only the status;
@@ -123,7 +130,15 @@ impl Sleeper for Sleep {
     }
 
     fn pause(&mut self, time: Duration) -> Result<()> {
-        std::thread::sleep(time);
+        let mut left = time;
+        while !left.is_zero() {
+            let slice = left.min(INTERVAL);
+            std::thread::sleep(slice);
+            left -= slice;
+            if interrupted() {
+                break;
+            }
+        }
         Ok(())
     }
 }
@@ -176,19 +191,36 @@ impl Service {
         mut wait: ApprovalWait,
         sleeper: &mut dyn Sleeper,
     ) -> Result<Approval> {
-        poll_until_finished(|wait, elapsed| self.poll_approval(wait, elapsed), &mut wait, sleeper)
+        let (service, user_id) = (self.unlogged(), wait.user_id);
+        let poll = |wait: &mut ApprovalWait, elapsed: &mut dyn FnMut() -> Duration| {
+            service.poll_approval(wait, elapsed)
+        };
+        let poll_all = || poll_until_finished(poll, &mut wait, sleeper);
+        self.carry_out(WAIT_FOR_APPROVAL, Some(user_id), poll_all)
     }
 
     /// Polls once for the response that `wait` waits for, and returns whether and when to poll
     /// again. `elapsed` returns the time since the wait began, by a monotonic clock. The result
-    /// that ends the wait is the one that [`Service::wait_for_approval`] returns.
+    /// that ends the wait is the one that [`Service::wait_for_approval`] returns, and the only one that
+    /// is logged.
     pub fn poll_approval(
         &self,
         wait: &mut ApprovalWait,
         elapsed: &mut dyn FnMut() -> Duration,
     ) -> ApprovalPoll {
+        let (service, logged) = (self.unlogged(), self.begin());
         let call = CheckApproval::new(wait.uuid.clone());
-        wait.poll(|left| self.within(left.max(SHORTEST_POLL)).handle(&call), elapsed)
+        let polled =
+            wait.poll(|left| service.within(left.max(SHORTEST_POLL)).handle(&call), elapsed);
+        if let Some(logged) = logged {
+            wait.attempts += logged.attempts();
+            if let ApprovalPoll::Finished(result) = &polled {
+                let result = result.as_ref().map(|_| Replied::default());
+                let user_id = Some(wait.user_id);
+                logged.end_with(WAIT_FOR_APPROVAL, user_id, result, wait.attempts, elapsed());
+            }
+        }
+        polled
     }
 }
 
@@ -202,6 +234,9 @@ fn poll_until_finished(
         match poll(wait, &mut || sleeper.elapsed()) {
             ApprovalPoll::Finished(result) => return result,
             ApprovalPoll::PollAgain(time) => sleeper.pause(time)?,
+        }
+        if interrupted() {
+            return Err(Error::Cancelled { sent: false });
         }
     }
 }

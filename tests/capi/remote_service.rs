@@ -8,10 +8,21 @@ const XML: &str = "<hash><status><svc-id type=\"integer\">7</svc-id></status>\
                    <success type=\"boolean\">true</success></hash>";
 
 fn ends_well(what: &str, stub: &Stub) {
+    succeeds("tests/c/remote_service.c", what, stub);
+}
+
+fn succeeds(source: &str, what: &str, stub: &Stub) {
     let folder = Folder::new();
-    let program = compile("tests/c/remote_service.c", &folder);
+    let program = compile(source, &folder);
     let outcome = run(command(program).arg(what).arg(stub.url()));
-    assert!(outcome.good, "tests/c/remote_service.c: {}", outcome.text);
+    assert!(outcome.good, "{source}: {}", outcome.text);
+}
+
+#[test]
+fn a_cancelled_handle_does_not_wait_for_a_retry() {
+    let stub = Stub::responding(response(503, "Retry-After: 30\r\n", r#"{"message":"busy"}"#));
+    succeeds("tests/c/cancel.c", "busy", &stub);
+    assert_eq!(stub.requests().len(), 2);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #include "check.hpp"
 
 #include <stdexcept>
+#include <thread>
 #include <type_traits>
 
 using namespace seconder;
@@ -357,8 +358,74 @@ static void forms_are_checked_and_queries_signed()
     CHECK(parameters.value().find("denied") != std::string_view::npos);
 }
 
+static void a_log_gets_a_line_for_each_call()
+{
+    const Service service = open("sandbox:?accept=0000000");
+    std::vector<std::string> lines;
+    service.set_log([&](const CallRecord &record) {
+        CHECK(record.status == Status::rejected && record.duration.count() >= 0);
+        lines.emplace_back(record.line);
+        throw std::runtime_error("it must not reach C");
+    });
+    CHECK(service.try_user_status(12345).status() == Status::rejected);
+    CHECK(service.with(std::chrono::seconds(1)).try_user_status(12345).status() ==
+          Status::rejected);
+    CHECK(lines.size() == 2);
+    CHECK(lines[0].rfind("call=user_status outcome=rejected user_id=12345 ", 0) == 0);
+    service.set_log({});
+    CHECK(!service.try_user_status(12345) && lines.size() == 2);
+    Service none = open("sandbox:");
+    const Service moved = std::move(none);
+    CHECK(none.try_set_log({}).status() == Status::invalid_argument);
+}
+
+static void a_cancelled_handle_makes_no_calls()
+{
+    const Service service = open("sandbox:");
+    const Service own = service.with(std::chrono::milliseconds(0));
+    own.cancel();
+    const Result<void> ended = own.try_clear_sandbox();
+    CHECK(ended.status() == Status::cancelled && ended.error()->retry_safe());
+    CHECK(THROWN(own.app_details()) == Status::cancelled);
+    CHECK(service.try_app_details() && own.with(std::chrono::milliseconds(0)).try_app_details());
+}
+
+#if defined(__cpp_lib_jthread)
+static void a_stop_token_ends_calls()
+{
+    const Service service = open("sandbox:");
+    std::stop_source source, other;
+    StoppableService own = service.with(source.get_token());
+    CHECK(own->app_details().app_id() > 0 && (*own).try_clear_sandbox());
+    StoppableService moved = std::move(own);
+    CHECK(moved->try_clear_sandbox());
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const ApprovalCreated request = service.create_approval(id, "Log in?");
+    std::jthread stops([&](std::stop_token) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        source.request_stop();
+    });
+    const auto wait = moved->try_wait_for_approval(request.uuid(), id, std::chrono::minutes(1));
+    CHECK(wait.status() == Status::cancelled);
+    CHECK(THROWN(moved->clear_sandbox()) == Status::cancelled);
+    // A stop that was requested before.
+    CHECK(service.with(source.get_token())->try_clear_sandbox().status() == Status::cancelled);
+    // The callback of the handle that is replaced is gone.
+    moved = service.with(other.get_token());
+    CHECK(moved->try_clear_sandbox());
+    other.request_stop();
+    CHECK(moved->try_clear_sandbox().status() == Status::cancelled);
+    CHECK(service.try_app_details());
+}
+#endif
+
 int main(int, char **argv)
 {
+    a_log_gets_a_line_for_each_call();
+    a_cancelled_handle_makes_no_calls();
+#if defined(__cpp_lib_jthread)
+    a_stop_token_ends_calls();
+#endif
     owners_move();
     errors_give_reasons();
     texts_are_passed_whole_or_rejected();

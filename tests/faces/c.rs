@@ -223,6 +223,7 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         methods("src/service.rs", "Service", |_| true),
         methods("src/service/remote_settings.rs", "Service", |_| true),
         methods("src/service/waiting.rs", "Service", |_| true),
+        methods("src/service/making.rs", "Service", |_| true),
     ];
     const WITH: &[&str] = &["seconder_service_with"];
     let others = [
@@ -230,7 +231,9 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         mapped("require_engine", &[], "as `engine`"),
         mapped("with_timeout", WITH, "one function for all that a second handle changes"),
         mapped("with_repeats", WITH, "as `with_timeout`"),
-        mapped("with_interrupt", &[], "not yet"),
+        mapped("with_interrupt", &["seconder_service_cancel"], "each handle has a flag of its own"),
+        mapped("with_log", &["seconder_set_log"], "it can be replaced"),
+        mapped("with_engine", &[], "the engine's functions are made with it"),
         mapped("handle_with_body", &[], "C exposes only the fields of the interface"),
         mapped(
             "poll_approval",

@@ -154,8 +154,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned()]);
-    let others: [Mapped; 8] = [
-        ("with_interrupt", &[], "not yet"),
+    let others: [Mapped; 7] = [
         ("engine", &[], "Service has the engine's methods"),
         ("require_engine", &[], "as `engine`"),
         ("handle_with_body", &[], "each result has `extra`"),

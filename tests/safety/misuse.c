@@ -98,7 +98,8 @@ static void is_rejected(const struct attempt *attempt, int which, const char *na
 /* Whether an argument may be NULL: options, out, error, and those listed here. */
 static bool is_optional(const struct attempt *attempt, const char *name)
 {
-    static const char *const optional[][2] = {{"seconder_open", "api_key"}};
+    static const char *const optional[][2] = {{"seconder_open", "api_key"},
+                                            {"seconder_set_log", "log_userdata"}};
     size_t index;
     if (same(name, "options") || same(name, "out") || same(name, "error"))
         return true;

@@ -33,6 +33,7 @@ fn watch(watch: Watch, rounds: &str, forks: &str) {
     }
     assert!(count > 7);
     Program::build("tests/safety/misuse.c", watch).ends_well::<&str>("misuse.c", &[]);
+    Program::build("tests/safety/cancel.c", watch).ends_well("cancel.c", &[forks]);
     let (verify, fork) = (
         Program::build("tests/safety/verify.c", watch),
         Program::build("tests/safety/fork.c", watch),

@@ -18,8 +18,11 @@ pub(crate) const LIBRARY: &[&str] = &["src/", "bindings/"];
 pub(crate) const BANS: &[Ban] = &[
     Ban { call: &["SystemTime", "::", "now"], scope: CODE, except: &["src/engine/clock.rs"],
           instead: "time is given: ask the engine's Clock" },
+    // The log says how long a call took for the program, whichever clock its engine was given, and
+    // Ctrl-C is looked for at intervals of the program's time.
     Ban { call: &["Instant", "::", "now"], scope: LIBRARY,
-          except: &["src/remote", "src/service/waiting.rs"],
+          except: &["src/remote", "src/service/waiting.rs", "src/call_log.rs",
+                    "bindings/python/src/interrupt.rs"],
           instead: "time is given: take the deadline, or ask the engine's Clock" },
     Ban { call: &["env", "::", "var"], scope: LIBRARY, except: &[],
           instead: "a login process's environment decides nothing: take a setting" },
@@ -267,8 +270,8 @@ pub(crate) const LAYERS: &[Layer] = &[
 pub(crate) const SECRET_FIELDS: &[&str] =
     &["secret", "device_secret", "api_key", "token", "code", "password"];
 pub(crate) const HIDDEN_TYPES: &[&str] = &["Secret", "Token", "VerificationCode"];
-/// A rejection's `code` is the service's error code.
-pub(crate) const NO_SECRET: &[(&str, &str)] = &[("Rejection", "code")];
+/// In these, `code` is the service's error code.
+pub(crate) const NO_SECRET: &[(&str, &str)] = &[("Rejection", "code"), ("CallRecord", "code")];
 
 impl Layer {
     /// A module that holds something banned is banned too: behind it, the ban could not be seen.

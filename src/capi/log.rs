@@ -1,0 +1,132 @@
+//! One line for each call, passed to a function of the C program.
+
+use super::error::seconder_error;
+use super::ffi::{self, Outcome, Text};
+use super::open::seconder_service;
+use super::status::{of_outcome, seconder_status};
+use super::userdata::{Userdata, seconder_userdata_free};
+use crate::{CallRecord, Error, Log};
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, RwLock, TryLockError};
+
+/// How often setting a function is tried while another thread sets or reads one, which takes less
+/// than a microsecond. In a forked child, a thread that no longer exists may have begun it.
+const TRIES: u32 = 100_000;
+
+/// Logs a call that has just ended.
+///
+/// `status` is what the call returned. `line` is ASCII without a line feed, such as
+/// "call=verify outcome=token_wrong user_id=7 http_status=401 code=60020 attempts=1
+/// duration_ms=12.345"; what is not known is left out, and a later version may add names at the
+/// end. It is valid until the function returns, and never contains a token, a code, a key, a phone
+/// number, an e-mail address or a message. `duration_us` is how long the call took, in
+/// microseconds.
+///
+/// It runs on the thread that made the call, before the call returns, and on several threads at
+/// once if several make calls. It may call this library; its own calls are not logged. It must
+/// return normally: it must not be left by longjmp() or a C++ exception.
+pub type seconder_log = Option<
+    unsafe extern "C" fn(
+        status: seconder_status,
+        line: *const c_char,
+        duration_us: u64,
+        log_userdata: *mut c_void,
+    ),
+>;
+
+/// Sets the function that logs each call of this handle, and of handles that
+/// seconder_service_with() makes from it later. NULL removes it. Other handles keep theirs.
+///
+/// A wait by seconder_wait_for_approval() is one call. What only reads or opens a service is not
+/// logged, and neither is an argument that is rejected before there is a call, such as a NULL, or a
+/// token with a letter.
+///
+/// `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:
+/// after another function was set and the calls under way have ended, at the latest when the last
+/// handle that shares the function is freed; and before this returns if it fails.
+/// SECONDER_INVALID_ARGUMENT if `service` is NULL. It never blocks: SECONDER_INTERNAL if another
+/// thread was setting a function when this process was forked.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_set_log(
+    service: Option<&seconder_service>,
+    function: seconder_log,
+    log_userdata: *mut c_void,
+    log_userdata_free: seconder_userdata_free,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // The owner of the userdata is created before anything can fail, so that it is freed exactly
+    // once in any case.
+    let userdata = Userdata::new(log_userdata, log_userdata_free);
+    let function = ByFunction { log: function, userdata };
+    let set = move || {
+        let function = function.log.is_some().then(|| Arc::new(function));
+        ffi::need("service", service)?.log.set(function)
+    };
+    // SAFETY: as the header requires.
+    unsafe { ffi::run(error, set) }
+}
+
+/// A log function with its userdata.
+struct ByFunction {
+    log: seconder_log,
+    userdata: Userdata,
+}
+
+/// The log function of a handle, which can be replaced while other threads make calls. Nothing here
+/// waits for a lock: after a fork, the thread that would release it may not exist.
+#[derive(Default)]
+pub(super) struct Slot(RwLock<Option<Arc<ByFunction>>>);
+
+impl Slot {
+    /// A slot of its own with the same function.
+    pub(super) fn copied(&self) -> Slot {
+        Slot(RwLock::new(self.get()))
+    }
+
+    /// The function; `None` too while another thread sets one.
+    fn get(&self) -> Option<Arc<ByFunction>> {
+        match self.0.try_read() {
+            Ok(function) => function.clone(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().clone(),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn set(&self, function: Option<Arc<ByFunction>>) -> Outcome<()> {
+        for _ in 0..TRIES {
+            let mut slot = match self.0.try_write() {
+                Ok(slot) => slot,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::yield_now();
+                    continue;
+                }
+            };
+            let old = std::mem::replace(&mut *slot, function);
+            drop(slot);
+            // Only now, because it may run the program's function that frees the userdata.
+            drop(old);
+            return Ok(());
+        }
+        let message = "another thread is setting the log function, or was when this process forked";
+        Err(Error::Internal { message: message.into() }.into())
+    }
+}
+
+impl Log for Slot {
+    fn is_enabled(&self) -> bool {
+        self.get().is_some()
+    }
+
+    fn log(&self, record: &CallRecord) {
+        let Some(function) = self.get() else { return };
+        let Some(log) = function.log else { return };
+        let line = Text::new(&record.to_string());
+        let micros = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX);
+        let status = of_outcome(record.outcome);
+        // SAFETY: the line lives until the function returns, and the userdata as long as the
+        // function.
+        unsafe { log(status, line.as_ptr(), micros, function.userdata.as_ptr()) };
+    }
+}

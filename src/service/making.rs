@@ -1,0 +1,117 @@
+//! Makes calls: what may end them early, and what is logged of them.
+
+use super::Service;
+#[cfg(doc)]
+use crate::Error;
+use crate::Result;
+use crate::call_log::{Log, Logged, Replied};
+use crate::calls::Call;
+#[cfg(feature = "engine")]
+use crate::engine::Engine;
+use crate::interrupt::{self, Interrupt};
+use crate::model::UserId;
+use std::sync::Arc;
+
+impl Service {
+    /// The same service, with calls that `interrupt` may end: they fail with [`Error::Cancelled`]
+    /// within 100 ms, also while they wait for the network. Calls of other handles are not affected.
+    /// [`Canceller`](crate::Canceller) is a flag for this.
+    ///
+    /// ```
+    /// # fn f(service: seconder::Service, user: seconder::model::UserId) {
+    /// let canceller = seconder::Canceller::new();
+    /// let login = service.with_interrupt(std::sync::Arc::new(canceller.clone()));
+    /// // On another thread, or in a signal handler: canceller.cancel();
+    /// if let Err(seconder::Error::Cancelled { sent: true }) = login.request_sms(user) {
+    ///     // The request may have been sent, so the code may be on its way.
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// A call of an engine in this process is cancelled before it begins, or not at all.
+    pub fn with_interrupt(&self, interrupt: Arc<dyn Interrupt>) -> Service {
+        Service { interrupt: Some(interrupt), ..self.clone() }
+    }
+
+    /// The same service, with a log that receives one record for each call of this handle, and of
+    /// those made from it. A record holds no secret.
+    ///
+    /// ```
+    /// # fn f(service: seconder::Service) {
+    /// let service = service.with_log(std::sync::Arc::new(|record: &seconder::CallRecord| {
+    ///     eprintln!("{record}");
+    /// }));
+    /// # }
+    /// ```
+    ///
+    /// A wait for an approval is one call. An argument that is not a value of its type, such as a
+    /// token with a letter, is an error before there is a call, and is not logged.
+    pub fn with_log(&self, log: Arc<dyn Log>) -> Service {
+        Service { log: Some(log), ..self.clone() }
+    }
+
+    /// Makes an operation that only an engine supports into a call: it can be cancelled, and is
+    /// logged.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if this is a remote service, [`Error::Cancelled`], and those of
+    /// `work`.
+    #[cfg(feature = "engine")]
+    #[doc(hidden)]
+    pub fn with_engine<T>(
+        &self,
+        call: &'static str,
+        user_id: Option<UserId>,
+        work: impl FnOnce(&Engine) -> Result<T>,
+    ) -> Result<T> {
+        let engine = self.require_engine()?;
+        self.carry_out(call, user_id, || work(engine))
+    }
+
+    /// Makes a call. `reply` finds the call's reply in the result of `work`.
+    pub(super) fn make<C: Call, T>(
+        &self,
+        call: &C,
+        work: impl FnOnce() -> Result<T>,
+        reply: impl FnOnce(&T) -> &C::Reply,
+    ) -> Result<T> {
+        let logged = self.begin();
+        let result = match call.check() {
+            Ok(()) => interrupt::scope(self.interrupt.as_ref(), work),
+            Err(error) => Err(error),
+        };
+        if let Some(logged) = logged {
+            let replied = result.as_ref().map(|value| {
+                let reply = reply(value);
+                Replied { user_id: C::user_of(reply), verification: C::verification(reply) }
+            });
+            logged.end(C::ROUTE.name, call.user(), replied);
+        }
+        result
+    }
+
+    /// Does what is no call of the interface, as if it were one.
+    pub(super) fn carry_out<T>(
+        &self,
+        call: &'static str,
+        user_id: Option<UserId>,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let logged = self.begin();
+        let result = interrupt::scope(self.interrupt.as_ref(), work);
+        if let Some(logged) = logged {
+            logged.end(call, user_id, result.as_ref().map(|_| Replied::default()));
+        }
+        result
+    }
+
+    /// Begins a call; `None` if it is not logged.
+    pub(super) fn begin(&self) -> Option<Logged<'_>> {
+        Logged::begin(self.log.as_deref())
+    }
+
+    /// The same service, with calls that are part of another one, which is logged.
+    pub(super) fn unlogged(&self) -> Service {
+        Service { log: None, ..self.clone() }
+    }
+}
