@@ -142,7 +142,12 @@ fn every_setting_is_a_parameter() {
 #[test]
 fn every_method_of_the_service_and_the_engine_is_exposed() {
     let mut rust = BTreeSet::new();
-    for file in ["src/service.rs", "src/service/remote_settings.rs", "src/service/waiting.rs"] {
+    for file in [
+        "src/service.rs",
+        "src/service/making.rs",
+        "src/service/remote_settings.rs",
+        "src/service/waiting.rs",
+    ] {
         rust.extend(methods(file, "Service"));
     }
     for file in [
@@ -154,7 +159,10 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned()]);
-    let others: [Mapped; 7] = [
+    let others: [Mapped; 10] = [
+        ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
+        ("with_log", &[], "the logger `seconder` of logging"),
+        ("with_engine", &[], "the engine's methods are made with it"),
         ("engine", &[], "Service has the engine's methods"),
         ("require_engine", &[], "as `engine`"),
         ("handle_with_body", &[], "each result has `extra`"),

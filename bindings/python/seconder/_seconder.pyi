@@ -1,12 +1,13 @@
 """The extension module of the package, written in Rust."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, final
+from typing import Any, ParamSpec, TypeVar, final
 
 __all__ = [
     "ApprovalWait",
     "BODY_LIMIT",
     "CALLS",
+    "Canceller",
     "Clock",
     "RoutedRequest",
     "ReceivedEvent",
@@ -25,12 +26,22 @@ __all__ = [
     "verify_callback",
 ]
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _Names = tuple[str, str | None, str | None, str | None, str | None]
 _Reply = tuple[int, list[tuple[str, str]], bytes]
 
 __version__: str
 BODY_LIMIT: int
 CALLS: list[str]
+
+@final
+class Canceller:
+    def __new__(cls) -> Canceller: ...
+    def cancel(self) -> None: ...
+    def run(
+        self, function: Callable[_P, _T], /, *args: _P.args, **options: _P.kwargs
+    ) -> _T: ...
 
 @final
 class Clock:
@@ -44,6 +55,7 @@ class Service:
     def closed(self) -> bool: ...
     def poll_approval(self, wait: ApprovalWait) -> Any: ...
     def call(self, name: str, params: dict[str, Any]) -> Any: ...
+    def cancel(self) -> None: ...
     def close(self) -> None: ...
     def with_repeats(self, repeats: str) -> Service: ...
     def with_timeout(self, timeout: float) -> Service: ...

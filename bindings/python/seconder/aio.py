@@ -88,10 +88,10 @@ class AsyncService:
     The calls run in the service's own threads, of which there are at most ``threads``; a call that
     finds them all busy waits. :meth:`wait_for_approval` occupies none while it waits.
 
-    A cancelled task continues at once, also after Ctrl-C. Its call is not made if no thread has
-    begun it; a call that is in progress is completed, its result is discarded, and it may have had
-    its effect. The interpreter waits for it at exit: for a remote service at most for its
-    ``timeout``.
+    A cancelled task continues at once, also after a timeout or Ctrl-C. Its call is not made if no
+    thread has begun it. A call that waits for the network ends within 100 ms, and its thread is free
+    again; one that an engine in this process has begun is completed. Either may have had its effect:
+    after a cancelled :meth:`request_sms`, the code may be on its way.
 
     Example:
         >>> async def log_in() -> bool:
@@ -351,6 +351,10 @@ class AsyncService:
         """As :meth:`seconder.Service.with_repeats`, with the same threads."""
         return self._like(self._service.with_repeats(repeats))
 
+    def cancel(self) -> None:
+        """As :meth:`seconder.Service.cancel`. To end one call, cancel its task instead."""
+        self._service.cancel()
+
     async def close(self) -> None:
         """As :meth:`seconder.Service.close`. The threads end with the calls that are in progress.
         The service is closed even if the task is cancelled meanwhile."""
@@ -374,7 +378,13 @@ class AsyncService:
         # As asyncio.to_thread does, the call sees the context variables of its task.
         context = contextvars.copy_context()
         in_context = functools.partial(context.run, call, *args, **options)
-        return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), in_context)
+        canceller = _seconder.Canceller()
+        running = functools.partial(canceller.run, in_context)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), running)
+        finally:
+            # If the task was cancelled, its call may still be waiting in the thread.
+            canceller.cancel()
 
     async def __aenter__(self) -> Self:
         return self

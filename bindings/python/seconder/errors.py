@@ -117,7 +117,11 @@ class Timeout(Unavailable, TimeoutError):
 
 
 class Cancelled(SecondFactorError):
-    """The program itself ended the call. ``retry_safe`` is false if the request may have been sent."""
+    """Nobody: the program itself ended the call, by :meth:`seconder.Service.cancel`.
+
+    ``retry_safe`` is false if the request may have been sent, so that the call may have been carried
+    out.
+    """
 
 
 class InvalidResponse(SecondFactorError):

@@ -24,9 +24,18 @@ class Service(Calls):
     manager that closes the service. Every call that returns no result raises
     :class:`seconder.SecondFactorError`: see :mod:`seconder.errors` for the kinds.
 
-    Ctrl-C ends :meth:`wait_for_approval` at once between two polls. Any other call that is in
-    progress is not interrupted, because its effect would then be unknown: Ctrl-C takes effect when
-    it ends, for a remote service within the ``timeout``.
+    Ctrl-C ends a call that waits for the network on the main thread within 100 ms, and so does any
+    signal handler that raises; the exception is the handler's, such as :class:`KeyboardInterrupt`.
+    Its ``__context__`` is a :class:`seconder.Cancelled`, whose ``retry_safe`` is false if the call
+    may have been carried out. A call that an engine in this process has begun is completed first.
+    :meth:`cancel` ends calls from another thread.
+
+    The logger ``seconder`` of :mod:`logging` gets one record for each call, without secrets: at
+    ``DEBUG`` if it succeeded, at ``WARNING`` if an operator has to act, and at ``INFO`` if it failed
+    otherwise, as with a wrong code. Its attributes are ``seconder_call``, ``seconder_outcome``,
+    ``seconder_stage``, ``seconder_timed_out``, ``seconder_user_id``, ``seconder_http_status``,
+    ``seconder_code``, ``seconder_attempts`` and ``seconder_duration`` (in seconds). An argument that
+    is invalid by its form is not logged, because no call is made.
 
     After a fork, a client of a remote service keeps working in both processes. An engine keeps
     working in the parent alone; open one in each worker.
@@ -50,7 +59,8 @@ class Service(Calls):
         the last case the status is still pending. Check :meth:`Approval.approved_by` on the result.
 
         It polls the service at once, again after half a second, and then at growing intervals of
-        up to 5 seconds. It keeps polling while the service is busy or unreachable. Ctrl-C ends it.
+        up to 5 seconds. It keeps polling while the service is busy or unreachable. Ctrl-C and
+        :meth:`cancel` end it.
         A request that is still pending at the end can be approved later: let it expire with the
         login, by ``seconds_to_expire`` of :meth:`create_approval`.
 
@@ -257,6 +267,26 @@ class Service(Calls):
             '+1-XXX-XXX-XX23'
         """
         return type(self)(self._native.with_repeats(repeats), self._scheme)
+
+    def cancel(self) -> None:
+        """Ends the calls under way with this handle, on whichever threads, and every later one, with
+        :class:`seconder.Cancelled`. A call that waits for the network ends within 100 ms, and so
+        does :meth:`wait_for_approval`; a call that an engine in this process has begun is completed.
+
+        A handle stays cancelled. To be able to cancel one call alone, make it with a handle of its
+        own, from :meth:`with_timeout` or :meth:`with_repeats`, which also return one that works from
+        a handle that is cancelled.
+
+        Example:
+            >>> login = service.with_timeout(10)
+            >>> login.cancel()
+            >>> try:
+            ...     login.request_sms(user.id)
+            ... except seconder.Cancelled as error:
+            ...     error.retry_safe
+            True
+        """
+        self._native.cancel()
 
     def close(self) -> None:
         """Releases the resources of the service. Later calls raise

@@ -89,9 +89,11 @@ struct RegisterDevice {
 }
 
 fn register_device(service: &Service, params: Params) -> Result<Value, Failure> {
-    let engine = service.require_engine()?;
+    service.require_engine()?;
     let call: RegisterDevice = read(params)?;
-    let device = engine.register_device(call.user_id, call.device_type.parse()?)?;
+    let (user_id, device_type) = (call.user_id, call.device_type.parse()?);
+    let register = |engine: &Engine| engine.register_device(user_id, device_type);
+    let device = service.with_engine("register_device", Some(user_id), register)?;
     Ok(json!({ "device_id": device.device_id, "secret": device.secret }))
 }
 
@@ -102,9 +104,10 @@ struct OpenApprovals {
 }
 
 fn open_approvals(service: &Service, params: Params) -> Result<Value, Failure> {
-    let engine = service.require_engine()?;
+    service.require_engine()?;
     let call: OpenApprovals = read(params)?;
-    let open = engine.open_approvals(call.device_id, &call.device_secret)?;
+    let list = |engine: &Engine| engine.open_approvals(call.device_id, &call.device_secret);
+    let open = service.with_engine("open_approvals", None, list)?;
     let fields = |request: ApprovalRequest| {
         json!({
             "uuid": request.uuid,
@@ -125,11 +128,12 @@ struct ResponseParams {
 }
 
 fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failure> {
-    let engine = service.require_engine()?;
+    service.require_engine()?;
     let ResponseParams { uuid, device_id, device_secret, response } = read(params)?;
     let response =
         RespondToApproval { uuid, device_id, device_secret, response: response.parse()? };
-    write(&engine.respond_to_approval(&response)?)
+    let respond = |engine: &Engine| engine.respond_to_approval(&response);
+    write(&service.with_engine("respond_to_approval", None, respond)?)
 }
 
 fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
@@ -137,6 +141,6 @@ fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
 }
 
 fn clear_sandbox(service: &Service, _params: Params) -> Result<Value, Failure> {
-    service.require_engine()?.clear_sandbox()?;
+    service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?;
     Ok(Value::Null)
 }

@@ -12,9 +12,22 @@ thread_local! {
     static EXCEPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
+/// Keeps an exception that ends a call, until that call returns to Python.
+pub(crate) fn keep_exception(error: PyErr) {
+    EXCEPTION.set(Some(error));
+}
+
+/// Whether an exception was kept.
+pub(crate) fn has_exception() -> bool {
+    let kept = EXCEPTION.take();
+    let has = kept.is_some();
+    EXCEPTION.set(kept);
+    has
+}
+
 /// Keeps an exception that ends a call, and returns the error that ends the call in the library.
 pub(crate) fn interrupted(error: PyErr) -> Error {
-    EXCEPTION.set(Some(error));
+    keep_exception(error);
     Error::Internal { message: "a Python exception ended the call".to_owned() }
 }
 
@@ -69,7 +82,7 @@ pub(crate) const STAGES: [(Stage, &str); 5] = [
 
 /// The name of a stage. One that is not listed counts as `response`, because the call may have been
 /// sent.
-fn name_of(stage: Stage) -> &'static str {
+pub(crate) fn name_of(stage: Stage) -> &'static str {
     STAGES.iter().find(|(known, _)| *known == stage).map_or("response", |(_, name)| name)
 }
 

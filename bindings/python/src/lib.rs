@@ -6,6 +6,8 @@ mod calls;
 mod extra;
 mod failure;
 mod fields;
+mod interrupt;
+mod logging;
 mod names;
 mod service;
 mod settings;
@@ -25,6 +27,9 @@ mod _seconder {
 
     #[pymodule_export]
     use super::callback::{ReceivedEvent, query, sign, signed_parameters, verify_callback};
+
+    #[pymodule_export]
+    use super::interrupt::TaskCanceller;
 
     #[pymodule_export]
     use super::names::headers;

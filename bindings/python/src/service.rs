@@ -1,12 +1,14 @@
 //! The native part of Python's `Service`.
 
 use crate::failure::{Failure, detached, invalid, take_exception};
+use crate::interrupt::CallInterrupt;
 use crate::waiting::ApprovalWait;
-use crate::{calls, settings, values};
+use crate::{calls, logging, settings, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use seconder::Error;
 use seconder::remote::Repeats;
+use seconder::{Canceller, Error};
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ pub(crate) struct Service {
     open: Arc<Mutex<Option<seconder::Service>>>,
     timeout: Option<Duration>,
     repeats: Option<Repeats>,
+    /// Its own, so that the services that `with_timeout` and `with_repeats` return go on.
+    canceller: Canceller,
 }
 
 #[pymethods]
@@ -30,12 +34,9 @@ impl Service {
         params: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let params = values::params(params)?;
-        let service = self.get().map_err(|failure| failure.raise(py))?;
+        let service = self.callable(py)?;
         let reply = detached(py, move || calls::call(&service, name, params));
-        match take_exception() {
-            Some(exception) => Err(exception),
-            None => values::to_python(py, &reply?),
-        }
+        finish(py, reply)
     }
 
     /// Polls once for the response that is awaited. Returns it, or how long to pause, in seconds.
@@ -44,12 +45,9 @@ impl Service {
         py: Python<'py>,
         wait: &ApprovalWait,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let service = self.get().map_err(|failure| failure.raise(py))?;
+        let service = self.callable(py)?;
         let reply = detached(py, || wait.poll(&service));
-        match take_exception() {
-            Some(exception) => Err(exception),
-            None => values::to_python(py, &reply?),
-        }
+        finish(py, reply)
     }
 
     /// The same service with another timeout for each call, in seconds.
@@ -57,14 +55,19 @@ impl Service {
         let invalid = |_| invalid("timeout", "be a number of seconds");
         let given = values::seconds(timeout).map_err(invalid).and_then(values::timeout);
         let timeout = Some(given.map_err(|failure| failure.raise(timeout.py()))?);
-        Ok(Service { open: Arc::clone(&self.open), timeout, repeats: self.repeats })
+        Ok(Service { timeout, ..self.another() })
     }
 
     /// The same service with another choice of calls to repeat.
     fn with_repeats(&self, repeats: &Bound<'_, PyAny>) -> PyResult<Service> {
         let given = settings::repeats(values::text("repeats", repeats)?);
         let repeats = Some(given.map_err(|failure| failure.raise(repeats.py()))?);
-        Ok(Service { open: Arc::clone(&self.open), timeout: self.timeout, repeats })
+        Ok(Service { repeats, ..self.another() })
+    }
+
+    /// Ends the calls of this handle, those under way and later ones.
+    fn cancel(&self) {
+        self.canceller.cancel();
     }
 
     /// Whether the service is closed.
@@ -83,7 +86,21 @@ impl Service {
 
 impl Service {
     pub(crate) fn new(service: seconder::Service) -> Service {
-        Service { open: Arc::new(Mutex::new(Some(service))), timeout: None, repeats: None }
+        let open = Arc::new(Mutex::new(Some(service)));
+        Service { open, timeout: None, repeats: None, canceller: Canceller::new() }
+    }
+
+    /// Another handle of the same service.
+    fn another(&self) -> Service {
+        let open = Arc::clone(&self.open);
+        Service { open, timeout: self.timeout, repeats: self.repeats, canceller: Canceller::new() }
+    }
+
+    /// Returns the service for one call, which can be ended and is logged.
+    fn callable(&self, py: Python<'_>) -> PyResult<seconder::Service> {
+        let service = self.get().map_err(|failure| failure.raise(py))?;
+        let interrupt = CallInterrupt::new(py, &self.canceller);
+        Ok(service.with_interrupt(Arc::new(interrupt)).with_log(logging::keep()))
     }
 
     /// Returns the service, unless it is closed. It is cloned, so that the lock is not held during
@@ -102,6 +119,22 @@ impl Service {
         }
         Ok(service)
     }
+}
+
+/// Logs a call that has just ended, and returns its reply, or raises.
+fn finish<'py>(py: Python<'py>, reply: PyResult<Value>) -> PyResult<Bound<'py, PyAny>> {
+    let exception = take_exception();
+    let logged = logging::log_call(py);
+    if let Some(exception) = exception {
+        if let Err(error) = reply {
+            // It says whether the call may have been carried out.
+            exception.value(py).setattr("__context__", error.value(py))?;
+        }
+        return Err(exception);
+    }
+    let reply = reply?;
+    logged?;
+    values::to_python(py, &reply)
 }
 
 /// Opens a service. The package documents the settings.

@@ -7,11 +7,14 @@ use crate::values::{self, Params};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use seconder::model::{ApprovalId, UserId};
-use seconder::{ApprovalPoll, Error, Service, Sleeper};
+use seconder::{ApprovalPoll, Error, Service, Sleeper, interrupted as is_ended};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// How long to sleep before it is looked at whether the wait is to end.
+const SLICE: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 struct WaitForApproval {
@@ -82,9 +85,15 @@ impl Sleeper for PythonTime {
 
     fn pause(&mut self, time: Duration) -> Result<(), Error> {
         in_python(|py| {
-            // A signal that arrived during the poll would not interrupt the sleep.
-            py.check_signals()?;
-            py.import("time")?.call_method1("sleep", (time.as_secs_f64(),))?;
+            let sleep = py.import("time")?.getattr("sleep")?;
+            let mut left = time;
+            while !left.is_zero() && !is_ended() {
+                // A signal that arrived during the poll would not interrupt the sleep.
+                py.check_signals()?;
+                let slice = left.min(SLICE);
+                sleep.call1((slice.as_secs_f64(),))?;
+                left -= slice;
+            }
             py.check_signals()
         })
     }

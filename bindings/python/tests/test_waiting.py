@@ -54,7 +54,8 @@ def test_is_still_pending_if_the_user_does_not_respond(phone: Phone, pauses: lis
     uuid = phone.service.create_approval(phone.user_id, "Log in?").uuid
     approval = phone.service.wait_for_approval(uuid, phone.user_id, timeout=10)
     assert not approval and approval.status is seconder.ApprovalStatus.PENDING
-    assert sum(pauses) == pytest.approx(10) and pauses[:2] == [0.5, 0.75]
+    # In short ones, so that the wait can be ended.
+    assert sum(pauses) == pytest.approx(10) and max(pauses) <= 0.05
 
 
 def test_a_request_of_another_or_unknown_user_is_rejected(
