@@ -160,6 +160,15 @@ impl Error {
         }
     }
 
+    /// How long to wait before a retry, in whole seconds, if known: the number that the message of
+    /// [`Error::RateLimited`] shows.
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        match self {
+            Error::RateLimited { retry_after, .. } => retry_after.map(whole_seconds),
+            _ => None,
+        }
+    }
+
     /// Whether the call exceeded its deadline.
     #[cfg(feature = "remote")]
     pub fn timed_out(&self) -> bool {
@@ -221,6 +230,12 @@ impl Stage {
     }
 }
 
+/// A wait in whole seconds, as every message, header and language interface shows it. Rounded up, and
+/// at least one: a caller that retries a moment early is rate limited again.
+pub(crate) fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs().saturating_add((wait.subsec_nanos() > 0).into()).max(1)
+}
+
 fn cancelled(sent: &bool) -> &'static str {
     match sent {
         true => {
@@ -233,7 +248,7 @@ fn cancelled(sent: &bool) -> &'static str {
 
 fn wait(retry_after: &Option<Duration>) -> String {
     match retry_after {
-        Some(time) => format!(". Try again in {} s", time.as_secs().max(1)),
+        Some(time) => format!(". Try again in {} s", whole_seconds(*time)),
         None => ". Try again later".into(),
     }
 }
@@ -256,6 +271,16 @@ mod tests {
             "rejected by the service: User was not valid (status 400, code 60027; email is \
              invalid). Do not retry: the same call will be rejected again"
         );
+    }
+
+    #[test]
+    fn a_wait_is_the_same_number_of_seconds_everywhere() {
+        for (millis, seconds) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (1999, 2), (30_000, 30)] {
+            let retry_after = Some(Duration::from_millis(millis));
+            let error = Error::RateLimited { message: "Wait".into(), retry_after, code: None };
+            assert_eq!(error.to_string(), format!("Wait. Try again in {seconds} s"), "{millis}");
+            assert_eq!(error.retry_after_seconds(), Some(seconds), "{millis}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod params;
 
 use crate::calls::{self, MatchedCall, RouteMatch, match_route};
 use crate::engine::Engine;
-use crate::error::Rejection;
+use crate::error::{Rejection, whole_seconds};
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result};
@@ -304,9 +304,7 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
         ("x-content-type-options", "nosniff".to_owned()),
     ];
     if let Some(wait) = reply.retry_after {
-        // Rounded up: a client that retries a moment early is rate limited again.
-        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        headers.push(("retry-after", seconds.to_string()));
+        headers.push(("retry-after", whole_seconds(wait).to_string()));
     }
     RawReply { status: reply.status, headers, body: format.write(&reply.body) }
 }

@@ -4,10 +4,10 @@ use super::ffi::{Text, free, pointer, read_handle};
 use super::status::{
     SECONDER_INVALID_ARGUMENT, SECONDER_STAGE_NONE, of_error, of_stage, seconder_status,
 };
+use crate::error::whole_seconds;
 use crate::{Error, Rejection};
 use std::ffi::c_char;
 use std::ptr;
-use std::time::Duration;
 
 /// Why a call failed. It never contains an API key, a token, a code or a secret.
 pub struct seconder_error {
@@ -21,7 +21,7 @@ pub struct seconder_error {
     names_parameter: bool,
     retry_safe: bool,
     timed_out: bool,
-    retry_after: Option<Duration>,
+    retry_after_seconds: u64,
 }
 
 impl seconder_error {
@@ -54,7 +54,7 @@ impl seconder_error {
             names_parameter: false,
             retry_safe: false,
             timed_out: false,
-            retry_after: None,
+            retry_after_seconds: 0,
         }
     }
 
@@ -86,7 +86,7 @@ impl From<Error> for Box<seconder_error> {
             Error::Rejected(rejection) => bare.rejected(rejection),
             Error::RateLimited { message, retry_after, .. } => seconder_error {
                 service_message: Some(Text::new(message)),
-                retry_after: *retry_after,
+                retry_after_seconds: retry_after.map_or(0, whole_seconds),
                 ..bare
             },
             Error::Unauthorized { message, .. } => {
@@ -193,13 +193,11 @@ pub extern "C" fn seconder_error_timed_out(error: Option<&seconder_error>) -> bo
     read_handle(error, |error| error.timed_out)
 }
 
-/// How long to wait before a retry, in whole seconds, rounded up; 0 if that is not known.
+/// How long to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
+/// not known.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_retry_after_seconds(error: Option<&seconder_error>) -> u64 {
-    read_handle(error, |error| {
-        let wait = error.retry_after.unwrap_or_default();
-        wait.as_secs().saturating_add((wait.subsec_nanos() > 0).into())
-    })
+    read_handle(error, |error| error.retry_after_seconds)
 }
 
 /// Frees an error. NULL is fine.

@@ -32,7 +32,7 @@ class SecondFactorError(Exception):
     retry_safe: bool
     """Whether the call can be retried without the risk of doing its work twice."""
     retry_after: float | None
-    """How long to wait before a retry, in seconds, if known."""
+    """How long to wait before a retry, in whole seconds as in the message, if known."""
 
     def __init__(
         self,

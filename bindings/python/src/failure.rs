@@ -147,6 +147,9 @@ impl Failure {
                 if let Some(code) = error.code() {
                     attributes.set_item("code", code)?;
                 }
+                if let Some(seconds) = error.retry_after_seconds() {
+                    attributes.set_item("retry_after", seconds as f64)?;
+                }
                 match error {
                     Error::InvalidArgument { parameter, .. } => {
                         attributes.set_item("parameter", parameter.as_ref())?;
@@ -158,9 +161,6 @@ impl Failure {
                     }
                     Error::Unavailable { stage, .. } => {
                         attributes.set_item("stage", name_of(*stage))?;
-                    }
-                    Error::RateLimited { retry_after: Some(time), .. } => {
-                        attributes.set_item("retry_after", time.as_secs_f64())?;
                     }
                     _ => {}
                 }

@@ -113,7 +113,7 @@ class Receiver:
         except SecondFactorError as error:
             _log.error("a callback could not be checked: %s", error, exc_info=True)
             wait = error.retry_after
-            headers = {} if wait is None else {"Retry-After": str(int(wait) + 1)}
+            headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
             raise RejectedRequest(503, "Try again later.\n", headers) from error
 
     def _verify(
