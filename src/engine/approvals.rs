@@ -107,7 +107,7 @@ impl Engine {
     pub fn respond_to_approval(&self, response: &RespondToApproval) -> Result<Approval> {
         let now = self.now();
         let device = self.device(response.device_id, &response.device_secret)?;
-        let row = self.approval(&response.uuid)?;
+        let row = self.approval(&response.uuid, now)?;
         if row.user_id != device.user_id {
             return Err(rejections::approval_not_found(Some(&response.uuid)));
         }
@@ -135,11 +135,11 @@ impl Engine {
         if let Some((job, url)) = callback.zip(url) {
             self.store().finish_callback(job, self.post(url, body, now).err())?;
         }
-        Ok(self.shown(self.approval(&response.uuid)?, now))
+        Ok(self.shown(self.approval(&response.uuid, now)?))
     }
 
-    fn approval(&self, uuid: &ApprovalId) -> Result<ApprovalRow> {
-        let row = self.store().approval(self.app.app_id, uuid.clone())?;
+    fn approval(&self, uuid: &ApprovalId, now: Time) -> Result<ApprovalRow> {
+        let row = self.store().approval(self.app.app_id, uuid.clone(), now)?;
         row.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
     }
 
@@ -248,22 +248,19 @@ impl Handle<CreateApproval> for Engine {
 impl Handle<CheckApproval> for Engine {
     fn handle(&self, call: &CheckApproval) -> Result<Approval> {
         let now = self.begin();
-        Ok(self.shown(self.approval(&call.uuid)?, now))
+        Ok(self.shown(self.approval(&call.uuid, now)?))
     }
 }
 
 impl Engine {
-    /// A request as shown to its application. One that is pending after its end has expired: only of
-    /// a superseded request does the database say so.
-    fn shown(&self, row: ApprovalRow, now: Time) -> Approval {
-        let late = row.expires_at.filter(|expires_at| *expires_at <= now);
-        let (status, processed_at) = match (row.status.as_str(), late) {
-            ("approved", _) => (ApprovalStatus::Approved, row.processed_at),
-            ("denied", _) => (ApprovalStatus::Denied, row.processed_at),
-            ("expired", _) => (ApprovalStatus::Expired, row.processed_at),
-            ("pending", Some(expired_at)) => (ApprovalStatus::Expired, Some(expired_at)),
-            ("pending", None) => (ApprovalStatus::Pending, None),
-            _ => (ApprovalStatus::Unknown, None),
+    /// A request as shown to its application.
+    fn shown(&self, row: ApprovalRow) -> Approval {
+        let status = match row.status.as_str() {
+            "approved" => ApprovalStatus::Approved,
+            "denied" => ApprovalStatus::Denied,
+            "expired" => ApprovalStatus::Expired,
+            "pending" => ApprovalStatus::Pending,
+            _ => ApprovalStatus::Unknown,
         };
         let mut approval = Approval::new(status);
         approval.uuid = Some(row.uuid);
@@ -276,8 +273,8 @@ impl Engine {
         approval.hidden_details = serde_json::from_str(&row.hidden_details).unwrap_or_default();
         approval.logos = serde_json::from_str(&row.logos).unwrap_or_default();
         approval.created_at = Some(row.created_at.rfc3339());
-        approval.updated_at = Some(processed_at.unwrap_or(row.updated_at).rfc3339());
-        approval.processed_at = processed_at.map(Time::rfc3339);
+        approval.updated_at = Some(row.updated_at.rfc3339());
+        approval.processed_at = row.processed_at.map(Time::rfc3339);
         approval.seconds_to_expire = Some(row.seconds_to_expire);
         approval.notified = Some(false);
         approval

@@ -61,8 +61,10 @@ pub(super) trait Store: Send + Sync {
     fn commit_verify(&self, attempt: Attempt) -> Result<Committed>;
 
     fn add_approval(&self, approval: NewApproval) -> Result<AddApproval>;
-    fn approval(&self, app: AppId, uuid: ApprovalId) -> Result<Option<ApprovalRow>>;
-    /// The open requests of a user, oldest first.
+    /// A request. One that is past its end becomes expired for good, also if the clock is set back
+    /// afterwards.
+    fn approval(&self, app: AppId, uuid: ApprovalId, now: Time) -> Result<Option<ApprovalRow>>;
+    /// The open requests of a user, oldest first. Those that are past their end become expired.
     fn open_approvals(&self, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>>;
     /// Decides a request that is still pending.
     fn decide_approval(&self, decision: Decision) -> Result<Decided>;
@@ -361,13 +363,19 @@ pub(super) struct ApprovalRow {
     pub(super) hidden_details: String,
     pub(super) logos: String,
     pub(super) seconds_to_expire: u64,
-    /// `pending`, `approved`, `denied`, or `expired` if later requests superseded it. A request that
-    /// is pending after its end has expired too.
+    /// `pending`, `approved`, `denied`, or `expired`: past its end, or superseded by later requests.
     pub(super) status: String,
     pub(super) created_at: Time,
     pub(super) updated_at: Time,
     pub(super) expires_at: Option<Time>,
     pub(super) processed_at: Option<Time>,
+}
+
+impl ApprovalRow {
+    /// Whether it has expired, and the store does not say so yet.
+    fn is_past_its_end(&self, now: Time) -> bool {
+        self.status == "pending" && self.expires_at.is_some_and(|end| end <= now)
+    }
 }
 
 pub(super) struct Decision {

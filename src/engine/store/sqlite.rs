@@ -221,12 +221,25 @@ impl Store for Sqlite {
         self.write(move |db| approvals::add(db, &approval))
     }
 
-    fn approval(&self, app: AppId, uuid: ApprovalId) -> Result<Option<ApprovalRow>> {
-        self.read(|db| approvals::find(db, app, &uuid))
+    fn approval(&self, app: AppId, uuid: ApprovalId, now: Time) -> Result<Option<ApprovalRow>> {
+        let found = self.read(|db| approvals::find(db, app, &uuid))?;
+        match found {
+            Some(row) if row.is_past_its_end(now) => self.write(move |db| {
+                approvals::expire(db, row.user_id, now)?;
+                approvals::find(db, app, &uuid)
+            }),
+            found => Ok(found),
+        }
     }
 
     fn open_approvals(&self, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
-        self.read(|db| approvals::open(db, user_id, now))
+        let mut open = self.read(|db| approvals::pending(db, user_id))?;
+        let pending = open.len();
+        open.retain(|row| !row.is_past_its_end(now));
+        if open.len() < pending {
+            self.write(move |db| approvals::expire(db, user_id, now))?;
+        }
+        Ok(open)
     }
 
     fn decide_approval(&self, decision: Decision) -> Result<Decided> {

@@ -26,6 +26,7 @@ pub(super) fn add(db: &Connection, new: &NewApproval) -> Result<AddApproval> {
         Some((until, _)) if until > new.now => return Ok(AddApproval::Snoozed(until)),
         Some((_, has_device)) => has_device,
     };
+    expire(db, new.user_id, new.now)?;
     supersede(db, id, new.most_open.saturating_sub(1), new.now)?;
     db.prepare_cached(
         "INSERT INTO approvals (uuid, app_id, user_id, message, details, hidden_details, logos, \
@@ -52,10 +53,22 @@ fn supersede(db: &Connection, user_id: i64, remain: u32, now: Time) -> Result<()
     db.prepare_cached(
         "UPDATE approvals SET status = 'expired', processed_at = $1, updated_at = $1 \
          WHERE approval_id IN (SELECT approval_id FROM approvals \
-         WHERE user_id = $2 AND status = 'pending' AND (expires_at IS NULL OR expires_at > $1) \
-         ORDER BY approval_id DESC LIMIT -1 OFFSET $3)",
+         WHERE user_id = $2 AND status = 'pending' ORDER BY \
+         approval_id DESC LIMIT -1 OFFSET $3)",
     )?
     .execute(params![now.0, user_id, remain])?;
+    Ok(())
+}
+
+/// Stores that the requests of a user that are past their end have expired. They would be pending
+/// again if the clock was set back.
+pub(super) fn expire(db: &Connection, user_id: UserId, now: Time) -> Result<()> {
+    db.prepare_cached(
+        "UPDATE approvals SET status = 'expired', processed_at = expires_at, \
+         updated_at = expires_at \
+         WHERE user_id = $1 AND status = 'pending' AND expires_at <= $2",
+    )?
+    .execute(params![user_id.get() as i64, now.0])?;
     Ok(())
 }
 
@@ -64,12 +77,13 @@ pub(super) fn find(db: &Connection, app: AppId, uuid: &ApprovalId) -> Result<Opt
     db.prepare_cached(&sql)?.query_row(params![uuid.as_str(), app], row).optional()
 }
 
-pub(super) fn open(db: &Connection, user_id: UserId, now: Time) -> Result<Vec<ApprovalRow>> {
+/// The requests of a user that nobody has responded to, oldest first.
+pub(super) fn pending(db: &Connection, user_id: UserId) -> Result<Vec<ApprovalRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM approvals WHERE user_id = $1 AND status = 'pending' \
-         AND (expires_at IS NULL OR expires_at > $2) ORDER BY approval_id"
+         ORDER BY approval_id"
     );
-    db.prepare_cached(&sql)?.query_map(params![user_id.get() as i64, now.0], row)?.collect()
+    db.prepare_cached(&sql)?.query_map(params![user_id.get() as i64], row)?.collect()
 }
 
 pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
