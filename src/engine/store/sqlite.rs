@@ -5,6 +5,8 @@ mod approvals;
 mod codes;
 mod group;
 mod open;
+#[cfg(test)]
+mod plans;
 mod process;
 mod users;
 mod verifications;

@@ -106,9 +106,16 @@ pub(super) fn statistics(db: &Connection, app: AppId, from: i64) -> Result<(Vec<
             users: count(5)?,
         })
     })?;
-    let mut total = db.prepare_cached("SELECT count(*) FROM users WHERE app_id = $1")?;
+    let mut total = db.prepare_cached("SELECT users FROM applications WHERE app_id = $1")?;
     let total: i64 = total.query_row(params![app], |row| row.get(0))?;
     Ok((months.collect::<Result<_>>()?, total as u64))
+}
+
+/// Keeps the number of an application's users, which would take too long to count.
+pub(super) fn count_user(db: &Connection, app: AppId, by: i64) -> Result<()> {
+    db.prepare_cached("UPDATE applications SET users = users + $1 WHERE app_id = $2")?
+        .execute(params![by, app])?;
+    Ok(())
 }
 
 fn hash(api_key: &ApiKey) -> [u8; 32] {

@@ -7,6 +7,10 @@ use crate::engine::limits::CLOCK_SLACK;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use zeroize::Zeroizing;
 
+/// How many old rows of other subjects one call deletes at most. After a busy hour there may be very
+/// many, for which no login must wait. More than one, so that they become fewer.
+pub(super) const MOST_DELETED: u32 = 32;
+
 struct Present {
     code: Zeroizing<String>,
     expires_at: Time,
@@ -21,7 +25,7 @@ struct Present {
 
 pub(super) fn issue(db: &Connection, issue: &IssueCode) -> Result<Issued> {
     let subject = issue.subject.key();
-    delete_expired(db, issue)?;
+    delete_expired(db, issue, &subject)?;
     let present = db
         .prepare_cached(
             "SELECT code, expires_at, sends, wrong_tries, spent, sms_at, call_at FROM codes \
@@ -142,16 +146,28 @@ pub(super) fn finish_delivery(db: &Connection, job: i64, done: bool) -> Result<(
     Ok(())
 }
 
-/// Deletes expired codes, whose use is then no longer reported either, and codes that would live
-/// longer than any code can, which were issued while the clock was wrong.
-fn delete_expired(db: &Connection, issue: &IssueCode) -> Result<()> {
-    let end = issue.now.plus(issue.life + CLOCK_SLACK);
-    db.prepare_cached("DELETE FROM codes WHERE expires_at <= $1 OR expires_at > $2")?
-        .execute(params![issue.now.0, end.0])?;
+/// Deletes the codes of this subject that cannot be accepted any more, so that none of them is sent
+/// again, and some of the others'. A code cannot be accepted if it has expired, or if it would live
+/// longer than any code can: it was issued while the clock was wrong.
+fn delete_expired(db: &Connection, issue: &IssueCode, subject: &str) -> Result<()> {
+    let (now, end) = (issue.now.0, issue.now.plus(issue.life + CLOCK_SLACK).0);
+    // Two statements each time, because SQLite reads the whole table for an OR of the two.
+    for (dead, time) in [("expires_at <= $2", now), ("expires_at > $2", end)] {
+        let own = format!("DELETE FROM codes WHERE subject = $1 AND {dead}");
+        db.prepare_cached(&own)?.execute(params![subject, time])?;
+    }
+    for (dead, time) in [("expires_at <= $1", now), ("expires_at > $1", end)] {
+        let others = format!(
+            "DELETE FROM codes WHERE (subject, action) IN \
+             (SELECT subject, action FROM codes WHERE {dead} LIMIT $2)"
+        );
+        db.prepare_cached(&others)?.execute(params![time, MOST_DELETED])?;
+    }
     db.prepare_cached(
-        "DELETE FROM outbox WHERE kind IN ('sms', 'calls', 'welcome') AND created_at <= $1",
+        "DELETE FROM outbox WHERE job_id IN (SELECT job_id FROM outbox \
+         WHERE kind IN ('sms', 'calls', 'welcome') AND created_at <= $1 LIMIT $2)",
     )?
-    .execute(params![issue.now.0.saturating_sub(end.0 - issue.now.0)])?;
+    .execute(params![now.saturating_sub(end - now), MOST_DELETED])?;
     Ok(())
 }
 
@@ -181,4 +197,67 @@ fn present(row: &Row<'_>) -> Result<Present> {
         sms_at: Time(row.get(5)?),
         call_at: Time(row.get(6)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outgoing, Sqlite, Store};
+    use super::*;
+    use crate::engine::limits;
+    use std::time::Duration;
+
+    const NOW: i64 = 1_000_000_000;
+
+    fn issue(store: &Sqlite, user: u64) -> Issued {
+        let issue = IssueCode {
+            app: 1,
+            subject: Subject::User(1, user.try_into().unwrap()),
+            action: String::new(),
+            fresh: Zeroizing::new("7654321".into()),
+            life: limits::CODE_LIFE,
+            cool_down: Duration::ZERO,
+            sends: limits::SENDS,
+            tries: limits::TRIES,
+            message: Outgoing { to: String::new(), by_voice: false, text: Default::default() },
+            uuid: None,
+            now: Time(NOW),
+        };
+        store.issue_code(issue).unwrap()
+    }
+
+    fn count(store: &Sqlite, sql: &'static str) -> i64 {
+        store.write(move |db| db.query_row(sql, [], |row| row.get(0))).unwrap()
+    }
+
+    /// After a busy hour, very many codes have expired. No login waits for the deletion of them all,
+    /// and none is sent again.
+    #[test]
+    fn a_login_deletes_few_of_many_dead_codes_and_sends_none_of_them() {
+        let store = Sqlite::in_memory().unwrap();
+        let fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
+                    INSERT INTO codes SELECT 'user:' || (i + $1), '', '1234567', $2, 1, 0, 0, 0, 0 \
+                    FROM n";
+        let message = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
+                       INSERT INTO outbox (app_id, kind, subject, action, payload, created_at) \
+                       SELECT 1, 'sms', 'user:' || i, '', '', 0 FROM n";
+        let too_long = NOW + 24 * 60 * 60 * 1000;
+        store
+            .write(move |db| {
+                db.execute(fill, params![0, NOW])?;
+                db.execute(fill, params![500, too_long])?;
+                db.execute(message, []).map(drop)
+            })
+            .unwrap();
+        for user in [500, 1000] {
+            let Issued::Sent { code, .. } = issue(&store, user) else { panic!("no code") };
+            assert_eq!(*code, "7654321", "a code that can be accepted");
+        }
+        let most = i64::from(MOST_DELETED);
+        assert!(count(&store, "SELECT count(*) FROM codes") >= 1000 - 4 * most);
+        assert!(count(&store, "SELECT count(*) FROM outbox") >= 502 - 2 * most);
+        for _ in 0..20 {
+            issue(&store, 2000);
+        }
+        assert_eq!(count(&store, "SELECT count(*) FROM codes"), 3, "all the others are deleted");
+    }
 }

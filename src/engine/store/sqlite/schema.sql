@@ -17,6 +17,8 @@ CREATE TABLE applications (
     chrome_device TEXT NOT NULL,
     callback_ca_file TEXT,
     install_link TEXT,
+    -- How many there are now.
+    users INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL
 ) STRICT;
 
@@ -135,6 +137,8 @@ CREATE TABLE outbox (
     attempts INTEGER NOT NULL DEFAULT 0,
     last_error TEXT
 ) STRICT;
+CREATE INDEX outbox_of_subject ON outbox (subject);
+CREATE INDEX outbox_by_age ON outbox (kind, created_at);
 
 -- A month is the year times twelve plus the month, counted from 0.
 CREATE TABLE statistics (

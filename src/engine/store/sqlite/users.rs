@@ -1,6 +1,6 @@
 //! Users, their devices and authenticator apps.
 
-use super::applications::count;
+use super::applications::{count, count_user};
 use super::{
     Activity, AppId, DeviceRow, EnrolUser, EnrolledUser, NewAuthenticator, NewDevice, Outgoing,
     Subject, UserRow,
@@ -44,6 +44,7 @@ fn add(db: &Connection, user: &EnrolUser) -> Result<UserId> {
     .execute(params![user.app, user.phone.country_code, user.phone.national, user.now.0])?;
     let added = user_id(db.last_insert_rowid())?;
     count(db, user.app, user.now.month(), "users", 1)?;
+    count_user(db, user.app, 1)?;
     Ok(added)
 }
 
@@ -116,6 +117,7 @@ pub(super) fn delete(db: &Connection, app: AppId, user_id: UserId) -> Result<boo
         .prepare_cached("DELETE FROM users WHERE user_id = $1 AND app_id = $2")?
         .execute(params![id, app])?;
     if gone > 0 {
+        count_user(db, app, -1)?;
         for table in ["codes", "wrong_answers", "outbox"] {
             db.prepare_cached(&format!("DELETE FROM {table} WHERE subject = 'user:' || $1"))?
                 .execute(params![id])?;
@@ -129,7 +131,7 @@ pub(super) fn delete(db: &Connection, app: AppId, user_id: UserId) -> Result<boo
 pub(super) fn clear(db: &Connection) -> Result<()> {
     db.execute_batch(
         "DELETE FROM users; DELETE FROM codes; DELETE FROM wrong_answers; DELETE FROM outbox; \
-         DELETE FROM verifications; DELETE FROM statistics;",
+         DELETE FROM verifications; DELETE FROM statistics; UPDATE applications SET users = 0;",
     )
 }
 

@@ -1,5 +1,6 @@
 //! The latest verification of each number, for its status.
 
+use super::codes::MOST_DELETED;
 use super::{IssueCode, Subject, Verification, VerificationKey};
 use crate::engine::clock::Time;
 use crate::engine::limits::{TRIES, VERIFICATION_RECORD};
@@ -16,8 +17,11 @@ pub(super) fn begin(
 ) -> Result<Option<ApprovalId>> {
     let (Some(uuid), Subject::Phone(..)) = (&issue.uuid, &issue.subject) else { return Ok(None) };
     let subject = issue.subject.key();
-    db.prepare_cached("DELETE FROM verifications WHERE expires_at <= $1")?
-        .execute(params![forgotten(issue.now)])?;
+    db.prepare_cached(
+        "DELETE FROM verifications WHERE subject IN \
+         (SELECT subject FROM verifications WHERE expires_at <= $1 LIMIT $2)",
+    )?
+    .execute(params![forgotten(issue.now), MOST_DELETED])?;
     if is_new {
         db.prepare_cached(
             "INSERT INTO verifications (subject, app_id, uuid, expires_at, verified) \
