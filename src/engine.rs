@@ -65,7 +65,7 @@ impl Engine {
         }
         applications::check(&settings)?;
         let path = Path::new(path);
-        let store = Box::new(store::Sqlite::open(path)?);
+        let store = Box::new(store::Sqlite::open(path, settings.must_exist)?);
         let spool = || -> Arc<dyn Deliver> {
             Arc::new(delivery::Spool::beside(path, Arc::clone(&settings.clock)))
         };

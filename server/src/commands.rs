@@ -175,15 +175,7 @@ impl Database {
                           process can reach it";
             return Err(invalid("database", reason.to_owned()));
         }
-        let path = self.url.strip_prefix("sqlite:");
-        if let Some(path) = path.map(|path| path.strip_prefix("//").unwrap_or(path)) {
-            // SQLite makes a database of an empty file, too.
-            if std::fs::metadata(path).map_or(0, |file| file.len()) == 0 {
-                let reason = format!("{path} does not exist: `seconder serve` creates it");
-                return Err(invalid("database", reason));
-            }
-        }
-        self.settings()?.open()
+        self.settings()?.must_exist(true).open()
     }
 }
 

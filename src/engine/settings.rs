@@ -10,6 +10,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct EngineSettings {
     pub(crate) api_key: Option<ApiKey>,
+    pub(crate) must_exist: bool,
     pub(crate) application_name: Option<String>,
     pub(crate) callback_url: Option<String>,
     pub(crate) token_length: Option<u8>,
@@ -29,6 +30,7 @@ impl Default for EngineSettings {
     fn default() -> EngineSettings {
         EngineSettings {
             api_key: None,
+            must_exist: false,
             application_name: None,
             callback_url: None,
             token_length: None,

@@ -15,6 +15,14 @@ impl Settings {
         self
     }
 
+    /// Whether an engine's database must exist: a missing or empty one is then
+    /// [`Error::Storage`](crate::Error::Storage), where it would be created by default. With it, a
+    /// mistyped path is an error rather than a new database without users.
+    pub fn must_exist(mut self, must_exist: bool) -> Settings {
+        self.engine.must_exist = must_exist;
+        self
+    }
+
     /// The application's name in messages and authenticator apps, for an engine. Default: the name
     /// stored in the database; `Seconder` in a new one.
     pub fn application_name(mut self, name: impl Into<String>) -> Settings {

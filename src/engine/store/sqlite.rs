@@ -4,6 +4,11 @@ mod applications;
 mod approvals;
 mod codes;
 mod group;
+#[cfg(target_os = "linux")]
+mod held;
+#[cfg(not(target_os = "linux"))]
+#[path = "sqlite/unheld.rs"]
+mod held;
 mod open;
 #[cfg(test)]
 mod plans;
@@ -11,14 +16,17 @@ mod process;
 mod users;
 mod verifications;
 mod verify;
+mod watch;
 
 use super::*;
 use crate::{Error, Result};
 use group::Writer;
+use held::Held;
 use process::Opened;
 use rusqlite::Connection;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use watch::{Guard, Watch};
 
 /// A database. Writes of several threads share commits; reads use a separate connection, so that
 /// they need not wait for a commit.
@@ -29,17 +37,26 @@ pub(crate) struct Sqlite {
     reader: Option<Mutex<Connection>>,
     writer: Writer,
     process: u32,
+    /// `None` in memory. Declared after the connections, because its locks must outlive them.
+    guard: Option<Arc<Guard>>,
     /// `None` in memory. Declared last so that it is dropped when all connections are closed.
     _opened: Option<Opened>,
 }
 
 impl Sqlite {
-    /// Opens a database file, and creates it if it is missing or empty.
-    pub(crate) fn open(path: &Path) -> Result<Sqlite> {
+    /// Opens a database file, and creates it if it is missing or empty, unless it must exist.
+    pub(crate) fn open(path: &Path, must_exist: bool) -> Result<Sqlite> {
         let opened = Opened::begin()?;
-        let writer = open::file(path)?;
-        let reader = open::reader(path)?;
-        Ok(Sqlite::new(writer, Some(reader), Some(opened)))
+        let path = open::locate(path, must_exist)?;
+        let id = watch::id_of(&path);
+        // Declared before the connections, so that it is dropped after them if one of them fails.
+        let mut held = Held::default();
+        let writer = open::writer(&path, must_exist)?;
+        let reader = open::reader(&path)?;
+        held.take(&path)?;
+        let watch = Watch::begin(&path, id, open::has_log(&writer, &path)?)?;
+        let guard = Arc::new(Guard::new(watch, held));
+        Ok(Sqlite::new(writer, Some((reader, guard)), Some(opened)))
     }
 
     /// A database in memory, which is lost when it is dropped.
@@ -47,12 +64,17 @@ impl Sqlite {
         Ok(Sqlite::new(open::memory()?, None, None))
     }
 
-    fn new(writer: Connection, reader: Option<Connection>, opened: Option<Opened>) -> Sqlite {
-        let process = std::process::id();
+    fn new(
+        writer: Connection,
+        of_file: Option<(Connection, Arc<Guard>)>,
+        opened: Option<Opened>,
+    ) -> Sqlite {
+        let (reader, guard) = of_file.unzip();
         Sqlite {
-            writer: Writer::new(writer),
             reader: reader.map(Mutex::new),
-            process,
+            writer: Writer::new(writer, guard.clone()),
+            process: std::process::id(),
+            guard,
             _opened: opened,
         }
     }
@@ -83,6 +105,7 @@ impl Sqlite {
         self.check_process()?;
         let Some(reader) = &self.reader else { return self.writer.read(job) };
         let connection = reader.lock().map_err(|_| broken())?;
+        self.guard.as_ref().map_or(Ok(()), |guard| guard.check())?;
         snapshot(&connection, job).map_err(failed)
     }
 }
@@ -123,13 +146,34 @@ fn broken() -> Error {
 
 impl Drop for Sqlite {
     /// In a forked child, closing the parent's connections would remove the parent's log, so they
-    /// are leaked instead.
+    /// are leaked instead, and the locks stay with the parent.
     fn drop(&mut self) {
         if self.check_process().is_err() {
             self.writer.forget();
             std::mem::forget(self.reader.take());
+            std::mem::forget(self.guard.take());
+            return;
+        }
+        self.writer.write_counts();
+        let Some(guard) = &self.guard else { return };
+        match guard.check() {
+            Ok(()) => guard.release(),
+            Err(_) => {
+                // A log that is there now belongs to others.
+                self.writer.keep_log();
+                if let Some(Ok(reader)) = self.reader.as_mut().map(Mutex::get_mut) {
+                    keep_log(reader);
+                }
+            }
         }
     }
+}
+
+/// Makes a connection leave the log alone when it is closed.
+fn keep_log(connection: &Connection) {
+    use rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    // This can only fail for a setting that SQLite does not know.
+    let _ = connection.set_db_config(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
 }
 
 impl Store for Sqlite {

@@ -2,7 +2,8 @@
 //! wait for it, in one transaction with one sync; those threads then find theirs done. This needs
 //! no background thread, and no write returns success before it is on disk.
 
-use super::{broken, failed, snapshot};
+use super::watch::Guard;
+use super::{broken, failed, keep_log, snapshot};
 use crate::{Error, Result};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ pub(super) struct Writer {
     waiting: Mutex<Vec<Box<dyn Job>>>,
     /// The calls since the last write, by application and month.
     counted: Mutex<BTreeMap<(i64, i64), u64>>,
+    /// `None` in memory.
+    guard: Option<Arc<Guard>>,
 }
 
 /// A write that waits for its turn.
@@ -53,11 +56,12 @@ where
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection) -> Writer {
+    pub(super) fn new(connection: Connection, guard: Option<Arc<Guard>>) -> Writer {
         Writer {
             connection: Mutex::new(Some(connection)),
             waiting: Mutex::default(),
             counted: Mutex::default(),
+            guard,
         }
     }
 
@@ -109,10 +113,11 @@ impl Writer {
     fn commit(&self, db: &Connection, jobs: &mut [Box<dyn Job>]) {
         let counted = self.counted.lock().map(|mut counted| std::mem::take(&mut *counted));
         let counted = counted.unwrap_or_default();
-        if let Err(error) = run_all(db, jobs, &counted) {
+        let done = self.check().and_then(|()| run_all(db, jobs, &counted).map_err(failed));
+        // Nothing that was written to a log that is gone by now may be acknowledged.
+        if let Err(error) = done.and_then(|()| self.check()) {
             // If the rollback fails too, nothing is left behind: there was no commit.
             let _ = db.execute_batch("ROLLBACK");
-            let error = failed(error);
             jobs.iter_mut().for_each(|job| job.fail(error.clone()));
             for ((app, month), count) in counted {
                 if let Ok(mut again) = self.counted.lock() {
@@ -121,11 +126,21 @@ impl Writer {
             }
         }
     }
-}
 
-impl Drop for Writer {
+    /// Fails if what is written would be lost.
+    fn check(&self) -> Result<()> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard.check())
+    }
+
+    /// Makes the connection leave the log alone when it is closed.
+    pub(super) fn keep_log(&mut self) {
+        if let Ok(Some(connection)) = self.connection.get_mut() {
+            keep_log(connection);
+        }
+    }
+
     /// Writes the counts that no other write has taken along yet.
-    fn drop(&mut self) {
+    pub(super) fn write_counts(&mut self) {
         if self.counted.get_mut().is_ok_and(|counted| !counted.is_empty())
             && let Ok(connection) = self.connection.lock()
             && let Some(db) = &*connection

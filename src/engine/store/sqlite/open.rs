@@ -14,11 +14,13 @@ const VERSION: i64 = 1;
 /// How long to wait for a database that another process has locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to pause before a retry where SQLite does not wait itself.
-const PAUSE: Duration = Duration::from_millis(10);
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
+/// How many retries take as long as `PATIENCE`.
+pub(super) const ATTEMPTS: u128 = PATIENCE.as_millis() / PAUSE.as_millis();
 
-/// Opens the connection for writing.
-pub(super) fn file(path: &Path) -> Result<Connection> {
-    let path = &followed(path);
+/// Returns the path of the file itself, which is created if it is missing, unless it must exist.
+pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
+    let path = followed(path);
     let shown = path.display();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
@@ -27,14 +29,38 @@ pub(super) fn file(path: &Path) -> Result<Connection> {
     if path.is_dir() {
         return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
     }
-    private(path).map_err(|e| Error::storage(format!("{shown} cannot be created: {e}")))?;
+    if must_exist {
+        let missing = |e: std::io::Error| match e.kind() {
+            ErrorKind::NotFound => not_created(&path, "does not exist"),
+            _ => Error::storage(format!("{shown} cannot be opened: {e}")),
+        };
+        std::fs::metadata(&path).map_err(missing)?;
+    } else {
+        private(&path).map_err(|e| Error::storage(format!("{shown} cannot be created: {e}")))?;
+    }
+    Ok(path)
+}
+
+/// The error for a database that must exist.
+fn not_created(path: &Path, is: &str) -> Error {
+    Error::storage(format!(
+        "{} {is}, and with must_exist it is not created: check the path, or open it once without \
+         must_exist, as `seconder serve` does",
+        path.display()
+    ))
+}
+
+/// Opens the connection for writing. A database that must exist may not be empty.
+pub(super) fn writer(path: &Path, must_exist: bool) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     let read_only = connection.is_readonly("main").map_err(failed)?;
     writable(path, read_only)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
-    check(&connection, path)?;
+    if check(&connection, path)? && must_exist {
+        return Err(not_created(path, "is empty"));
+    }
     patiently(&connection, |connection| prepare(connection, "WAL")).map_err(failed)?;
     Ok(connection)
 }
@@ -61,7 +87,7 @@ fn patiently(
         Ok(()) => false,
     };
     let mut done = work(connection);
-    for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+    for _ in 0..ATTEMPTS {
         if !busy(&done) {
             break;
         }
@@ -137,14 +163,15 @@ fn writable(path: &Path, read_only: bool) -> Result<()> {
 }
 
 /// The path of a file next to the database, with this suffix to its name.
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
-/// Rejects a database that is not this library's, before anything is changed.
-fn check(connection: &Connection, path: &Path) -> Result<()> {
+/// Rejects a database that is not this library's, before anything is changed. Returns whether it is
+/// empty.
+fn check(connection: &Connection, path: &Path) -> Result<bool> {
     let shown = path.display();
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     // Everything is read in one transaction, because another process may be setting up the file.
@@ -166,7 +193,7 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
              update the library"
         )
     } else {
-        return Ok(());
+        return Ok(is_new);
     };
     Err(Error::storage(format!("{shown} {problem}")))
 }
@@ -178,6 +205,13 @@ fn is_truncated(connection: &Connection, path: &Path) -> rusqlite::Result<bool> 
     let wanted = pragma("page_count")? * pragma("page_size")?;
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
     Ok(length(&beside(path, "-wal")) == 0 && length(path) < wanted.unsigned_abs())
+}
+
+/// Whether the database has a log, which some file systems do not allow.
+pub(super) fn has_log(connection: &Connection, path: &Path) -> Result<bool> {
+    let mode: rusqlite::Result<String> =
+        connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
+    Ok(mode.map_err(|e| Error::storage(message(path, &e)))? == "wal")
 }
 
 fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {

@@ -1,0 +1,154 @@
+//! Notices that a database that is open, or its log, was removed or replaced.
+//!
+//! What is written from then on is lost, and another process can accept the same code. This happens
+//! when someone replaces the file, and when another copy of SQLite in the process closes the same
+//! file: it drops the locks, and whoever closes the file next removes the log.
+
+use super::held::Held;
+use super::open::beside;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Which file it is: the device and the inode.
+type Id = (u64, u64);
+
+/// Keeps a database that is open from losing its log, as far as the system allows it, and notices
+/// where it was lost all the same.
+pub(super) struct Guard {
+    watch: Watch,
+    held: Held,
+}
+
+impl Guard {
+    pub(super) fn new(watch: Watch, held: Held) -> Guard {
+        Guard { watch, held }
+    }
+
+    /// Fails if the database or its log is no longer the one that was opened.
+    pub(super) fn check(&self) -> Result<()> {
+        self.watch.check(&self.held)
+    }
+
+    /// Lets the connections that are closed next remove the log.
+    pub(super) fn release(&self) {
+        self.held.release();
+    }
+}
+
+pub(super) struct Watch {
+    database: (PathBuf, Id),
+    /// `None` where the file system does not allow SQLite to use a log.
+    log: Option<(PathBuf, Id)>,
+    folder: Folder,
+}
+
+impl Watch {
+    /// Begins to watch a database that is open. `opened` is what [`id_of`] returned before that.
+    pub(super) fn begin(database: &Path, opened: Option<Id>, has_log: bool) -> Result<Watch> {
+        let gone = |_: std::io::Error| replaced(database);
+        // Absolute, because the program may change its folder.
+        let database = database.canonicalize().map_err(gone)?;
+        let folder = Folder::of(&database).map_err(gone)?;
+        let found = |path: PathBuf| {
+            let id = folder.id_of(&path).map_err(gone)?.ok_or_else(|| replaced(&path))?;
+            Ok::<_, Error>((path, id))
+        };
+        let log = has_log.then(|| found(beside(&database, "-wal"))).transpose()?;
+        let database = found(database)?;
+        match opened {
+            Some(id) if id != database.1 => Err(replaced(&database.0)),
+            _ => Ok(Watch { database, log, folder }),
+        }
+    }
+
+    fn check(&self, held: &Held) -> Result<()> {
+        if self.is_gone(&self.database, held) {
+            return Err(replaced(&self.database.0));
+        }
+        match &self.log {
+            Some(log) if self.is_gone(log, held) => Err(Error::storage(format!(
+                "{} was removed or replaced while it was in use, probably by another copy of SQLite \
+                 in this process that closed the database. Nothing more is read or written: open \
+                 the service again, and use one copy of SQLite per process",
+                log.0.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_gone(&self, (path, id): &(PathBuf, Id), held: &Held) -> bool {
+        match self.folder.id_of(path) {
+            Ok(found) => found != Some(*id),
+            // The program has given up the right to look into the folder.
+            Err(_) => held.is_removed(),
+        }
+    }
+}
+
+fn replaced(database: &Path) -> Error {
+    Error::storage(format!(
+        "{} was removed or replaced while it was open. Nothing more is read or written: open the \
+         service again",
+        database.display()
+    ))
+}
+
+/// The folder of a database, which is looked into even if the program has changed its root.
+#[cfg(target_os = "linux")]
+struct Folder(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Folder {
+    fn of(database: &Path) -> std::io::Result<Folder> {
+        use nix::fcntl::{OFlag, open};
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let folder = database.parent().unwrap_or(Path::new("/"));
+        Ok(Folder(open(folder, flags, nix::sys::stat::Mode::empty())?))
+    }
+
+    /// `None` if there is no such file.
+    fn id_of(&self, path: &Path) -> std::io::Result<Option<Id>> {
+        use nix::fcntl::AtFlags;
+        let name = Path::new(path.file_name().unwrap_or_default());
+        match nix::sys::stat::fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(file) => Ok(Some((file.st_dev, file.st_ino))),
+            Err(nix::errno::Errno::ENOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+struct Folder;
+
+#[cfg(not(target_os = "linux"))]
+impl Folder {
+    fn of(_: &Path) -> std::io::Result<Folder> {
+        Ok(Folder)
+    }
+
+    fn id_of(&self, path: &Path) -> std::io::Result<Option<Id>> {
+        match std::fs::symlink_metadata(path) {
+            Ok(file) => Ok(Some(id(&file))),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Which file this path leads to, if any.
+pub(super) fn id_of(path: &Path) -> Option<Id> {
+    std::fs::metadata(path).ok().map(|file| id(&file))
+}
+
+#[cfg(unix)]
+fn id(file: &std::fs::Metadata) -> Id {
+    use std::os::unix::fs::MetadataExt;
+    (file.dev(), file.ino())
+}
+
+/// Without inodes, only a file that is missing is noticed.
+#[cfg(not(unix))]
+fn id(_: &std::fs::Metadata) -> Id {
+    (0, 0)
+}
