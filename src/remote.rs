@@ -5,18 +5,18 @@ mod address;
 mod callback;
 mod connect;
 mod deadline;
-mod dial;
 mod error_mapping;
+mod http1;
 mod lookup;
 #[cfg(test)]
 mod loopback;
 mod pin;
-mod progress;
 mod proxy;
 mod raw_request;
 mod redact;
 mod reply;
 mod secure;
+mod socket;
 mod trust;
 
 #[cfg(feature = "engine")]
@@ -31,10 +31,12 @@ use crate::calls::{self, Call, Handle};
 use crate::interrupt;
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
-use crate::{Error, Result};
+use crate::{Error, Result, Stage};
 use address::Address;
 use connect::{Connections, Connector};
 use deadline::Deadline;
+use error_mapping::Fault;
+use http1::Head;
 use lookup::Lookup;
 use proxy::Proxy;
 use raw_request::RawRequest;
@@ -45,8 +47,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use trust::Trust;
-use ureq::Body;
-use ureq::http::Response;
 use zeroize::Zeroizing;
 
 /// The shortest wait before a retry, even if the service asks for less. It doubles each time, so
@@ -71,10 +71,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// dropped. The code of a call is wiped where this client keeps it: in the request, its path and
 /// its body. The pieces that these are made of are freed without being wiped, and so are replies
 /// and the system's own copies.
-///
-/// A program that gives the crate `log` a logger should not log `ureq_proto` at the level `trace`:
-/// at that level only, it logs the bytes of responses, and the reply to `enrol_authenticator` holds
-/// a secret. Requests are not logged at any level.
 #[derive(Clone)]
 pub struct Remote {
     client: Arc<Client>,
@@ -173,7 +169,7 @@ impl Remote {
             false => Trust::ThisMachine,
         };
         let lookup = Lookup::new(&settings.name_servers)?;
-        let connections = Connections::new(Connector::new(trust, proxy, lookup));
+        let connections = Connections::new(Connector::new(address.origin(), trust, proxy, lookup)?);
         let RemoteSettings { timeout, format, generation, nested_as_json, names, .. } = settings;
         let client =
             Client { address, api_key, connections, format, generation, nested_as_json, names };
@@ -239,16 +235,42 @@ impl Client {
         deadline: Deadline,
         read: &mut dyn FnMut(Reply) -> Result<()>,
     ) -> Result<()> {
-        let request = exchange.request;
         call_log::count_request();
-        let response = self.send(exchange, deadline)?;
-        let reply = self.read(request, response);
+        let (head, body) = self.fetch(exchange, deadline)?;
+        let reply = self.read(exchange.request, &head, &body);
         reply
             .and_then(read)
-            .map_err(|error| Redactor::new(request, &self.api_key).redact_error(error))
+            .map_err(|error| Redactor::new(exchange.request, &self.api_key).redact_error(error))
     }
 
-    fn send(&self, exchange: &Exchange<'_>, deadline: Deadline) -> Result<Response<Body>> {
+    /// Sends the request, and receives the response. The body of a redirect is not read.
+    fn fetch(&self, exchange: &Exchange<'_>, deadline: Deadline) -> Result<(Head, Vec<u8>)> {
+        let raw = self.raw(exchange)?;
+        let process = self.connections.process();
+        let mut connection = self.connections.connection(process, deadline)?;
+        let failed = |fault: Fault| fault.at(Stage::Response, self.address.host());
+        let head = connection.send(raw.bytes()).and_then(|()| connection.head());
+        let head = head.map_err(failed)?;
+        if head.is_redirect() {
+            return Ok((head, Vec::new()));
+        }
+        let body = connection.body(&head).map_err(failed)?;
+        process.keep(connection);
+        Ok((head, body))
+    }
+
+    fn read(&self, request: &Request, head: &Head, body: &[u8]) -> Result<Reply> {
+        call_log::keep_status(head.status);
+        let mut reply = reply::read(head, body, self.format)?;
+        self.names.body_from_wire(&mut reply.body)?;
+        if reply.status != 200 {
+            Redactor::new(request, &self.api_key).redact_value(&mut reply.body);
+        }
+        reply.generation = request.generation;
+        Ok(reply)
+    }
+
+    fn raw(&self, exchange: &Exchange<'_>) -> Result<RawRequest> {
         let request = exchange.request;
         let target = self.target(request, exchange.key_in_header)?;
         let mut raw = RawRequest::new(request.method, self.address.origin(), &target)?;
@@ -256,21 +278,7 @@ impl Client {
         if exchange.key_in_header {
             raw = raw.secret(&self.names.api_key(), self.api_key.secret())?;
         }
-        let body = exchange.body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice()));
-        let raw = raw.end(body)?;
-        let sent = connect::run(self.connections.agent(), raw, deadline)?;
-        sent.map_err(|error| error_mapping::from_ureq(error, self.address.host()))
-    }
-
-    fn read(&self, request: &Request, response: Response<Body>) -> Result<Reply> {
-        call_log::keep_status(response.status().as_u16());
-        let mut reply = reply::read(response, self.format, self.address.host())?;
-        self.names.body_from_wire(&mut reply.body)?;
-        if reply.status != 200 {
-            Redactor::new(request, &self.api_key).redact_value(&mut reply.body);
-        }
-        reply.generation = request.generation;
-        Ok(reply)
+        raw.end(exchange.body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))
     }
 
     /// The request target: the path, the parameters of a GET, and the API key unless it is in the

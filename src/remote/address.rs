@@ -1,9 +1,9 @@
 //! Base URLs: `https://host[:port][/base]`, and `http:` for this machine only.
 
 use crate::{Error, Result};
+use http::Uri;
+use http::uri::{PathAndQuery, Scheme};
 use std::net::IpAddr;
-use ureq::http::Uri;
-use ureq::http::uri::{PathAndQuery, Scheme};
 use zeroize::Zeroizing;
 
 /// The longest URL that servers in use accept.

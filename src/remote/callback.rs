@@ -5,14 +5,13 @@ use super::deadline::Deadline;
 use super::lookup::Lookup;
 use super::raw_request::RawRequest;
 use super::trust::Trust;
-use super::{connect, error_mapping};
 use crate::engine::{Post, SignedCallback};
 use crate::error::Rejection;
-use crate::{Error, Result};
+use crate::{Error, Result, Stage};
+use http::Uri;
+use http::uri::{PathAndQuery, Scheme};
 use std::path::Path;
 use std::time::Duration;
-use ureq::http::Uri;
-use ureq::http::uri::{PathAndQuery, Scheme};
 
 /// How long an application may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -45,9 +44,11 @@ fn post(callback: &SignedCallback, timeout: Duration) -> Result<()> {
         request = request.header(name, value)?;
     }
     let request = request.end(Some(("application/json", &callback.body)))?;
-    let connector = Connector::new(trust, None, Lookup::new(&[])?);
-    let sent = connect::run(&connector.agent(), request, Deadline::after(timeout)?)?;
-    let status = sent.map_err(|error| error_mapping::from_ureq(error, &host))?.status().as_u16();
+    let connector = Connector::new(&uri, trust, None, Lookup::new(&[])?)?;
+    let tls = connector.tls();
+    let mut connection = connector.connect(tls.as_ref(), Deadline::after(timeout)?)?;
+    let sent = connection.send(request.bytes()).and_then(|()| connection.head());
+    let status = sent.map_err(|fault| fault.at(Stage::Response, &host))?.status;
     match status {
         200..=299 => Ok(()),
         _ => Err(Error::Rejected(Box::new(Rejection {

@@ -1,48 +1,57 @@
 //! Maps the errors of the transport. Their messages are replaced, because they may contain the URL,
 //! and with it a token.
 
-use super::connect::ConnectError;
 use super::lookup::Failure;
 use super::pin::NotPinned;
-use super::progress::NoProgress;
+use super::socket::{exhausted, is_exhausted, is_interrupted};
 use crate::error::DEADLINE_EXCEEDED;
 use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
+use std::borrow::Cow;
 use std::io;
 
-/// Converts the error of a failed request.
-pub(super) fn from_ureq(error: ureq::Error, host: &str) -> Error {
-    match error {
-        ureq::Error::Other(inner) => match inner.downcast::<ConnectError>() {
-            Ok(failed) => at(failed.stage, &failed.error, failed.at.as_deref().unwrap_or(host)),
-            Err(other) if other.is::<NoProgress>() => Error::invalid_response(other.to_string()),
-            Err(_) => at(Stage::Response, &ureq::Error::ConnectionFailed, host),
-        },
-        other => at(Stage::Response, &other, host),
+/// Why a request failed.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The connection, TLS, the deadline, or the end of the call.
+    Io(io::Error),
+    /// The name could not be resolved.
+    Lookup(Failure),
+    /// The proxy rejected the connection.
+    Proxy(String),
+    /// What was received is not a response.
+    BadResponse(Cow<'static, str>),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Io(error)
     }
 }
 
-fn at(stage: Stage, error: &ureq::Error, host: &str) -> Error {
-    use ureq::Error as E;
-    let message = match error {
-        E::BodyExceedsLimit(limit) => {
-            return Error::invalid_response(format!("the body has over {limit} bytes"));
-        }
-        E::LargeResponseHeader(..) => return Error::invalid_response("the headers are too large"),
-        E::Protocol(_) | E::BodyStalled => return Error::invalid_response("it is not HTTP/1.1"),
-        E::Http(_) | E::BadUri(_) | E::RequireHttpsOnly(_) => {
-            return Error::Internal { message: "a request could not be assembled".into() };
-        }
-        E::Timeout(_) => DEADLINE_EXCEEDED.to_owned(),
-        E::Other(inner) => match inner.downcast_ref::<Failure>() {
-            Some(failure) => failure.to_string(),
-            None => "the connection failed".to_owned(),
-        },
-        E::Io(error) => from_io(error),
-        E::ConnectProxyFailed(reason) => reason.clone(),
-        _ => "the connection failed".to_owned(),
-    };
-    Error::Unavailable { stage, message: format!("{host}: {message}") }
+impl Fault {
+    pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> Fault {
+        Fault::BadResponse(message.into())
+    }
+
+    pub(super) fn not_http() -> Fault {
+        Fault::invalid("it is not HTTP/1.1")
+    }
+
+    /// The error of a call that got as far as this stage with this host.
+    pub(super) fn at(self, stage: Stage, host: &str) -> Error {
+        let message = match self {
+            Fault::BadResponse(message) => return Error::invalid_response(message),
+            Fault::Io(error) if is_interrupted(&error) => {
+                return Error::Cancelled { sent: stage == Stage::Response };
+            }
+            Fault::Lookup(Failure::Interrupted) => return Error::Cancelled { sent: false },
+            Fault::Io(error) => from_io(&error),
+            Fault::Lookup(failure) => failure.to_string(),
+            Fault::Proxy(reason) => reason,
+        };
+        Error::Unavailable { stage, message: format!("{host}: {message}") }
+    }
 }
 
 fn from_io(error: &io::Error) -> String {
@@ -51,6 +60,7 @@ fn from_io(error: &io::Error) -> String {
         return tls(error);
     }
     match error.kind() {
+        _ if is_exhausted(error) => exhausted(error).to_owned(),
         Kind::ConnectionRefused => "connection refused".to_owned(),
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
             "the host or its network is unreachable".to_owned()
@@ -61,6 +71,8 @@ fn from_io(error: &io::Error) -> String {
         | Kind::BrokenPipe
         | Kind::NotConnected
         | Kind::UnexpectedEof => "it closed the connection".to_owned(),
+        // The names of some kinds say less than the system's message.
+        _ if error.raw_os_error().is_some() => error.to_string(),
         kind => kind.to_string(),
     }
 }

@@ -9,14 +9,14 @@ mod hosts;
 mod message;
 mod order;
 
-pub(super) use order::MOST;
-
 use super::deadline::Deadline;
+use super::socket::{exhausted, is_exhausted, is_interrupted};
 use crate::Result;
 use conf::Conf;
 use message::{DnsReply, Kind, Question};
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,21 @@ pub(super) enum Failure {
     Unknown,
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
+    /// This process or machine has too little left of something, which the text names.
+    Exhausted(&'static str),
+    /// The call is to end.
+    Interrupted,
+}
+
+impl Failure {
+    /// The failure that this error means, if no other source or name server would avoid it.
+    fn of(error: &io::Error) -> Option<Failure> {
+        match error {
+            _ if is_interrupted(error) => Some(Failure::Interrupted),
+            _ if is_exhausted(error) => Some(Failure::Exhausted(exhausted(error))),
+            _ => None,
+        }
+    }
 }
 
 impl Lookup {
@@ -64,13 +79,13 @@ impl Lookup {
             return Err(Failure::Unknown);
         }
         if is_below(&name, "localhost") {
-            return Ok(order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]));
+            return order::by_reach(&[Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]);
         }
-        let listed = hosts::addresses(&self.hosts, &name, deadline);
+        let listed = hosts::addresses(&self.hosts, &name, deadline)?;
         if !listed.is_empty() {
-            return Ok(order::by_reach(&listed));
+            return order::by_reach(&listed);
         }
-        let mut conf = Conf::read(&self.resolv_conf);
+        let mut conf = Conf::read(&self.resolv_conf)?;
         if !self.servers.is_empty() {
             conf.servers.clone_from(&self.servers);
         }
@@ -82,9 +97,11 @@ impl Lookup {
             // goes on.
             match ask::ask(&conf, &name, deadline) {
                 Ok(found) if found.is_empty() => {}
-                Ok(found) => return Ok(order::by_reach(&found)),
-                Err(late) if deadline.left().is_zero() => return Err(late),
-                Err(unanswered) => failure = unanswered,
+                Ok(found) => return order::by_reach(&found),
+                Err(unanswered @ Failure::Unanswered(_)) if !deadline.left().is_zero() => {
+                    failure = unanswered;
+                }
+                Err(last) => return Err(last),
             }
         }
         Err(failure)
@@ -103,10 +120,15 @@ pub fn addresses_in(name: &str, answer: &[u8]) -> Vec<IpAddr> {
     found.flatten().collect()
 }
 
-/// Opens a file, unless it is not a regular one: opening a pipe would wait for its writer.
-fn plain(file: &Path) -> Option<File> {
+/// Opens a file. `None` if it cannot be opened, or is not a regular one: opening a pipe would wait
+/// for its writer.
+fn plain(file: &Path) -> Result<Option<File>, Failure> {
     let is_file = std::fs::metadata(file).is_ok_and(|found| found.is_file());
-    is_file.then(|| File::open(file).ok()).flatten()
+    match is_file.then(|| File::open(file)).transpose() {
+        Ok(file) => Ok(file),
+        // Then the file may hold the name.
+        Err(error) => Failure::of(&error).map_or(Ok(None), Err),
+    }
 }
 
 /// Whether a name is this domain or below it (RFC 6761).
@@ -132,6 +154,8 @@ impl fmt::Display for Failure {
                 let servers = servers.join(", ");
                 write!(f, "no name server returned an answer (queried: {servers})")
             }
+            Failure::Exhausted(what) => f.write_str(what),
+            Failure::Interrupted => f.write_str("the call is to end"),
         }
     }
 }

@@ -1,16 +1,13 @@
 //! Tunnels connections through a proxy (RFC 9110, section 9.3.6).
 
-use super::secure::adapter;
+use super::error_mapping::Fault;
 use crate::model::Secret;
 use crate::wire::form;
 use crate::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use std::fmt;
+use http::uri::Authority;
 use std::io::{self, Read, Write};
-use std::sync::Arc;
-use ureq::http::uri::Authority;
-use ureq::unversioned::transport::{ConnectionDetails, Connector, Transport};
 use zeroize::Zeroizing;
 
 /// The maximum size of a proxy's request and response.
@@ -47,6 +44,23 @@ impl Proxy {
         Ok(Proxy { address: parsed, credentials })
     }
 
+    /// Requests a connection to the service from the proxy, which `stream` is connected to.
+    pub(super) fn tunnel<S: Read + Write>(
+        &self,
+        stream: &mut S,
+        service: &Authority,
+    ) -> std::result::Result<(), Fault> {
+        let target = match service.port_u16() {
+            Some(_) => service.to_string(),
+            None => format!("{service}:443"),
+        };
+        stream.write_all(self.request(&target).as_bytes())?;
+        match answer(stream)? {
+            200..300 => Ok(()),
+            status => Err(Fault::Proxy(rejection(status))),
+        }
+    }
+
     fn request(&self, target: &str) -> Zeroizing<String> {
         // The capacity suffices, so the text is never moved and leaves no copy that is not wiped.
         let mut head = Zeroizing::new(String::with_capacity(LONGEST));
@@ -74,52 +88,30 @@ fn credentials(user: &str) -> Option<Zeroizing<String>> {
     (!name.contains(':')).then(|| Zeroizing::new(STANDARD.encode(both.as_bytes())))
 }
 
-/// Requests a connection to the service from the proxy.
-pub(super) struct Tunnel(pub(super) Arc<Proxy>);
-
-impl<In: Transport> Connector<In> for Tunnel {
-    type Out = In;
-
-    fn connect(
-        &self,
-        details: &ConnectionDetails<'_>,
-        chained: Option<In>,
-    ) -> std::result::Result<Option<In>, ureq::Error> {
-        let transport = chained.ok_or(ureq::Error::ConnectionFailed)?;
-        let target = details.uri.authority().ok_or(ureq::Error::ConnectionFailed)?;
-        let target = match target.port_u16() {
-            Some(_) => target.to_string(),
-            None => format!("{target}:443"),
-        };
-        let mut stream = adapter(transport, details);
-        stream.write_all(self.0.request(&target).as_bytes())?;
-        match answer(&mut stream)? {
-            200..300 => Ok(Some(stream.into_inner())),
-            status => Err(ureq::Error::ConnectProxyFailed(rejection(status))),
-        }
-    }
-}
-
-/// Returns the status of the proxy's response, and reads not a byte beyond its end: what follows is
-/// sent by the service.
-fn answer(stream: &mut impl Read) -> std::result::Result<u16, ureq::Error> {
-    let (mut head, mut byte) = (Vec::new(), [0]);
-    while !head.ends_with(b"\r\n\r\n") {
-        if stream.read(&mut byte)? == 0 {
+/// Returns the status of the proxy's response. Nothing may follow it: the service sends nothing
+/// before this client does.
+fn answer(stream: &mut impl Read) -> std::result::Result<u16, Fault> {
+    let (mut head, mut part) = (Vec::new(), [0; 1024]);
+    let end = loop {
+        let read = stream.read(&mut part)?;
+        if read == 0 {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
-        head.push(byte[0]);
-        if head.len() > LONGEST {
-            return Err(no_proxy());
+        head.extend_from_slice(part.get(..read).unwrap_or_default());
+        match head.windows(4).position(|end| end == b"\r\n\r\n") {
+            Some(at) => break at + 4,
+            None if head.len() > LONGEST => return Err(no_proxy()),
+            None => {}
         }
-    }
+    };
     let status = head.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(2..5));
     let status = status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-    status.ok_or_else(no_proxy)
+    // The response that rejects a connection may have a body.
+    status.filter(|status| end == head.len() || !(200..300).contains(status)).ok_or_else(no_proxy)
 }
 
-fn no_proxy() -> ureq::Error {
-    ureq::Error::ConnectProxyFailed("it does not respond as an HTTP proxy".into())
+fn no_proxy() -> Fault {
+    Fault::Proxy("it does not respond as an HTTP proxy".into())
 }
 
 fn rejection(status: u16) -> String {
@@ -129,12 +121,6 @@ fn rejection(status: u16) -> String {
         403 => "it does not allow connections to the service (status 403)".into(),
         502..=504 => format!("it cannot reach the service (status {status})"),
         _ => format!("it did not connect to the service (status {status})"),
-    }
-}
-
-impl fmt::Debug for Tunnel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Tunnel")
     }
 }
 

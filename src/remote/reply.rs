@@ -1,38 +1,18 @@
 //! Converts an HTTP response to a [`Reply`].
 
-use super::error_mapping;
-use super::progress::InParts;
+use super::http1::Head;
 use crate::wire::{Format, Reply};
 use crate::{Error, Result};
-use std::io::Read;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use std::time::Duration;
-use ureq::Body;
-use ureq::http::{HeaderMap, HeaderValue, Response, Uri, header};
 
-/// The maximum size of a body, which is more than any reply of the interface has.
-const LIMIT: u64 = 1024 * 1024;
-
-/// Reads a response to its end.
-pub(super) fn read(response: Response<Body>, format: Format, host: &str) -> Result<Reply> {
-    let (parts, body) = response.into_parts();
-    let status = parts.status.as_u16();
-    if (300..400).contains(&status) {
-        return Err(redirected(status, &parts.headers));
+/// Converts a response that was received to its end.
+pub(super) fn read(head: &Head, body: &[u8], format: Format) -> Result<Reply> {
+    if head.is_redirect() {
+        return Err(redirected(head.status, &head.headers));
     }
-    let has = |name| parts.headers.contains_key(name);
-    if has(header::CONTENT_LENGTH) && has(header::TRANSFER_ENCODING) {
-        // A proxy in between may use the other header, and so see the body end at another place.
-        return Err(Error::invalid_response(
-            "it has both Content-Length and Transfer-Encoding, so it is not HTTP/1.1",
-        ));
-    }
-    let (mut bytes, mut body) =
-        (Vec::new(), InParts(body.into_with_config().limit(LIMIT).reader()));
-    body.read_to_end(&mut bytes).map_err(|error| error_mapping::from_ureq(error.into(), host))?;
-    // Dropped here, so that another call can use the connection.
-    drop(body);
-    let body = plain(&parts.headers).and_then(|()| format.read(&bytes));
-    Ok(Reply { retry_after: wait_of(&parts.headers), ..Reply::read(status, body)? })
+    let body = plain(&head.headers).and_then(|()| format.read(body));
+    Ok(Reply { retry_after: wait_of(&head.headers), ..Reply::read(head.status, body)? })
 }
 
 /// Rejects compressed bodies. Compression was not requested, and a small body could otherwise
@@ -71,7 +51,7 @@ pub fn retry_after(after: &str, date: Option<&str>) -> Option<Duration> {
     Some(until.duration_since(now).unwrap_or_default())
 }
 
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
@@ -79,7 +59,7 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn seconds(headers: &[(header::HeaderName, &str)]) -> Option<u64> {
+    fn seconds(headers: &[(HeaderName, &str)]) -> Option<u64> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(name, value.parse().unwrap());

@@ -4,8 +4,9 @@ use super::Failure;
 use super::conf::Conf;
 use super::message::{DnsReply, Kind, Question};
 use crate::remote::deadline::Deadline;
+use crate::remote::socket::{Socket, Waiter};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// How long to wait for IPv6 addresses when those of IPv4 have arrived (RFC 8305, section 3).
@@ -31,8 +32,11 @@ pub(super) fn ask(conf: &Conf, name: &str, deadline: Deadline) -> Result<Vec<IpA
         for (at, server) in conf.servers.iter().enumerate() {
             let shares = u32::try_from(conf.servers.len() - at).unwrap_or(u32::MAX);
             let share = deadline.left() / shares.saturating_add(1);
+            let asked = queries.ask(*server, Deadline::within(share.min(conf.timeout)));
             // A server that cannot be reached is treated like one that does not answer.
-            let _ = queries.ask(*server, Deadline::within(share.min(conf.timeout)));
+            if let Some(failure) = asked.err().as_ref().and_then(Failure::of) {
+                return Err(failure);
+            }
             if queries.is_enough() {
                 return Ok(queries.found);
             }
@@ -61,6 +65,7 @@ impl Queries<'_> {
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let socket = UdpSocket::bind((any, 0))?;
+        socket.set_nonblocking(true)?;
         socket.connect(server)?;
         let mut questions = Vec::new();
         for kind in &self.open {
@@ -103,10 +108,12 @@ impl Queries<'_> {
 
 /// Receives the next packet from the server.
 fn receive(socket: &UdpSocket, buffer: &mut [u8], until: Deadline) -> io::Result<usize> {
+    let mut waiter = Waiter::until(until);
     loop {
-        socket.set_read_timeout(Some(left(until)?))?;
+        waiter.readable(socket)?;
         match socket.recv(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
             received => return received,
         }
     }
@@ -119,39 +126,19 @@ fn over_tcp(
     bytes: &[u8],
     until: Deadline,
 ) -> io::Result<DnsReply> {
-    let mut stream = TcpStream::connect_timeout(&server, left(until)?)?;
+    let mut stream = Socket::connect(server, until)?;
     let length = u16::try_from(bytes.len()).map_err(io::Error::other)?;
-    stream.set_write_timeout(Some(left(until)?))?;
     stream.write_all(&[&length.to_be_bytes(), bytes].concat())?;
     let mut length = [0; 2];
-    fill(&mut stream, &mut length, until)?;
+    stream.read_exact(&mut length)?;
     let length = usize::from(u16::from_be_bytes(length));
     if length > LONGEST {
         return Err(ErrorKind::InvalidData.into());
     }
     let mut answer = vec![0; length];
-    fill(&mut stream, &mut answer, until)?;
+    stream.read_exact(&mut answer)?;
     match question.read(&answer) {
         None | Some(DnsReply::Truncated) => Ok(DnsReply::Failed),
         Some(answer) => Ok(answer),
     }
-}
-
-fn fill(stream: &mut TcpStream, mut buffer: &mut [u8], until: Deadline) -> io::Result<()> {
-    while !buffer.is_empty() {
-        stream.set_read_timeout(Some(left(until)?))?;
-        match stream.read(buffer) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(read) => buffer = &mut buffer[read..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// The time that is left, or an error if there is none: a socket timeout must not be zero.
-fn left(until: Deadline) -> io::Result<Duration> {
-    let left = until.left();
-    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }

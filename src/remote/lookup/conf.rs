@@ -1,5 +1,6 @@
 //! Parses `/etc/resolv.conf` (resolv.conf(5)) and the name servers of the settings.
 
+use super::Failure;
 use crate::{Error, Result};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
@@ -28,12 +29,12 @@ pub(super) struct Conf {
 impl Conf {
     /// Reads the file. One that cannot be read is treated as empty, and the name server of this
     /// machine is then used.
-    pub(super) fn read(file: &Path) -> Conf {
+    pub(super) fn read(file: &Path) -> Result<Conf, Failure> {
         let mut bytes = Vec::new();
-        if let Some(file) = super::plain(file) {
+        if let Some(file) = super::plain(file)? {
             let _ = file.take(LONGEST).read_to_end(&mut bytes);
         }
-        Conf::parse(&String::from_utf8_lossy(&bytes))
+        Ok(Conf::parse(&String::from_utf8_lossy(&bytes)))
     }
 
     fn parse(text: &str) -> Conf {
@@ -155,7 +156,7 @@ mod tests {
         let conf = Conf::parse("options ndots:200 timeout:999 attempts:70000\n");
         assert_eq!((conf.ndots, conf.timeout, conf.attempts), (15, Duration::from_secs(30), 5));
         assert_eq!(servers(&conf), ["127.0.0.1:53"]);
-        assert_eq!(Conf::read(Path::new("/nowhere/resolv.conf")), Conf::parse(""));
+        assert_eq!(Conf::read(Path::new("/nowhere/resolv.conf")), Ok(Conf::parse("")));
     }
 
     #[test]

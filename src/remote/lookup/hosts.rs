@@ -1,5 +1,6 @@
 //! Looks names up in `/etc/hosts`.
 
+use super::Failure;
 use crate::remote::deadline::Deadline;
 use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
@@ -11,8 +12,12 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// The addresses of a name. A file that cannot be read has none; of a long file, only the part read
 /// before the deadline counts.
-pub(super) fn addresses(file: &Path, name: &str, deadline: Deadline) -> Vec<IpAddr> {
-    let Some(file) = super::plain(file) else { return Vec::new() };
+pub(super) fn addresses(
+    file: &Path,
+    name: &str,
+    deadline: Deadline,
+) -> Result<Vec<IpAddr>, Failure> {
+    let Some(file) = super::plain(file)? else { return Ok(Vec::new()) };
     let mut lines = BufReader::new(file.take(LONGEST));
     let (mut found, mut line) = (Vec::new(), Vec::new());
     while !deadline.left().is_zero()
@@ -21,7 +26,7 @@ pub(super) fn addresses(file: &Path, name: &str, deadline: Deadline) -> Vec<IpAd
         found.extend(address(&String::from_utf8_lossy(&line), name));
         line.clear();
     }
-    found
+    Ok(found)
 }
 
 /// The address of a line, if it contains the name.
@@ -44,14 +49,15 @@ mod tests {
             nonsense ada\n\xff\xff ada\n2001:db8::1 bob ada\n192.0.2.3 adam\n192.0.2.4";
         std::fs::write(file.path(), text).unwrap();
         let in_time = Deadline::within(Duration::from_secs(60));
-        let found = |name| addresses(file.path(), name, in_time);
+        let found = |name| addresses(file.path(), name, in_time).unwrap();
         let of = |texts: &[&str]| -> Vec<IpAddr> {
             texts.iter().map(|text| text.parse().unwrap()).collect()
         };
         assert_eq!(found("ada"), of(&["192.0.2.1", "2001:db8::1"]));
         assert_eq!(found("ada.example.com"), of(&["192.0.2.1"]));
         assert_eq!(found("eve"), of(&[]));
-        assert_eq!(addresses(Path::new("/nowhere/hosts"), "ada", in_time), of(&[]));
-        assert_eq!(addresses(file.path(), "ada", Deadline::within(Duration::ZERO)), of(&[]));
+        assert_eq!(addresses(Path::new("/nowhere/hosts"), "ada", in_time), Ok(of(&[])));
+        let late = Deadline::within(Duration::ZERO);
+        assert_eq!(addresses(file.path(), "ada", late), Ok(of(&[])));
     }
 }

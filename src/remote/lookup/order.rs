@@ -4,19 +4,34 @@
 //! unreachable address must not come before a reachable one (RFC 6724, sections 5 and 6, as far as
 //! they concern that; RFC 8305, section 4).
 
+use super::Failure;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// The number of addresses that the HTTP library tries.
-pub(in crate::remote) const MOST: usize = 16;
+/// The number of addresses that are tried.
+const MOST: usize = 16;
 
 /// Alternates IPv6 and IPv4, beginning with IPv6. Public IPv6 addresses to which this machine would
 /// connect from a private address come last, because a private network may not route them.
 /// Addresses without any route are omitted, unless that leaves none.
-pub(super) fn by_reach(addresses: &[IpAddr]) -> Vec<IpAddr> {
-    sorted(addresses, source)
+pub(super) fn by_reach(addresses: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
+    // A single address need not be compared.
+    if let [only] = addresses {
+        return Ok(vec![*only]);
+    }
+    let mut failure = None;
+    let source = |to| match source(to) {
+        Ok(from) => Some(from),
+        Err(error) => {
+            failure = Failure::of(&error);
+            None
+        }
+    };
+    let sorted = sorted(addresses, source);
+    failure.map_or(Ok(sorted), Err)
 }
 
-fn sorted(addresses: &[IpAddr], source: impl Fn(IpAddr) -> Option<IpAddr>) -> Vec<IpAddr> {
+fn sorted(addresses: &[IpAddr], mut source: impl FnMut(IpAddr) -> Option<IpAddr>) -> Vec<IpAddr> {
     let mut known = Vec::new();
     for address in addresses {
         if !known.contains(address) && known.len() < MOST {
@@ -46,16 +61,16 @@ fn is_private(address: Ipv6Addr) -> bool {
     address.is_unique_local() || address.is_unicast_link_local()
 }
 
-/// The address from which this machine would connect, or `None` without a route. Connecting a UDP
+/// The address from which this machine would connect, or an error without a route. Connecting a UDP
 /// socket sends nothing.
-fn source(to: IpAddr) -> Option<IpAddr> {
+fn source(to: IpAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match to {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    socket.connect((to, 443)).ok()?;
-    Some(socket.local_addr().ok()?.ip())
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect((to, 443))?;
+    Ok(socket.local_addr()?.ip())
 }
 
 #[cfg(test)]
@@ -93,7 +108,7 @@ mod tests {
 
     #[test]
     fn loopback_is_reachable() {
-        assert_eq!(by_reach(&ips(&["127.0.0.1"])), ips(&["127.0.0.1"]));
-        assert_eq!(source(Ipv4Addr::LOCALHOST.into()), Some(Ipv4Addr::LOCALHOST.into()));
+        assert_eq!(by_reach(&ips(&["127.0.0.1"])), Ok(ips(&["127.0.0.1"])));
+        assert_eq!(source(Ipv4Addr::LOCALHOST.into()).unwrap(), Ipv4Addr::LOCALHOST);
     }
 }

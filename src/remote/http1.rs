@@ -1,0 +1,364 @@
+//! HTTP/1.1 on a connection (RFC 9112): sends requests as they are, and reads responses.
+
+use super::error_mapping::Fault;
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use httparse::Status;
+use std::io::{ErrorKind, Read, Write};
+
+/// The maximum size of a response's head.
+const HEAD: usize = 32 * 1024;
+/// The maximum number of its headers.
+const HEADERS: usize = 128;
+/// The maximum size of a body, which is more than any reply of the interface has.
+const BODY: usize = 1024 * 1024;
+/// How much is read at once.
+const PART: usize = 16 * 1024;
+/// How much may be received without progress, which is the head of the response or a part of its
+/// body. A service may send any number of interim responses (status 1xx) before the head, and of
+/// trailers after a chunked body, and an endless one would keep a login waiting until its deadline.
+const NO_PROGRESS: usize = 64 * 1024;
+
+/// A connection that carries one request and its response at a time.
+pub(super) struct Connection<S> {
+    stream: S,
+    /// What was received and not yet used.
+    input: Vec<u8>,
+    /// How much was received since the last progress.
+    received: usize,
+    reusable: bool,
+}
+
+/// The head of a response.
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// Whether the service keeps the connection open after the response.
+    stays_open: bool,
+}
+
+/// Where a body ends (RFC 9112, section 6.3).
+#[derive(Debug, PartialEq, Eq)]
+enum Framing {
+    Empty,
+    Length(usize),
+    Chunked,
+    UntilClose,
+}
+
+impl Head {
+    pub(super) fn is_redirect(&self) -> bool {
+        (300..400).contains(&self.status)
+    }
+}
+
+impl<S: Read + Write> Connection<S> {
+    pub(super) fn new(stream: S) -> Connection<S> {
+        Connection { stream, input: Vec::new(), received: 0, reusable: true }
+    }
+
+    pub(super) fn stream(&mut self) -> &mut S {
+        &mut self.stream
+    }
+
+    /// Whether the last response was read to its end, nothing follows it, and the service does not
+    /// close the connection.
+    pub(super) fn is_reusable(&self) -> bool {
+        self.reusable && self.input.is_empty()
+    }
+
+    pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
+        self.received = 0;
+        self.reusable = false;
+        self.stream.write_all(request)?;
+        Ok(self.stream.flush()?)
+    }
+
+    /// Reads the head of the response, and skips interim ones.
+    pub(super) fn head(&mut self) -> Result<Head, Fault> {
+        loop {
+            match parse(&self.input)? {
+                Some((used, _)) if used > HEAD => return Err(too_large()),
+                Some((used, head)) => {
+                    self.input.drain(..used);
+                    match head.status {
+                        // It was not asked to switch protocols.
+                        101 => return Err(Fault::not_http()),
+                        100..200 => {}
+                        _ => return Ok(head),
+                    }
+                }
+                None if self.input.len() > HEAD => return Err(too_large()),
+                None => self.receive()?,
+            }
+        }
+    }
+
+    /// Reads the body of the response.
+    pub(super) fn body(&mut self, head: &Head) -> Result<Vec<u8>, Fault> {
+        let mut body = Vec::new();
+        let framing = framing(head)?;
+        match framing {
+            Framing::Empty => {}
+            Framing::Length(length) => self.take(length, &mut body)?,
+            Framing::Chunked => self.chunks(&mut body)?,
+            Framing::UntilClose => loop {
+                let length = self.input.len();
+                self.take(length, &mut body)?;
+                if self.fill()? == 0 {
+                    break;
+                }
+            },
+        }
+        self.reusable = head.stays_open && framing != Framing::UntilClose;
+        Ok(body)
+    }
+
+    fn chunks(&mut self, body: &mut Vec<u8>) -> Result<(), Fault> {
+        loop {
+            let length = match httparse::parse_chunk_size(&self.input) {
+                // A line without digits has the length 0 for the parser.
+                Ok(Status::Complete((used, length))) if self.input[0].is_ascii_hexdigit() => {
+                    self.input.drain(..used);
+                    usize::try_from(length).map_err(|_| too_long())?
+                }
+                Ok(Status::Partial) => {
+                    self.receive()?;
+                    continue;
+                }
+                _ => return Err(Fault::not_http()),
+            };
+            if length == 0 {
+                break;
+            }
+            self.take(length, body)?;
+            if self.line()? != 0 {
+                return Err(Fault::not_http());
+            }
+        }
+        // The trailers, which end with an empty line.
+        while self.line()? != 0 {}
+        Ok(())
+    }
+
+    /// Skips a line, and returns its length.
+    fn line(&mut self) -> Result<usize, Fault> {
+        loop {
+            if let Some(length) = self.input.windows(2).position(|end| end == b"\r\n") {
+                self.input.drain(..length + 2);
+                return Ok(length);
+            }
+            self.receive()?;
+        }
+    }
+
+    /// Moves this many bytes to the body.
+    fn take(&mut self, mut length: usize, body: &mut Vec<u8>) -> Result<(), Fault> {
+        if length > BODY - body.len() {
+            return Err(too_long());
+        }
+        while length > 0 {
+            if self.input.is_empty() {
+                self.receive()?;
+            }
+            let part = length.min(self.input.len());
+            body.extend(self.input.drain(..part));
+            self.received = 0;
+            length -= part;
+        }
+        Ok(())
+    }
+
+    /// Receives more, which must come.
+    fn receive(&mut self) -> Result<(), Fault> {
+        match self.fill()? {
+            0 => Err(Fault::Io(ErrorKind::UnexpectedEof.into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives what there is, at least a byte. Returns 0 at the end of the connection.
+    fn fill(&mut self) -> Result<usize, Fault> {
+        if self.received >= NO_PROGRESS {
+            return Err(Fault::invalid(format!(
+                "it has over {NO_PROGRESS} bytes of interim responses or trailers"
+            )));
+        }
+        let before = self.input.len();
+        self.input.resize(before + PART, 0);
+        let read = self.stream.read(&mut self.input[before..]);
+        self.input.truncate(before + read.as_ref().map_or(0, |read| *read));
+        let read = read?;
+        self.received += read;
+        Ok(read)
+    }
+}
+
+/// Parses the head of a response, if all of it is there, and returns its length.
+fn parse(input: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
+    let mut lines = [httparse::EMPTY_HEADER; HEADERS];
+    let mut response = httparse::Response::new(&mut lines);
+    let Status::Complete(used) = response.parse(input).map_err(|_| Fault::not_http())? else {
+        return Ok(None);
+    };
+    let (Some(version), Some(status)) = (response.version, response.code) else {
+        return Err(Fault::not_http());
+    };
+    let mut headers = HeaderMap::with_capacity(response.headers.len());
+    for line in response.headers {
+        let name = HeaderName::from_bytes(line.name.as_bytes());
+        let value = HeaderValue::from_bytes(line.value);
+        let (Ok(name), Ok(value)) = (name, value) else { return Err(Fault::not_http()) };
+        headers.append(name, value);
+    }
+    let mut closes = headers
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii));
+    let stays_open = version == 1 && !closes.any(|word| word.eq_ignore_ascii_case(b"close"));
+    // The statuses have three digits, of which the first is not 0.
+    match status {
+        100..1000 => Ok(Some((used, Head { status, headers, stays_open }))),
+        _ => Err(Fault::not_http()),
+    }
+}
+
+fn framing(head: &Head) -> Result<Framing, Fault> {
+    let mut codings = head.headers.get_all(TRANSFER_ENCODING).iter();
+    let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();
+    let (coding, length) = (codings.next(), lengths.next());
+    if coding.is_some() && length.is_some() {
+        // A proxy in between may use the other header, and so see the body end at another place.
+        return Err(Fault::invalid(
+            "it has both Content-Length and Transfer-Encoding, so it is not HTTP/1.1",
+        ));
+    }
+    if matches!(head.status, 204 | 304) {
+        return Ok(Framing::Empty);
+    }
+    if let Some(coding) = coding {
+        let chunked = coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+        return match chunked && codings.next().is_none() {
+            true => Ok(Framing::Chunked),
+            false => Err(Fault::not_http()),
+        };
+    }
+    let Some(length) = length else { return Ok(Framing::UntilClose) };
+    let digits = length.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let number = digits.and_then(|digits| digits.parse::<u64>().ok());
+    let number = number.filter(|_| lengths.all(|other| other == length));
+    let number = number.ok_or_else(Fault::not_http)?;
+    Ok(Framing::Length(usize::try_from(number).unwrap_or(usize::MAX)))
+}
+
+fn too_large() -> Fault {
+    Fault::invalid("the headers are too large")
+}
+
+fn too_long() -> Fault {
+    Fault::invalid(format!("the body has over {BODY} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    /// A peer that sends these parts, one with each read, and then closes the connection.
+    struct Parts(Vec<Vec<u8>>);
+
+    impl Read for Parts {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            let part = self.0.remove(0);
+            buffer[..part.len()].copy_from_slice(&part);
+            Ok(part.len())
+        }
+    }
+
+    impl Write for Parts {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The body of a response, received whole and byte by byte, and whether the connection can be
+    /// reused.
+    fn body(response: &str) -> Option<(String, bool)> {
+        let whole = vec![response.as_bytes().to_vec()];
+        let bytes = response.bytes().map(|byte| vec![byte]).collect();
+        let mut results = [whole, bytes].map(|parts| {
+            let mut connection = Connection::new(Parts(parts));
+            connection.send(b"GET").ok()?;
+            assert!(!connection.is_reusable());
+            let head = connection.head().ok()?;
+            let body = connection.body(&head).ok()?;
+            Some((String::from_utf8(body).unwrap(), connection.is_reusable()))
+        });
+        assert_eq!(results[0], results[1], "{response}");
+        results[0].take()
+    }
+
+    fn is(response: &str, wanted: &str, reusable: bool) {
+        assert_eq!(body(response), Some((wanted.to_owned(), reusable)), "{response}");
+    }
+
+    #[test]
+    fn a_body_ends_where_its_framing_says() {
+        is("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "ok", true);
+        is("HTTP/1.1 200\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok", "ok", true);
+        is("HTTP/1.1 204 X\r\nContent-Length: 2\r\n\r\n", "", true);
+        is("HTTP/1.1 200 X\r\n\r\nuntil close", "until close", false);
+        is("HTTP/1.0 200 X\r\nContent-Length: 2\r\n\r\nok", "ok", false);
+        is("HTTP/1.1 200 X\r\nConnection: x, CLOSE\r\nContent-Length: 2\r\n\r\nok", "ok", false);
+        is("HTTP/1.1 103 X\r\nA: b\r\n\r\nHTTP/1.1 200 X\r\nContent-Length: 1\r\n\r\n.", ".", true);
+        let head = "HTTP/1.1 200 X\r\nTransfer-Encoding: Chunked\r\n\r\n";
+        is(&format!("{head}2\r\nok\r\n1;x=y\r\n!\r\n000\r\nA: b\r\n\r\n"), "ok!", true);
+    }
+
+    #[test]
+    fn a_connection_with_more_than_a_response_is_not_reused() {
+        let more = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok!".to_vec();
+        let mut connection = Connection::new(Parts(vec![more]));
+        connection.send(b"GET").unwrap();
+        let head = connection.head().unwrap();
+        assert_eq!(connection.body(&head).unwrap(), b"ok");
+        assert!(!connection.is_reusable());
+    }
+
+    #[test]
+    fn other_framings_are_rejected() {
+        for headers in [
+            "Content-Length: 2\r\nContent-Length: 3",
+            "Content-Length: 2, 2",
+            "Content-Length: +2",
+            "Content-Length:",
+            "Content-Length: 18446744073709551616",
+            "Content-Length: 1048577",
+            "Content-Length: 2\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: gzip, chunked",
+            "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: identity",
+        ] {
+            assert_eq!(body(&format!("HTTP/1.1 200 X\r\n{headers}\r\n\r\nok")), None, "{headers}");
+        }
+        for chunks in [
+            "\r\n\r\n",
+            ";\r\n\r\n",
+            "2\r\nok!\r\n0\r\n\r\n",
+            "-1\r\n",
+            "2\nok\n0\n\n",
+            "2\r\nok\r\n0\r\n",
+        ] {
+            let head = "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n";
+            assert_eq!(body(&format!("{head}{chunks}")), None, "{chunks}");
+        }
+        assert_eq!(body("HTTP/1.1 101 X\r\n\r\n"), None);
+        assert_eq!(body("HTTP/1.1 099 X\r\n\r\n"), None);
+    }
+}

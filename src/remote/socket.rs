@@ -1,0 +1,219 @@
+//! TCP connections, and waiting for them until the deadline or until the call is to end.
+
+use super::deadline::Deadline;
+use crate::interrupt::{self, INTERVAL};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, SockRef, Type};
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Waits for sockets, none of which blocks.
+pub(super) struct Waiter {
+    deadline: Deadline,
+    /// When to look again whether the call is to end.
+    look: Instant,
+}
+
+impl Waiter {
+    pub(super) fn until(deadline: Deadline) -> Waiter {
+        Waiter { deadline, look: Instant::now() }
+    }
+
+    pub(super) fn readable(&mut self, socket: impl AsFd) -> io::Result<()> {
+        self.wait(socket, PollFlags::IN)
+    }
+
+    pub(super) fn writable(&mut self, socket: impl AsFd) -> io::Result<()> {
+        self.wait(socket, PollFlags::OUT)
+    }
+
+    fn wait(&mut self, socket: impl AsFd, events: PollFlags) -> io::Result<()> {
+        let mut sockets = [PollFd::from_borrowed_fd(socket.as_fd(), events)];
+        loop {
+            let now = Instant::now();
+            if now >= self.look {
+                if interrupt::interrupted() {
+                    return Err(io::Error::other(Interrupted));
+                }
+                self.look = now + INTERVAL;
+            }
+            let left = self.deadline.left();
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            let time = left.min(self.look.saturating_duration_since(now));
+            match poll(&mut sockets, Some(&timespec(time))) {
+                Ok(0) => {}
+                Ok(_) => return Ok(()),
+                // A signal handler may have asked for the end of the call.
+                Err(Errno::INTR) => self.look = now,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
+/// The error of a wait that ended because the call is to end.
+#[derive(Debug)]
+struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the call is to end")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Whether an error means that the call is to end.
+pub(super) fn is_interrupted(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
+}
+
+/// Whether an error means that the process, or the whole machine, has no descriptors or memory left.
+/// Nothing else that the call could try would succeed.
+pub(super) fn is_exhausted(error: &io::Error) -> bool {
+    let errors = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
+}
+
+/// What to report for such an error.
+pub(super) fn exhausted(error: &io::Error) -> &'static str {
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE) => {
+            "too many open files in this process: raise the limit (ulimit -n), or close some"
+        }
+        Some(Errno::NFILE) => {
+            "too many open files on this machine: raise the limit (fs.file-max), or close some"
+        }
+        _ => "out of memory",
+    }
+}
+
+/// A TCP connection. Reading and writing wait until the deadline.
+pub(super) struct Socket {
+    stream: TcpStream,
+    waiter: Waiter,
+    /// Whether the last thing done was to write: then there is nothing to read yet.
+    wrote: bool,
+}
+
+impl Socket {
+    /// Connects to the first address that accepts the connection. Each has half of the time that is
+    /// left, and the last all of it.
+    pub(super) fn dial(addresses: &[SocketAddr], deadline: Deadline) -> io::Result<Socket> {
+        let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
+        for (at, address) in addresses.iter().enumerate() {
+            let until = match at + 1 < addresses.len() {
+                true => deadline.sooner(deadline.left() / 2),
+                false => deadline,
+            };
+            match Socket::connect(*address, until) {
+                Ok(mut socket) => {
+                    socket.set_deadline(deadline);
+                    return Ok(socket);
+                }
+                Err(error) if is_interrupted(&error) || is_exhausted(&error) => return Err(error),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> io::Result<Socket> {
+        let domain = Domain::for_address(address);
+        let stream = socket2::Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        let stream = TcpStream::from(stream);
+        stream.set_nonblocking(true)?;
+        // Otherwise the end of a request could wait until the peer acknowledges its beginning.
+        stream.set_nodelay(true)?;
+        let mut waiter = Waiter::until(deadline);
+        match SockRef::from(&stream).connect(&address.into()) {
+            Err(error) if is_under_way(&error) => {
+                waiter.writable(&stream)?;
+                stream.take_error()?.map_or(Ok(()), Err)?;
+            }
+            connected => connected?,
+        }
+        Ok(Socket { stream, waiter, wrote: false })
+    }
+
+    /// Begins a call that ends by this deadline.
+    pub(super) fn set_deadline(&mut self, deadline: Deadline) {
+        self.waiter = Waiter::until(deadline);
+    }
+
+    /// Whether the peer has neither sent anything nor closed the connection.
+    pub(super) fn is_idle(&self) -> bool {
+        let peeked = self.stream.peek(&mut [0]);
+        peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
+/// Whether a connection is being established.
+fn is_under_way(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+        || Errno::from_io_error(error).is_some_and(|error| error == Errno::INPROGRESS)
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Saves a system call, which would only find that nothing is there.
+        if std::mem::take(&mut self.wrote) {
+            self.waiter.readable(&self.stream)?;
+        }
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.waiter.readable(&self.stream)?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.wrote = true;
+        loop {
+            match self.stream.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.waiter.writable(&self.stream)?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn small_messages_are_sent_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let deadline = Deadline::within(Duration::from_secs(5));
+        let socket = Socket::connect(listener.local_addr().unwrap(), deadline).unwrap();
+        assert!(socket.stream.nodelay().unwrap());
+    }
+}
