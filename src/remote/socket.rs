@@ -207,7 +207,31 @@ impl Write for Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Canceller;
     use std::net::TcpListener;
+    use std::sync::Arc;
+
+    /// Writes to a peer that reads nothing, in a call that is cancelled after a while.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test cancels from another thread")]
+    fn sending_to_a_peer_that_reads_nothing_can_be_interrupted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let deadline = Deadline::within(Duration::from_secs(60));
+        let mut socket = Socket::connect(listener.local_addr().unwrap(), deadline).unwrap();
+        let canceller = Canceller::new();
+        let cancels = canceller.clone();
+        let cancelled = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            cancels.cancel();
+            Instant::now()
+        });
+        let interrupt: Arc<dyn interrupt::Interrupt> = Arc::new(canceller);
+        let written =
+            interrupt::scope(Some(&interrupt), || Ok(socket.write_all(&vec![0; 64 * 1024 * 1024])));
+        assert!(is_interrupted(&written.unwrap().unwrap_err()));
+        let late = cancelled.join().unwrap().elapsed();
+        assert!(late < Duration::from_secs(2), "{late:?}");
+    }
 
     #[test]
     fn small_messages_are_sent_at_once() {

@@ -3,7 +3,7 @@
 use super::Service;
 use crate::call_log::Replied;
 use crate::calls::{Approval, ApprovalStatus, CheckApproval, Handle};
-use crate::interrupt::{INTERVAL, interrupted};
+use crate::interrupt::{self, INTERVAL};
 use crate::model::{ApprovalId, UserId};
 use crate::{Error, Result, Stage};
 use std::time::{Duration, Instant};
@@ -129,17 +129,19 @@ impl Sleeper for Sleep {
         self.0.elapsed()
     }
 
+    /// Ends early with [`Error::Cancelled`] when the wait is to end.
     fn pause(&mut self, time: Duration) -> Result<()> {
-        let mut left = time;
-        while !left.is_zero() {
-            let slice = left.min(INTERVAL);
-            std::thread::sleep(slice);
-            left -= slice;
-            if interrupted() {
-                break;
+        let began = Instant::now();
+        loop {
+            let left = time.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Ok(());
             }
+            if interrupt::interrupted() {
+                return Err(Error::Cancelled { sent: false });
+            }
+            std::thread::sleep(left.min(INTERVAL));
         }
-        Ok(())
     }
 }
 
