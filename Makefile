@@ -194,10 +194,12 @@ bench: tools-bench $(if $(QUICK),bench-quick,bench-release) ## Compares size and
 	@$(BENCH_SERVER) --no-run
 	@CC="$(CC)" benches/programs.sh $(BENCH)/full $(BENCH)
 	@$(BENCH_VENV)/bin/python $(BENCH_RUN) --server "$(BENCH_SERVER)" \
+		--serve $(TARGET)/$(if $(QUICK),debug,release)/seconder \
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 
 .PHONY: bench-quick
 bench-quick: c-library python-module
+	@$(CARGO) build -q -p seconder-server
 	@for kind in thin full; do \
 		install -D -m 755 build/lib/$(SONAME) $(BENCH)/$$kind/$(SONAME); \
 	done
@@ -209,6 +211,7 @@ bench-release:
 	@install -D -m 755 $(TARGET)/release/libseconder.so $(BENCH)/thin/$(SONAME)
 	$(CARGO) rustc -q -p seconder --lib --features capi --crate-type cdylib --release
 	@install -D -m 755 $(TARGET)/release/libseconder.so $(BENCH)/full/$(SONAME)
+	$(CARGO) build -q --release -p seconder-server
 	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml
 
 .PHONY: fuzz

@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from ssl import create_default_context
 from statistics import median
+from urllib.request import Request, urlopen
 
 HERE = Path(__file__).parent
 BODY = HERE / "callback.json"
@@ -206,6 +208,20 @@ def in_c(programs: Programs, server: tuple[str, Path], pam: Path) -> Iterator[Co
         )
 
 
+def one_shot(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparison]:
+    yield Comparison(
+        "log in once: open, verify, close, from C",
+        programs.c("login_seconder", *server, turns=1000),
+        [
+            Peer(
+                "libcurl",
+                programs.c("login_libcurl", *server, turns=1000),
+                {"time": Bound(1.2), "cpu": Bound(1.2)},
+            )
+        ],
+    )
+
+
 def verifying(
     how: str, threads: int, programs: Programs, server: tuple[str, Path], *, bound: bool = True
 ) -> Comparison:
@@ -314,25 +330,49 @@ def serving(command: list[str], folder: Path) -> Iterator[tuple[str, Path]]:
         server.stdin.close()
 
 
+@contextmanager
+def real_service(program: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Runs `seconder serve` with one user, and yields its URL and certificate."""
+    certificate, key = folder / "service.pem", folder / "service.key"
+    key.write_text("the-key-of-the-benchmark")
+    options = ["--listen=127.0.0.1:0", "--database=sandbox:", f"--api-key-file={key}"]
+    options += ["--self-signed", f"--certificate-out={certificate}"]
+    command: list[str | Path] = [program, "serve", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
+        assert service.stderr is not None
+        lines = (line.rpartition("listening on ") for line in service.stderr)
+        url = next(url.strip() for _, found, url in lines if found)
+        user = b"user[email]=ada@example.com&user[cellphone]=5550100123&user[country_code]=1"
+        enrol = Request(f"{url}/protected/json/users/new", user)
+        enrol.add_header("X-Svc-API-Key", "the-key-of-the-benchmark")
+        urlopen(enrol, context=create_default_context(cafile=str(certificate))).close()
+        yield url, certificate
+        service.terminate()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=Path, required=True, help="where the C programs are")
     parser.add_argument("--python", type=Path, required=True, help="a Python that has seconder")
     parser.add_argument("--peers-python", type=Path, required=True, help="one that has the peers")
     parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
+    parser.add_argument("--serve", type=Path, required=True, help="the program seconder")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="only rows whose name has this in it")
     parser.add_argument("--quick", action="store_true", help="only show that it runs")
     options = parser.parse_args()
     programs, table = Programs(options), Table()
     pam = next(Path("/usr/lib").glob("*/security/pam_oath.so"))
+    bare = lambda: serving(options.server, options.programs)
+    real = lambda: real_service(options.serve, options.programs)
     kinds = (
-        (nullcontext, lambda server: in_c(programs, server, pam)),
-        (on_one_processor, lambda server: in_python_pinned(programs, server)),
-        (nullcontext, lambda server: in_python(programs, server)),
+        (nullcontext, bare, lambda server: in_c(programs, server, pam)),
+        (nullcontext, real, lambda server: one_shot(programs, server)),
+        (on_one_processor, bare, lambda server: in_python_pinned(programs, server)),
+        (nullcontext, bare, lambda server: in_python(programs, server)),
     )
-    for where, kind in kinds:
-        with where(), serving(options.server, options.programs) as server:
+    for where, service, kind in kinds:
+        with where(), service() as server:
             for comparison in kind(server):
                 if options.only in comparison.what:
                     print(f"{comparison.what} …", file=sys.stderr)

@@ -44,7 +44,8 @@ pub enum Error {
         /// The service's error code, as text (`60003`), if it sent one.
         code: Option<String>,
     },
-    /// The network or the service: no response was received in time.
+    /// The network or the service: no response was received in time. Or this process has no
+    /// descriptors or memory left.
     #[error("service unavailable while {stage}: {message}. {}", .stage.advice())]
     Unavailable {
         /// How far the call got.

@@ -9,6 +9,8 @@ pub mod capi;
 #[cfg(feature = "engine")]
 pub mod engine;
 mod error;
+#[cfg(any(feature = "engine", feature = "remote"))]
+mod exhausted;
 #[cfg(feature = "engine")]
 pub mod http;
 #[cfg(any(feature = "engine", feature = "remote"))]

@@ -114,8 +114,10 @@ impl Settings {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the URL or a setting is invalid, [`Error::Storage`] if the
-    /// database cannot be opened (it is then left unchanged), and [`Error::Unauthorized`] if the
-    /// database has no application with that API key. Nothing is sent before the first call.
+    /// database cannot be opened (it is then left unchanged), [`Error::Unauthorized`] if the
+    /// database has no application with that API key, and [`Error::Unavailable`] if a file of
+    /// certificates cannot be read because the process has no descriptors or memory left. Nothing is
+    /// sent before the first call.
     pub fn open(mut self) -> Result<Service> {
         let url = self.url.as_str();
         let api_key = self.api_key.take().map(ApiKey::try_from).transpose()?;

@@ -89,6 +89,16 @@ fn cancelling_and_logging_in_threads_and_forks_is_safe() {
 }
 
 #[test]
+fn no_call_reads_the_environment() {
+    let program = Program::build("tests/safety/environment.c", Watch::Unwatched);
+    for service in Service::each() {
+        program.ends_well("environment.c", &service.places(""));
+    }
+    let service = Service::https();
+    program.ends_well("environment.c", &service.places(&services::proxy(&service)));
+}
+
+#[test]
 fn invalid_arguments_return_errors() {
     let functions = header::functions(&tools::header());
     let program = Program::build("tests/safety/misuse.c", Watch::Unwatched);

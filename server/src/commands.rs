@@ -5,7 +5,7 @@ use seconder::engine::{ApplicationSettings, ApprovalResponse, DeviceType, Respon
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{Error, Result, Service, Settings};
-use seconder_server::{Server, Tls};
+use seconder_server::{Server, Signal, Tls};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -41,16 +41,33 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
         log(&format!("API key of this sandbox: {}", engine.api_key().expose()));
     }
     let header = engine.names().api_key();
-    let server = Server::start(service, options.listen, tls)?;
+    let mut server = Server::start(service, options.listen, tls)?;
+    let mut signals = server.signals()?;
     if let Some(file) = &options.certificate_out {
         write_certificate(&server, file, &header)?;
     }
     log(&format!("listening on {}", server.url()));
-    server.wait_for_signal()?;
+    loop {
+        match signals.next() {
+            Signal::Reload => reload(&mut server),
+            Signal::Other(name) => log(&format!("{name} is ignored")),
+            _ => break,
+        }
+    }
     log("stopping");
     server.stop();
     log("stopped");
     Ok(())
+}
+
+fn reload(server: &mut Server) {
+    log(&match server.reload() {
+        Ok(true) => "SIGHUP: the certificate and its key were read again".to_owned(),
+        Ok(false) => {
+            "SIGHUP: the certificate is self-signed, so there is no file to read".to_owned()
+        }
+        Err(error) => format!("SIGHUP: the certificate stays as it was: {error}"),
+    });
 }
 
 /// Shows the settings that are in effect, most of which are stored in the database.

@@ -14,9 +14,11 @@
 
 mod edge;
 mod server;
+mod signals;
 mod tls;
 
 pub use server::Server;
+pub use signals::{Signal, Signals};
 pub use tls::Tls;
 
 use seconder::Error;

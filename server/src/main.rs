@@ -23,7 +23,9 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the service over HTTPS until SIGTERM or Ctrl-C.
+    /// Run the service over HTTPS until SIGTERM, SIGQUIT or Ctrl-C, which let calls in progress finish
+    /// within 10 seconds. SIGHUP reads the files of --certificate and --key again, for clients that
+    /// connect after that; SIGUSR1, SIGUSR2, SIGALRM and SIGIO are logged, and have no effect.
     Serve(Serve),
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.

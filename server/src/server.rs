@@ -1,9 +1,11 @@
 //! The HTTPS server: start, time limits and graceful shutdown.
 
+use crate::signals::Signals;
 use crate::tls::{Identity, Tls};
 use crate::{edge, internal, invalid};
 use axum::Router;
 use axum_server::Handle;
+use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 use seconder::engine::Engine;
@@ -24,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Server {
     addr: SocketAddr,
     certificate_pem: String,
+    source: Tls,
+    tls: RustlsConfig,
     handle: Handle<SocketAddr>,
     runtime: Option<Runtime>,
 }
@@ -45,8 +49,10 @@ impl Server {
         let addr = listener.local_addr().map_err(unbound)?;
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let handle = Handle::new();
-        runtime.spawn(serve(listener, RustlsConfig::from_config(config), handle.clone(), engine));
-        Ok(Server { addr, certificate_pem, handle, runtime: Some(runtime) })
+        let config = RustlsConfig::from_config(config);
+        runtime.spawn(serve(listener, config.clone(), handle.clone(), engine));
+        let (source, runtime) = (tls, Some(runtime));
+        Ok(Server { addr, certificate_pem, source, tls: config, handle, runtime })
     }
 
     /// The address that the server listens on.
@@ -64,17 +70,30 @@ impl Server {
         &self.certificate_pem
     }
 
-    /// Waits until the process receives SIGTERM, or SIGINT (Ctrl-C).
+    /// Receives the signals of this process from now on: see [`Signal`](crate::Signal). A SIGHUP that
+    /// was ignored when the process started stays so.
     ///
     /// # Errors
     /// [`Error::Internal`](seconder::Error::Internal) if signals cannot be received.
-    pub fn wait_for_signal(&self) -> Result<()> {
-        match &self.runtime {
-            Some(runtime) => {
-                runtime.block_on(signal()).map_err(|_| internal("signals cannot be received"))
-            }
-            None => Ok(()),
+    pub fn signals(&self) -> Result<Signals> {
+        let runtime = self.runtime.as_ref().ok_or_else(|| internal("the server has stopped"))?;
+        Signals::new(runtime.handle().clone())
+    }
+
+    /// Reads the files of the certificate and its key again, and presents them to every client that
+    /// connects from now on. Returns false if there are none, because the certificate is self-signed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid; the
+    /// server then keeps the certificate that it has.
+    pub fn reload(&mut self) -> Result<bool> {
+        if self.source == Tls::SelfSigned {
+            return Ok(false);
         }
+        let Identity { certificate_pem, config } = self.source.identity()?;
+        self.certificate_pem = certificate_pem;
+        self.tls.reload_from_config(config);
+        Ok(true)
     }
 
     /// Stops accepting calls, waits at most 10 s for those in progress, and returns.
@@ -113,25 +132,10 @@ async fn serve(
 ) -> std::io::Result<()> {
     let app = Router::new().fallback(edge::handle).with_state(engine);
     let acceptor = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
+    // Otherwise the end of a response could wait until the client acknowledges its beginning.
+    let acceptor = acceptor.acceptor(NoDelayAcceptor::new());
     let mut server =
         axum_server::from_tcp(listener)?.acceptor(acceptor).http1_only().handle(handle);
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     server.serve(app.into_make_service()).await
-}
-
-#[cfg(unix)]
-async fn signal() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut end, mut interrupt) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = end.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-async fn signal() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
 }

@@ -110,3 +110,30 @@ fn a_stopped_server_refuses_connections() {
     let error = service.app_details().unwrap_err();
     assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
 }
+
+/// The server's end of the connection is another descriptor of this process.
+#[test]
+#[cfg(target_os = "linux")]
+fn small_responses_are_sent_at_once() {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    use std::net::TcpStream;
+    let world = World::start();
+    let client = common::connect(world.server.addr(), world.server.certificate_pem()).sock;
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let accepted = || {
+        let entries = std::fs::read_dir("/proc/self/fd").unwrap();
+        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let mut sockets = numbers.filter_map(|number| {
+            let copy = pidfd_getfd(&own, number, PidfdGetfdFlags::empty()).ok()?;
+            Some(TcpStream::from(copy))
+        });
+        sockets.find(|socket| {
+            socket.peer_addr().is_ok_and(|peer| peer == client.local_addr().unwrap())
+        })
+    };
+    let until = std::time::Instant::now() + Duration::from_secs(5);
+    while !accepted().is_some_and(|socket| socket.nodelay().unwrap()) {
+        assert!(std::time::Instant::now() < until, "TCP_NODELAY is not set");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -155,8 +155,9 @@ unsafe impl Plain for seconder_open_options {}
 ///
 /// Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
 /// or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
-/// be opened; SECONDER_UNAUTHORIZED if the database has no application with that API key. Nothing
-/// is sent before the first call.
+/// be opened; SECONDER_UNAUTHORIZED if the database has no application with that API key;
+/// SECONDER_UNAVAILABLE if a file of certificates cannot be read because the process has no
+/// descriptors or memory left. Nothing is sent before the first call.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_open(

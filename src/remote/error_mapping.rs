@@ -3,8 +3,9 @@
 
 use super::lookup::Failure;
 use super::pin::NotPinned;
-use super::socket::{exhausted, is_exhausted, is_interrupted};
+use super::socket::is_interrupted;
 use crate::error::DEADLINE_EXCEEDED;
+use crate::exhausted::exhausted;
 use crate::{Error, Stage};
 use rustls::{AlertDescription as Alert, CertificateError};
 use std::borrow::Cow;
@@ -59,8 +60,10 @@ fn from_io(error: &io::Error) -> String {
     if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return tls(error);
     }
+    if let Some(cause) = exhausted(error) {
+        return cause.to_owned();
+    }
     match error.kind() {
-        _ if is_exhausted(error) => exhausted(error).to_owned(),
         Kind::ConnectionRefused => "connection refused".to_owned(),
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
             "the host or its network is unreachable".to_owned()

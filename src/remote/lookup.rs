@@ -10,8 +10,9 @@ mod message;
 mod order;
 
 use super::deadline::Deadline;
-use super::socket::{exhausted, is_exhausted, is_interrupted};
+use super::socket::is_interrupted;
 use crate::Result;
+use crate::exhausted::exhausted;
 use conf::Conf;
 use message::{DnsReply, Kind, Question};
 use std::fmt;
@@ -36,7 +37,7 @@ pub(super) enum Failure {
     Unknown,
     /// None of these name servers returned an answer, or none in time.
     Unanswered(Vec<SocketAddr>),
-    /// This process or machine has too little left of something, which the text names.
+    /// There are no descriptors or no memory left, as the text says.
     Exhausted(&'static str),
     /// The call is to end.
     Interrupted,
@@ -45,10 +46,9 @@ pub(super) enum Failure {
 impl Failure {
     /// The failure that this error means, if no other source or name server would avoid it.
     fn of(error: &io::Error) -> Option<Failure> {
-        match error {
-            _ if is_interrupted(error) => Some(Failure::Interrupted),
-            _ if is_exhausted(error) => Some(Failure::Exhausted(exhausted(error))),
-            _ => None,
+        match is_interrupted(error) {
+            true => Some(Failure::Interrupted),
+            false => exhausted(error).map(Failure::Exhausted),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! TCP connections, and waiting for them until the deadline or until the call is to end.
 
 use super::deadline::Deadline;
+use crate::exhausted::exhausted;
 use crate::interrupt::{self, INTERVAL};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
@@ -81,26 +82,6 @@ pub(super) fn is_interrupted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
 }
 
-/// Whether an error means that the process, or the whole machine, has no descriptors or memory left.
-/// Nothing else that the call could try would succeed.
-pub(super) fn is_exhausted(error: &io::Error) -> bool {
-    let errors = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];
-    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
-}
-
-/// What to report for such an error.
-pub(super) fn exhausted(error: &io::Error) -> &'static str {
-    match Errno::from_io_error(error) {
-        Some(Errno::MFILE) => {
-            "too many open files in this process: raise the limit (ulimit -n), or close some"
-        }
-        Some(Errno::NFILE) => {
-            "too many open files on this machine: raise the limit (fs.file-max), or close some"
-        }
-        _ => "out of memory",
-    }
-}
-
 /// A TCP connection. Reading and writing wait until the deadline.
 pub(super) struct Socket {
     stream: TcpStream,
@@ -124,7 +105,9 @@ impl Socket {
                     socket.set_deadline(deadline);
                     return Ok(socket);
                 }
-                Err(error) if is_interrupted(&error) || is_exhausted(&error) => return Err(error),
+                Err(error) if is_interrupted(&error) || exhausted(&error).is_some() => {
+                    return Err(error);
+                }
                 Err(error) => last = error,
             }
         }

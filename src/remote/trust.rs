@@ -3,7 +3,8 @@
 
 use super::RemoteSettings;
 use super::pin::{Pin, Pinned};
-use crate::{Error, Result};
+use crate::exhausted::exhausted;
+use crate::{Error, Result, Stage};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
@@ -11,6 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -93,7 +95,7 @@ fn by(
 fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bad =
         |what: String| Error::invalid_argument("ca_file", format!("{} {what}", file.display()));
-    let pem = std::fs::read(file).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    let pem = read(file, |error| bad(format!("cannot be read: {error}")))?;
     let certificates = certificates(&pem).ok_or_else(|| bad("is not well-formed PEM".into()))?;
     if certificates.is_empty() {
         return Err(bad("has no certificate: it must hold one or more in PEM".into()));
@@ -106,6 +108,18 @@ fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     Ok(certificates)
 }
 
+/// Reads a file. It is not the argument's fault if there are no descriptors or no memory for that:
+/// the same argument is accepted once there are.
+fn read(file: &Path, bad: impl FnOnce(io::Error) -> Error) -> Result<Vec<u8>> {
+    std::fs::read(file).map_err(|error| match exhausted(&error) {
+        Some(cause) => Error::Unavailable {
+            stage: Stage::Tls,
+            message: format!("{} cannot be read: {cause}", file.display()),
+        },
+        None => bad(error),
+    })
+}
+
 fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
     CertificateDer::pem_slice_iter(pem).collect::<std::result::Result<_, _>>().ok()
 }
@@ -114,13 +128,12 @@ fn client_certificate(
     certificate: &Path,
     key: &Path,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let read = |file: &Path| {
-        let bytes = std::fs::read(file).map(Zeroizing::new);
-        bytes.map_err(|error| bad_client(file, &format!("cannot be read: {error}")))
-    };
-    let chain = certificates(&read(certificate)?).filter(|chain| !chain.is_empty());
+    let unreadable = |file| move |error| bad_client(file, &format!("cannot be read: {error}"));
+    let pem = read(certificate, unreadable(certificate))?;
+    let chain = certificates(&pem).filter(|chain| !chain.is_empty());
     let chain = chain.ok_or_else(|| bad_client(certificate, "holds no certificate in PEM"))?;
-    let private = PrivateKeyDer::from_pem_slice(&read(key)?);
+    let pem = Zeroizing::new(read(key, unreadable(key))?);
+    let private = PrivateKeyDer::from_pem_slice(&pem);
     let private = private.map_err(|_| {
         bad_client(key, "holds no private key in PEM, or one encrypted with a password")
     })?;
@@ -154,15 +167,25 @@ fn system(provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>>
         "/usr/local/share/certs/ca-root-nss.crt",
         "/etc/openssl/certs/ca-certificates.crt",
     ];
-    let bundle = BUNDLES.iter().find_map(|bundle| certificates(&std::fs::read(bundle).ok()?));
-    match bundle.filter(|certificates| !certificates.is_empty()) {
-        Some(certificates) => by(&certificates, provider),
-        None => Err(Error::invalid_argument(
+    let none = || {
+        Error::invalid_argument(
             "ca_file",
             "is required: this system has no bundle of certificates at a usual path. Install its \
              package ca-certificates, or name a file",
-        )),
+        )
+    };
+    for bundle in BUNDLES {
+        match read(Path::new(bundle), |_| none()) {
+            Ok(pem) => {
+                if let Some(found) = certificates(&pem) {
+                    return if found.is_empty() { Err(none()) } else { by(&found, provider) };
+                }
+            }
+            Err(Error::InvalidArgument { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
+    Err(none())
 }
 
 #[cfg(test)]

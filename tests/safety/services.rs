@@ -1,10 +1,11 @@
 //! The services under test: an engine, or a stub on this machine that chooses its response by the
 //! token's last digit.
 
-use super::stub::{Peer, RIGHT, Stub, response};
+use super::stub::{self, Peer, RIGHT, Stub, response};
 use super::tls::{self, Identity};
 use super::tools::Folder;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
 
 const WRONG: &str = r#"{"message":"Token is invalid","token":"is invalid","success":false,"errors":{"message":"Token is invalid"},"error_code":"60020"}"#;
 
@@ -55,11 +56,31 @@ impl Service {
         Service { url: url.unwrap_or_default(), ..self }
     }
 
+    /// The arguments of a program: the URL, the CA file and the proxy, each empty if there is none.
+    pub(crate) fn places(&self, proxy: &str) -> [String; 3] {
+        [self.url.clone(), self.ca_file.clone().unwrap_or_default(), proxy.to_owned()]
+    }
+
     /// The arguments of a program: the URL, the number of rounds, and the CA file, if any.
     pub(crate) fn arguments(&self, rounds: &str) -> Vec<String> {
         let given = [self.url.clone(), rounds.to_owned()];
         given.into_iter().chain(self.ca_file.clone()).collect()
     }
+}
+
+/// The URL of a proxy that connects every client to this service.
+pub(crate) fn proxy(service: &Service) -> String {
+    let to = service._stub.as_ref().unwrap().addr;
+    let proxy = Stub::start(move |mut peer: Peer<TcpStream>| {
+        peer.request();
+        let service = TcpStream::connect(to).unwrap();
+        peer.send(b"HTTP/1.1 200 Connected\r\n\r\n");
+        let (mut from, mut back) = (service.try_clone().unwrap(), peer.stream.try_clone().unwrap());
+        stub::spawn(move || drop(std::io::copy(&mut from, &mut back)));
+        let _ = std::io::copy(&mut peer.stream, &mut &service);
+        let _ = service.shutdown(Shutdown::Both);
+    });
+    format!("http://{}", proxy.addr)
 }
 
 /// Responds to the verifications of one connection, and closes it for a token that ends in 2.

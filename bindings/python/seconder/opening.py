@@ -122,6 +122,8 @@ def open(
     Raises:
         InvalidArgument: The URL or a setting is invalid; ``parameter`` names it.
         StorageError: The database cannot be opened; it is left unchanged.
+        Unavailable: A file of certificates cannot be read, because the process has no descriptors
+            or memory left.
         Unauthorized: The database has no application with that API key.
 
     Example:

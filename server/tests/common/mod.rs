@@ -115,7 +115,7 @@ pub(crate) fn exchange(addr: SocketAddr, pem: &str, request: &[u8]) -> Vec<u8> {
     got
 }
 
-fn connect(addr: SocketAddr, pem: &str) -> StreamOwned<ClientConnection, TcpStream> {
+pub(crate) fn connect(addr: SocketAddr, pem: &str) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

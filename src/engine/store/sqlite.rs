@@ -131,6 +131,9 @@ fn failed(error: rusqlite::Error) -> Error {
             rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
                 "the database is damaged: restore it from a copy".to_owned()
             }
+            rusqlite::ErrorCode::CannotOpen if let Some(cause) = crate::exhausted::now() => {
+                format!("the database cannot be opened: {cause}")
+            }
             _ => format!(
                 "{code}: check the disk, and the permissions of the database and its folder"
             ),

@@ -1,5 +1,6 @@
 //! Opens a database, or rejects it and leaves it unchanged.
 
+use crate::exhausted::{self, exhausted};
 use crate::{Error, Result};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::io::ErrorKind;
@@ -32,13 +33,20 @@ pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
     if must_exist {
         let missing = |e: std::io::Error| match e.kind() {
             ErrorKind::NotFound => not_created(&path, "does not exist"),
-            _ => Error::storage(format!("{shown} cannot be opened: {e}")),
+            _ => Error::storage(format!("{shown} cannot be opened: {}", cause(&e))),
         };
         std::fs::metadata(&path).map_err(missing)?;
     } else {
-        private(&path).map_err(|e| Error::storage(format!("{shown} cannot be created: {e}")))?;
+        private(&path).map_err(|e| {
+            Error::storage(format!("{shown} cannot be created: {}", cause(&e)))
+        })?;
     }
     Ok(path)
+}
+
+/// What an error of the system means.
+fn cause(error: &std::io::Error) -> String {
+    exhausted(error).map_or_else(|| error.to_string(), str::to_owned)
 }
 
 /// The error for a database that must exist.
@@ -71,6 +79,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.pragma_update(None, "temp_store", "MEMORY").map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
@@ -146,10 +155,11 @@ fn writable(path: &Path, read_only: bool) -> Result<()> {
     }
     let probe = beside(path, "-probe");
     // SQLite creates its log next to the database, so the folder must be writable too.
-    let not_writable = |e: std::io::Error| {
-        Error::storage(format!(
+    let not_writable = |e: std::io::Error| match exhausted(&e) {
+        Some(cause) => Error::storage(format!("{shown} cannot be opened: {cause}")),
+        None => Error::storage(format!(
             "the folder of {shown} cannot be written ({e}): grant the program write permission"
-        ))
+        )),
     };
     match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(not_writable(e)),
@@ -218,6 +228,8 @@ fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", journal)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // For a temporary file, SQLite would read the environment.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     // Deleted codes and secrets must not remain in the file.
     connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(64);
@@ -237,6 +249,9 @@ fn message(path: &Path, error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             format!("{shown} is damaged or not a database: restore it from a copy")
+        }
+        Some(ErrorCode::CannotOpen) if let Some(cause) = exhausted::now() => {
+            format!("{shown} cannot be opened: {cause}")
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             format!("{shown} cannot be opened: check that the program may read and write it")

@@ -1,0 +1,179 @@
+//! Signals never cut calls in progress: SIGTERM and others stop the program after them, SIGHUP reads
+//! the certificate again, and the rest have no effect.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod common;
+
+use common::connect;
+use rcgen::{CertificateParams, KeyPair};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const CALLS: usize = 32;
+const KEY: &str = "a-key-for-tests";
+
+/// A running `seconder serve`, which is killed when the test ends.
+struct Running {
+    child: Child,
+    addr: SocketAddr,
+    pem: String,
+    log: BufReader<ChildStderr>,
+    folder: TempDir,
+}
+
+impl Running {
+    /// Starts the program by `env` with these options of it, which set what signals do at first:
+    /// the tests themselves may have been started with some ignored.
+    fn start(env: &[&str]) -> Running {
+        let folder = tempfile::tempdir().unwrap();
+        let pem = certificate(folder.path());
+        std::fs::write(folder.path().join("api-key"), KEY).unwrap();
+        let mut child = Command::new("env")
+            .args(env)
+            .arg(env!("CARGO_BIN_EXE_seconder"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--api-key-file", "api-key"])
+            .args(["--certificate", "certificate.pem", "--key", "key.pem"])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let addr = logged(&mut log, "listening on https://").parse().unwrap();
+        Running { child, addr, pem, log, folder }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Sends a signal while calls are in progress, all of which must be carried out and answered.
+    fn signal_during_calls(&self, name: &str) {
+        let body =
+            "user[email]=ada%40example.com&user[cellphone]=555-010-0123&user[country_code]=1";
+        let (first, rest) = body.split_at(body.len() / 2);
+        let mut calls: Vec<_> = (0..CALLS)
+            .map(|_| {
+                let mut stream = connect(self.addr, &self.pem);
+                let head = format!(
+                    "POST /protected/json/users/new HTTP/1.1\r\nHost: localhost\r\n\
+                     X-Svc-API-Key: {KEY}\r\nConnection: close\r\n\
+                     Content-Type: application/x-www-form-urlencoded\r\n\
+                     Content-Length: {}\r\n\r\n{first}",
+                    body.len()
+                );
+                stream.write_all(head.as_bytes()).unwrap();
+                stream
+            })
+            .collect();
+        // By then, the program has received the beginning of each.
+        std::thread::sleep(Duration::from_millis(200));
+        self.signal(name);
+        std::thread::sleep(Duration::from_millis(200));
+        for stream in &mut calls {
+            stream.write_all(rest.as_bytes()).unwrap();
+        }
+        for (at, mut stream) in calls.into_iter().enumerate() {
+            let mut reply = String::new();
+            let read = stream.read_to_string(&mut reply);
+            assert!(reply.starts_with("HTTP/1.1 200 "), "{name}, call {at}: {reply} {read:?}");
+        }
+    }
+
+    fn has_exited_well(&mut self) -> bool {
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(10) {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.success();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        false
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads the log up to the line with this text, and returns what follows the text.
+fn logged(log: &mut BufReader<ChildStderr>, text: &str) -> String {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert_ne!(log.read_line(&mut line).unwrap(), 0, "the log has no {text}");
+        if let Some((_, rest)) = line.split_once(text) {
+            return rest.trim().to_owned();
+        }
+    }
+}
+
+/// Writes a new certificate and its key, and returns the certificate.
+fn certificate(folder: &Path) -> String {
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::ExplicitNoCa;
+    let key = KeyPair::generate().unwrap();
+    let pem = params.self_signed(&key).unwrap().pem();
+    std::fs::write(folder.join("certificate.pem"), &pem).unwrap();
+    std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    pem
+}
+
+const DEFAULT: &[&str] = &["--default-signal=HUP,INT,QUIT,TERM,USR1,USR2,ALRM,IO"];
+
+#[test]
+fn a_signal_to_stop_lets_calls_finish() {
+    for name in ["TERM", "INT", "QUIT"] {
+        let mut running = Running::start(DEFAULT);
+        running.signal_during_calls(name);
+        assert!(running.has_exited_well(), "{name}");
+        logged(&mut running.log, "stopped");
+    }
+}
+
+#[test]
+fn other_signals_have_no_effect_on_calls() {
+    let mut running = Running::start(DEFAULT);
+    for name in ["USR1", "USR2", "ALRM", "IO"] {
+        running.signal_during_calls(name);
+        logged(&mut running.log, &format!("SIG{name} is ignored"));
+    }
+    assert!(running.child.try_wait().unwrap().is_none());
+}
+
+#[test]
+fn a_hangup_reads_the_certificate_again() {
+    let mut running = Running::start(DEFAULT);
+    running.signal_during_calls("HUP");
+    logged(&mut running.log, "SIGHUP: the certificate and its key were read again");
+    running.pem = certificate(running.folder.path());
+    running.signal("HUP");
+    logged(&mut running.log, "SIGHUP: the certificate and its key were read again");
+    running.signal_during_calls("USR1");
+    // Files that cannot be used leave the certificate as it was.
+    std::fs::write(running.folder.path().join("key.pem"), "nonsense").unwrap();
+    running.signal("HUP");
+    let reason = logged(&mut running.log, "SIGHUP: the certificate stays as it was: ");
+    assert!(reason.contains("holds no private key"), "{reason}");
+    running.signal_during_calls("USR1");
+}
+
+#[test]
+fn a_hangup_that_was_ignored_at_the_start_stays_so() {
+    let mut running = Running::start(&["--ignore-signal=HUP"]);
+    running.signal_during_calls("HUP");
+    running.signal("USR1");
+    let mut line = String::new();
+    running.log.read_line(&mut line).unwrap();
+    assert!(line.contains("SIGUSR1 is ignored"), "{line}");
+}

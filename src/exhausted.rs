@@ -1,0 +1,35 @@
+//! Recognises that the process or the machine has no descriptors or memory left, which no argument
+//! and no service is to blame for.
+
+use std::io::{Error, ErrorKind};
+
+/// What to report for an error that means this, or `None` if it means something else.
+pub(crate) fn exhausted(error: &Error) -> Option<&'static str> {
+    match (error.raw_os_error(), error.kind()) {
+        (Some(EMFILE), _) => {
+            Some("too many open files in this process: raise the limit (ulimit -n), or close some")
+        }
+        (Some(ENFILE), _) => Some(
+            "too many open files on this machine: raise the limit (fs.file-max), or close some",
+        ),
+        (_, ErrorKind::OutOfMemory) => Some("out of memory"),
+        _ => None,
+    }
+}
+
+/// The same for the present moment, for libraries that do not return the system's error.
+#[cfg(feature = "engine")]
+pub(crate) fn now() -> Option<&'static str> {
+    std::fs::File::open("/dev/null").err().as_ref().and_then(exhausted)
+}
+
+/// These numbers are the same on every Unix.
+#[cfg(unix)]
+const EMFILE: i32 = 24;
+#[cfg(unix)]
+const ENFILE: i32 = 23;
+/// Of Winsock, and of the system itself.
+#[cfg(not(unix))]
+const EMFILE: i32 = 10024;
+#[cfg(not(unix))]
+const ENFILE: i32 = 4;
