@@ -7,7 +7,7 @@ mod stub;
 #[path = "stub/tls.rs"]
 mod tls;
 
-use seconder::{Error, Service, Settings, Stage};
+use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
@@ -80,10 +80,10 @@ fn child_without_descriptors() {
         files.pop().expect("few descriptors suffice");
     }
     drop(files);
-    verify(&remote).unwrap();
+    assert_eq!(verify(&remote).unwrap(), Verdict::Right);
 }
 
-fn verify(service: &Service) -> seconder::Result<seconder::Verdict> {
+fn verify(service: &Service) -> seconder::Result<Verdict> {
     service.verify(&TOKEN.parse().unwrap(), 1.try_into().unwrap())
 }
 

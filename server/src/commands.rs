@@ -48,7 +48,7 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     }
     log(&format!("listening on {}", server.url()));
     loop {
-        match signals.next() {
+        match signals.wait() {
             Signal::Reload => reload(&mut server),
             Signal::Other(name) => log(&format!("{name} is ignored")),
             _ => break,

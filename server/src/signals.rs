@@ -26,7 +26,7 @@ pub struct Signals {
 impl Signals {
     pub(crate) fn new(runtime: Handle) -> Result<Signals> {
         use tokio::signal::unix::{SignalKind, signal};
-        let _runtime = runtime.enter();
+        let entered = runtime.enter();
         let mut received = Vec::new();
         for (kind, meaning) in [
             (SignalKind::terminate(), Signal::Stop),
@@ -46,12 +46,12 @@ impl Signals {
             let stream = stream.map_err(|_| crate::internal("signals cannot be received"))?;
             received.push((stream, meaning));
         }
-        drop(_runtime);
+        drop(entered);
         Ok(Signals { runtime, received })
     }
 
     /// Waits for the next signal.
-    pub fn next(&mut self) -> Signal {
+    pub fn wait(&mut self) -> Signal {
         let received = &mut self.received;
         self.runtime.block_on(std::future::poll_fn(|context| {
             use std::task::Poll;
@@ -72,7 +72,7 @@ impl Signals {
     }
 
     /// Waits for Ctrl-C.
-    pub fn next(&mut self) -> Signal {
+    pub fn wait(&mut self) -> Signal {
         let _ = self.runtime.block_on(tokio::signal::ctrl_c());
         Signal::Stop
     }

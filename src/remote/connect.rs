@@ -5,6 +5,7 @@ use super::error_mapping::Fault;
 use super::http1;
 use super::lookup::{Failure, Lookup};
 use super::proxy::Proxy;
+use super::raw_request::unsendable;
 use super::secure::{self, Stream};
 use super::socket::Socket;
 use super::trust::Trust;
@@ -153,8 +154,7 @@ impl Connector {
             Trust::Tls(tls) => Some(tls),
             Trust::ThisMachine => None,
         };
-        let host = url.authority().cloned();
-        let host = host.ok_or_else(|| super::raw_request::unsendable())?;
+        let host = url.authority().cloned().ok_or_else(unsendable)?;
         Ok(Connector { host, tls, proxy, lookup })
     }
 
