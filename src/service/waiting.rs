@@ -237,7 +237,7 @@ fn poll_until_finished(
             ApprovalPoll::Finished(result) => return result,
             ApprovalPoll::PollAgain(time) => sleeper.pause(time)?,
         }
-        if interrupted() {
+        if interrupt::interrupted() {
             return Err(Error::Cancelled { sent: false });
         }
     }

@@ -37,9 +37,8 @@ pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
         };
         std::fs::metadata(&path).map_err(missing)?;
     } else {
-        private(&path).map_err(|e| {
-            Error::storage(format!("{shown} cannot be created: {}", cause(&e)))
-        })?;
+        private(&path)
+            .map_err(|e| Error::storage(format!("{shown} cannot be created: {}", cause(&e))))?;
     }
     Ok(path)
 }
