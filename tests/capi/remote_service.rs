@@ -19,6 +19,17 @@ fn succeeds(source: &str, what: &str, stub: &Stub) {
 }
 
 #[test]
+fn a_cancelled_handle_does_not_wait_for_a_response() {
+    let stub = Stub::start(|mut peer| {
+        if peer.request().is_some() {
+            peer.stay_silent();
+        }
+    });
+    succeeds("tests/c/cancel.c", "silent", &stub);
+    assert_eq!(stub.requests().len(), 2);
+}
+
+#[test]
 fn a_cancelled_handle_does_not_wait_for_a_retry() {
     let stub = Stub::responding(response(503, "Retry-After: 30\r\n", r#"{"message":"busy"}"#));
     succeeds("tests/c/cancel.c", "busy", &stub);
