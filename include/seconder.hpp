@@ -652,6 +652,7 @@ struct OpenOptions {
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
     bool allow_loopback_http = false;
+    bool must_exist = false;
     Deliver deliver = {};
     Post post = {};
 };
@@ -1750,6 +1751,7 @@ inline void client_options(seconder_open_options &c, const OpenOptions &given) n
 
 inline void engine_options(seconder_open_options &c, const OpenOptions &given)
 {
+    c.must_exist = given.must_exist;
     c.application_name = text(given.application_name);
     c.callback_url = text(given.callback_url);
     c.callback_ca_file = text(given.callback_ca_file);

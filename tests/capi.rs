@@ -34,6 +34,7 @@ const PROGRAMS: &[&str] = &[
     "calls",
     "leaks",
     "threads",
+    "two_sqlites",
 ];
 // Including the header twice must be harmless.
 const INCLUDES: &str = "#include \"seconder.h\"\n#include \"seconder.h\"\n";

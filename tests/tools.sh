@@ -66,6 +66,7 @@ checks() {
     need dnsmasq-base /usr/sbin/dnsmasq --version
     need valgrind valgrind --version
     need libc6-dbg valgrind -q true
+    need libsqlite3-0 compgen -G "/usr/lib/*/libsqlite3.so.0"
     components=(rustfmt clippy)
 }
 

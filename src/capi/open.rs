@@ -118,6 +118,10 @@ pub struct seconder_open_options {
     /// objects are left out; and a name that is empty or has brackets is
     /// SECONDER_INVALID_ARGUMENT.
     pub nested_as_json: Flag,
+    /// Engine: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
+    /// it, a mistyped path is an error rather than a new database without users. Default: the
+    /// database is created.
+    pub must_exist: Flag,
     /// Engine: the function that delivers SMS and voice calls. Default: messages are written as
     /// text files to a folder beside the database, named like the database with `.spool` for `.db`.
     pub deliver: seconder_deliver,
@@ -155,9 +159,10 @@ unsafe impl Plain for seconder_open_options {}
 ///
 /// Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
 /// or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
-/// be opened; SECONDER_UNAUTHORIZED if the database has no application with that API key;
-/// SECONDER_UNAVAILABLE if a file of certificates cannot be read because the process has no
-/// descriptors or memory left. Nothing is sent before the first call.
+/// be opened, or does not exist although the option `must_exist` is set; SECONDER_UNAUTHORIZED if the
+/// database has no application with that API key; SECONDER_UNAVAILABLE if a file of certificates
+/// cannot be read because the process has no descriptors or memory left. Nothing is sent before the
+/// first call.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_open(

@@ -212,6 +212,7 @@ unsafe fn of_engine(
             settings = settings.install_link(link);
         }
     }
+    settings = settings.must_exist(options.must_exist.is_set());
     if let Some(replies) = chosen("replies", options.replies, &GENERATIONS)? {
         settings = settings.replies(replies);
     }

@@ -36,6 +36,7 @@ def open(
     generation: Generation | Literal["current", "older"] = Generation.CURRENT,
     nested_as_json: bool = False,
     names: Names | None = None,
+    must_exist: bool = False,
     application_name: str | None = None,
     callback_url: str | None = None,
     callback_ca_file: str | PathLike[str] | None = None,
@@ -49,6 +50,13 @@ def open(
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
     call. Settings that do not apply to the URL are ignored.
+
+    Use one copy of SQLite per process on a database. The module has its own, so code in the same
+    process must not open the database with :mod:`sqlite3` or another library: when such a copy
+    closes the file, POSIX drops the locks that protect it. On Linux, the service keeps its log all
+    the same; where that fails, and where the file is removed or replaced while it is open, every
+    call raises :class:`seconder.StorageError`. Look at the database from another process instead,
+    such as the program ``sqlite3``.
 
     Args:
         url: The backend: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine in
@@ -87,6 +95,9 @@ def open(
             document. Default: for a remote service the document's; for an engine those in the
             database, and the document's in a new one. A database that was created with other names
             is rejected.
+        must_exist: Whether the database of an engine must exist: a missing or empty one is then a
+            :class:`seconder.StorageError`. With it, a mistyped path is an error rather than a new
+            database without users. Default: the database is created.
         application_name: The name in messages and authenticator apps, for an engine. Default: the
             one in the database, and ``Seconder`` in a new one.
         callback_url: Where an engine posts the responses to approval requests (section 6): an
@@ -121,7 +132,8 @@ def open(
 
     Raises:
         InvalidArgument: The URL or a setting is invalid; ``parameter`` names it.
-        StorageError: The database cannot be opened; it is left unchanged.
+        StorageError: The database cannot be opened, or does not exist although it must; it is left
+            unchanged.
         Unavailable: A file of certificates cannot be read, because the process has no descriptors
             or memory left.
         Unauthorized: The database has no application with that API key.
@@ -145,6 +157,7 @@ def open(
         "generation": generation,
         "nested_as_json": nested_as_json,
         "names": None if names is None else _given(names),
+        "must_exist": must_exist,
         "application_name": application_name,
         "callback_url": callback_url,
         "callback_ca_file": callback_ca_file,

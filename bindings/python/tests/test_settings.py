@@ -37,6 +37,7 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
         ("generation", "next"),
         ("nested_as_json", "yes"),
         ("names", {"word": "acme"}),
+        ("must_exist", "yes"),
         ("token_length", 5),
         ("token_length", 300),
         ("token_length", "7"),
@@ -46,7 +47,7 @@ VALID = {"token": "is valid", "success": "true", "message": "Token is valid."}
     ],
 )
 def test_an_invalid_setting_is_named(tmp_path: Path, parameter: str, value: Any) -> None:
-    engine = parameter.startswith(("token", "authenticator", "callback"))
+    engine = parameter.startswith(("token", "authenticator", "callback", "must"))
     url = f"sqlite:{tmp_path}/test.db" if engine else "https://2fa.example.com"
     settings: dict[str, Any] = {"api_key": None if engine else "a-key-that-nobody-sees"}
     settings[parameter] = value
