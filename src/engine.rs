@@ -21,7 +21,7 @@ mod verify;
 pub use applications::ApplicationSettings;
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
 pub use clock::{Clock, Random};
-pub use delivery::{Deliver, Message, Post, SignedCallback};
+pub use delivery::{Deliver, Message, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
 pub(crate) use settings::EngineSettings;
 
@@ -67,7 +67,7 @@ impl Engine {
         let path = Path::new(path);
         let store = Box::new(store::Sqlite::open(path, settings.must_exist)?);
         let spool = || -> Arc<dyn Deliver> {
-            Arc::new(delivery::Spool::beside(path, Arc::clone(&settings.clock)))
+            Arc::new(Spool::with_clock(path, Arc::clone(&settings.clock)))
         };
         let deliver = settings.deliver.clone().unwrap_or_else(spool);
         Engine::open(store, deliver, None, settings)
@@ -123,6 +123,13 @@ impl Engine {
             Some(app) => Ok(Engine { shared: Arc::clone(&self.shared), app: Arc::new(app) }),
             None => Err(applications::unknown_key()),
         }
+    }
+
+    /// Removes the messages of expired codes from the spool folder, or what else
+    /// [`Deliver::housekeep`] removes. Each delivery removes some too; a program that runs for long
+    /// calls this every few seconds, as `seconder serve` does.
+    pub fn housekeep(&self) {
+        self.shared.deliver.housekeep();
     }
 
     /// Counts a call, and returns the time at which it is handled.

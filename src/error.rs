@@ -76,7 +76,8 @@ pub enum Error {
         /// Which check failed.
         message: String,
     },
-    /// The operator: the database cannot be opened, read or written.
+    /// The operator: the database cannot be opened, read or written, or was removed or replaced while
+    /// it was open. In the latter case, open the service again.
     #[error("storage: {message}")]
     Storage {
         /// What happened and what to do about it.

@@ -1,7 +1,9 @@
 //! The commands of the program.
 
 use crate::{Database, Serve, log};
-use seconder::engine::{ApplicationSettings, ApprovalResponse, DeviceType, RespondToApproval};
+use seconder::engine::{
+    ApplicationSettings, ApprovalResponse, Deliver, DeviceType, Message, RespondToApproval, Spool,
+};
 use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{Error, Result, Service, Settings};
@@ -12,8 +14,30 @@ use std::path::Path;
 /// More bytes than any secret has. Whatever file is given, no more of it is read.
 const LONGEST_SECRET: u64 = 4096;
 
+/// The spool folder, of which the operator learns when it cannot be written.
+struct LoggedSpool(Spool);
+
+impl Deliver for LoggedSpool {
+    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
+        self.0.deliver(message).inspect_err(|error| {
+            let last_two = message.to.get(message.to.len().saturating_sub(2)..).unwrap_or_default();
+            let via = message.via.name();
+            log(&format!(
+                "a message by {via} to the number ending in {last_two} was lost: {error}"
+            ));
+        })
+    }
+
+    fn housekeep(&self) {
+        self.0.housekeep();
+    }
+}
+
 pub(crate) fn serve(options: Serve) -> Result<()> {
     let mut settings = options.database.settings()?;
+    if let Some(path) = options.database.path() {
+        settings = settings.deliver(LoggedSpool(Spool::beside(path)));
+    }
     if let Some(name) = options.application_name {
         settings = settings.application_name(name);
     }
@@ -179,6 +203,12 @@ impl Database {
             names = names.header_prefix(prefix)?;
         }
         Ok(Some(names))
+    }
+
+    /// The file of a database that is one.
+    fn path(&self) -> Option<&Path> {
+        let path = self.url.strip_prefix("sqlite:")?;
+        Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
     }
 
     fn is_sandbox(&self) -> bool {

@@ -19,6 +19,8 @@ use tokio::runtime::Runtime;
 const HEAD: Duration = Duration::from_secs(30);
 /// How long a client may take for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How often the messages of expired codes are removed.
+const HOUSEKEEPING: Duration = Duration::from_secs(5);
 /// How long calls in progress may continue when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -50,6 +52,7 @@ impl Server {
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let handle = Handle::new();
         let config = RustlsConfig::from_config(config);
+        runtime.spawn(housekeep(engine.clone()));
         runtime.spawn(serve(listener, config.clone(), handle.clone(), engine));
         let (source, runtime) = (tls, Some(runtime));
         Ok(Server { addr, certificate_pem, source, tls: config, handle, runtime })
@@ -121,6 +124,18 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Removes the messages of expired codes from time to time, beginning at once: an earlier process may
+/// have left some.
+async fn housekeep(engine: Engine) {
+    let mut ticks = tokio::time::interval(HOUSEKEEPING);
+    loop {
+        ticks.tick().await;
+        let engine = engine.clone();
+        // It reads a folder, which may block. If it panicked, the next one tries again.
+        let _ = tokio::task::spawn_blocking(move || engine.housekeep()).await;
     }
 }
 

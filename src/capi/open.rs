@@ -123,7 +123,8 @@ pub struct seconder_open_options {
     /// database is created.
     pub must_exist: Flag,
     /// Engine: the function that delivers SMS and voice calls. Default: messages are written as
-    /// text files to a folder beside the database, named like the database with `.spool` for `.db`.
+    /// text files to a folder beside the database, named like the database with `.spool` for `.db`; a
+    /// file is removed after its code has expired.
     pub deliver: seconder_deliver,
     /// Passed to the deliver function. It must be safe to use from many threads at once.
     pub deliver_userdata: *mut c_void,

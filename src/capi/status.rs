@@ -35,7 +35,8 @@ pub const SECONDER_INVALID_RESPONSE: i32 = 15;
 /// A callback must not be trusted: it was not signed by the service with this API key, or a
 /// verifier found it stale or received before. No action is needed.
 pub const SECONDER_INVALID_CALLBACK: i32 = 16;
-/// The database cannot be opened, read or written, which is for the operator to fix.
+/// The database cannot be opened, read or written, or was removed or replaced while it was open, which
+/// is for the operator to fix. In the latter case, open the service again.
 pub const SECONDER_STORAGE: i32 = 17;
 /// An internal error, for the developers of this library to fix.
 pub const SECONDER_INTERNAL: i32 = 18;

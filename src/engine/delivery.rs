@@ -2,7 +2,7 @@
 
 mod spool;
 
-pub(super) use spool::Spool;
+pub use spool::Spool;
 
 use crate::calls::Channel;
 use crate::model::CallbackUrl;
@@ -19,6 +19,10 @@ pub trait Deliver: Send + Sync {
     /// it. [`crate::Service::create_user`] succeeds nevertheless, and says that its message was not
     /// sent.
     fn deliver(&self, message: &Message) -> Result<(), String>;
+
+    /// Removes what is kept of messages whose codes have expired. It is called by
+    /// [`Engine::housekeep`](crate::engine::Engine::housekeep). Default: does nothing.
+    fn housekeep(&self) {}
 }
 
 /// A message to a phone. `Debug` does not show the code.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 impl Settings {
     /// Delivers the SMS and voice calls of an engine. Default: to text files in a folder next to
-    /// the database, which has the database's name with `.spool` in place of `.db`.
+    /// the database, which has the database's name with `.spool` in place of `.db`: a
+    /// [`Spool`](crate::engine::Spool).
     pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
         self.engine.deliver = Some(Arc::new(deliver));
         self
