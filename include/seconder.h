@@ -144,7 +144,8 @@ extern "C" {
 #define SECONDER_INVALID_CALLBACK 16
 
 /**
- * The database cannot be opened, read or written, which is for the operator to fix.
+ * The database cannot be opened, read or written, or was removed or replaced while it was open, which
+ * is for the operator to fix. In the latter case, open the service again.
  */
 #define SECONDER_STORAGE 17
 
@@ -614,7 +615,8 @@ typedef struct seconder_open_options {
     bool nested_as_json;
     /**
      * Engine: the function that delivers SMS and voice calls. Default: messages are written as
-     * text files to a folder beside the database, named like the database with `.spool` for `.db`.
+     * text files to a folder beside the database, named like the database with `.spool` for `.db`; a
+     * file is removed after its code has expired.
      */
     seconder_deliver deliver;
     /**

@@ -139,7 +139,8 @@ class InvalidCallback(SecondFactorError):
 
 
 class StorageError(SecondFactorError):
-    """The operator: the database cannot be opened, read or written."""
+    """The operator: the database cannot be opened, read or written, or was removed or replaced while
+    it was open. In the latter case, open the service again."""
 
 
 class InternalError(SecondFactorError):

@@ -123,7 +123,7 @@ def open(
             see: close a service that its own function refers to.
             The install message has an empty ``code``.
             Default: a folder of text files beside the database, with the database's name and
-            ``.spool`` in place of ``.db``.
+            ``.spool`` in place of ``.db``. A file is removed after its code has expired.
         post: A function that posts the callbacks of an engine, under the same rules. Default:
             HTTPS within 15 s, trusting ``callback_ca_file`` or else the system's roots.
 
