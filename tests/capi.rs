@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+#[path = "capi/daemons.rs"]
+mod daemons;
 #[path = "capi/examples.rs"]
 mod examples;
 #[path = "capi/remote_service.rs"]

@@ -61,14 +61,14 @@ fn not_created(path: &Path, is: &str) -> Error {
 pub(super) fn writer(path: &Path, must_exist: bool) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     let read_only = connection.is_readonly("main").map_err(failed)?;
     writable(path, read_only)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.busy_handler(Some(wait)).map_err(failed)?;
     if check(&connection, path)? && must_exist {
         return Err(not_created(path, "is empty"));
     }
-    patiently(&connection, |connection| prepare(connection, "WAL")).map_err(failed)?;
+    patiently(&mut connection, |connection| prepare(connection, "WAL")).map_err(failed)?;
     Ok(connection)
 }
 
@@ -76,8 +76,8 @@ pub(super) fn writer(path: &Path, must_exist: bool) -> Result<Connection> {
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_handler(Some(wait)).map_err(failed)?;
     connection.pragma_update(None, "temp_store", "MEMORY").map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
@@ -86,7 +86,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
 /// Retries work while another process has locked the database. While several processes set up a new
 /// file, two could wait for each other's locks for ever, so SQLite itself must not wait.
 fn patiently(
-    connection: &Connection,
+    connection: &mut Connection,
     work: impl Fn(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
@@ -102,8 +102,24 @@ fn patiently(
         std::thread::sleep(PAUSE);
         done = work(connection);
     }
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_handler(Some(wait))?;
     done
+}
+
+/// Waits for another process or thread, which is busy with the database. SQLite's own wait ends
+/// early in a process that gets signals: it counts a pause that a signal cut short as a whole one.
+fn wait(times: i32) -> bool {
+    const FIRST: [u64; 7] = [1, 2, 5, 10, 15, 20, 25];
+    let pause = |time: i32| match FIRST.get(usize::try_from(time).unwrap_or(usize::MAX)) {
+        Some(pause) => Duration::from_millis(*pause),
+        None => Duration::from_millis(50),
+    };
+    let waited: Duration = (0..times).map(pause).sum();
+    if waited >= PATIENCE {
+        return false;
+    }
+    std::thread::sleep(pause(times));
+    true
 }
 
 /// A database without a file.
