@@ -50,8 +50,8 @@
  *             library and can be unloaded must be linked with -z nodelete.
  * Memory      If memory runs out, the process ends with abort(): no status reports it.
  *
- * A reference such as "interface 4.2" in a description is to a section of the interface
- * specification. */
+ * A reference such as "interface 4.2" in a description is to a section of the man page
+ * seconder-interface(7). What daemons need to know is in seconder-daemon(3). */
 #ifndef SECONDER_H
 #define SECONDER_H
 

@@ -45,7 +45,7 @@ install-development:
 			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
 	install -D -m 644 packaging/valgrind.supp "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp"
-	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3
+	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3 man/*.7
 
 .PHONY: install-program
 install-program:
@@ -63,7 +63,8 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(LIBDIR)/"libseconder.{a,so} "$(DESTDIR)$(LIBDIR)/"libseconder.so.*
 	rm -f "$(DESTDIR)$(INCLUDEDIR)/"seconder.{h,hpp} "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
 	rm -f "$(DESTDIR)$(CMAKEDIR)/"SeconderConfig{,Version}.cmake
-	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,_*}.3 "$(DESTDIR)$(MANDIR)/man8/seconder.8"
+	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,-*,_*}.3 "$(DESTDIR)$(MANDIR)/man7/"seconder-*.7
+	rm -f "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp"
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}

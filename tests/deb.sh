@@ -51,7 +51,8 @@ has libseconder0 "usr/lib/$triplet/libseconder.so.0"
 has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libseconder.a" \
     usr/include/seconder.h usr/include/seconder.hpp "usr/lib/$triplet/pkgconfig/seconder.pc" \
     "usr/lib/$triplet/cmake/Seconder/SeconderConfig.cmake" \
-    usr/share/man/man3/seconder_request_sms.3.gz usr/share/seconder/valgrind.supp
+    usr/share/man/man3/seconder_request_sms.3.gz usr/share/man/man3/seconder-daemon.3.gz \
+    usr/share/man/man7/seconder-interface.7.gz usr/share/seconder/valgrind.supp
 has seconder usr/bin/seconder usr/share/man/man8/seconder.8.gz
 [ "$(dpkg-deb -f "$work"/libseconder-dev_*.deb Depends | cut -d, -f1)" = \
     "libseconder0 (= $(dpkg-deb -f "$work"/libseconder0_*.deb Version))" ] ||

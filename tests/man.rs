@@ -1,8 +1,13 @@
-//! The man pages of section 3 match the header, from which they are generated.
+//! The man pages of section 3 match the header, from which they are generated, and that of section
+//! 7 matches docs/interface.md.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
+#[path = "man/citations.rs"]
+mod citations;
 #[path = "header/mod.rs"]
 mod header;
+#[path = "man/interface.rs"]
+mod interface;
 #[path = "man/page.rs"]
 mod page;
 #[path = "man/prose.rs"]
@@ -22,7 +27,17 @@ fn the_pages_match_the_header() {
 }
 
 #[test]
-#[ignore = "writes man/*.3"]
+fn the_page_of_the_interface_matches_the_document() {
+    let committed = fs::read_to_string(root().join(interface::PATH)).unwrap_or_default();
+    let path = interface::PATH;
+    assert!(
+        committed == interface::page(),
+        "{path}:1: does not match docs/interface.md: run `make man`"
+    );
+}
+
+#[test]
+#[ignore = "writes man/*.3 and man/*.7"]
 fn write_pages() {
     let fresh = page::pages(&Header::read());
     for old in pages("3") {
@@ -31,6 +46,7 @@ fn write_pages() {
     for (path, text) in fresh {
         fs::write(root().join(path), text).unwrap();
     }
+    fs::write(root().join(interface::PATH), interface::page()).unwrap();
 }
 
 /// The committed pages of a section.
@@ -105,7 +121,7 @@ fn every_struct_is_described_once() {
 
 #[test]
 fn the_pages_pass_the_mandoc_linter() {
-    for path in [pages("3"), pages("8")].concat() {
+    for path in [pages("3"), pages("7"), pages("8")].concat() {
         let lint = Command::new("mandoc")
             .args(["-T", "lint", "-W", "style", &path])
             .current_dir(root())

@@ -14,6 +14,8 @@ mod header;
 mod programs;
 #[path = "safety/services.rs"]
 mod services;
+#[path = "safety/stack.rs"]
+mod stack;
 mod stub;
 #[path = "stub/tls.rs"]
 mod tls;

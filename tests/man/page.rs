@@ -193,7 +193,8 @@ impl Page<'_> {
         let others = self.drafts.iter().filter(|draft| draft.name != self.draft.name);
         let line = |draft: &Draft| format!(".It Xr {} 3\n{}\n", draft.name, draft.about);
         format!(
-            ".Bl -tag -width seconder_application(3) -compact\n{}.El\n",
+            ".Bl -tag -width seconder_application(3) -compact\n{}\
+             .It Xr seconder-interface 7\nthe calls, their parameters and replies, which these pages cite by section\n.El\n",
             others.map(line).collect::<String>()
         )
     }
@@ -201,7 +202,7 @@ impl Page<'_> {
     fn see_also(&self) -> String {
         let others = self.drafts.iter().filter(|draft| draft.name != self.draft.name);
         let mut lines: Vec<String> = others.map(|draft| format!(".Xr {} 3", draft.name)).collect();
-        lines.push(".Xr seconder 8".into());
+        lines.extend([".Xr seconder-interface 7".into(), ".Xr seconder 8".into()]);
         format!(".Sh SEE ALSO\n{}\n", lines.join(" ,\n"))
     }
 }

@@ -10,7 +10,8 @@
 ``help(seconder.open)`` describes the URLs and the settings, ``help(seconder.Service)`` the calls,
 ``help(seconder.errors)`` the exceptions, ``help(seconder.callback)`` the callbacks, and
 ``help("seconder.testing")`` the support for the tests of applications. Section numbers such as 4.4
-refer to the interface document.
+are those of the interface document, ``docs/interface.md`` of the project, which the C library
+installs as the man page ``seconder-interface(7)``.
 """
 
 from __future__ import annotations
