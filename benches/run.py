@@ -22,6 +22,8 @@ from ssl import create_default_context
 from statistics import median
 from urllib.request import Request, urlopen
 
+import users
+
 HERE = Path(__file__).parent
 BODY = HERE / "callback.json"
 SIGNATURE = "wpIQsoYlu8dycBR9G1TxMPPQQQjz8kheB5Tl9lMGZ08="
@@ -47,6 +49,11 @@ class Bound:
 
     def met(self, ours: float, peers: float) -> bool:
         return ours <= self.factor * peers + self.extra
+
+
+BY_USERS = Bound(3, 0.1e6)
+"""How much longer a call may take among a thousand times as many users. The extra time is for what
+is no longer in memory."""
 
 
 @dataclass(frozen=True)
@@ -283,6 +290,30 @@ def in_python(programs: Programs, server: tuple[str, Path]) -> Iterator[Comparis
     )
 
 
+def by_users(programs: Programs, only: str, quick: bool, rounds: int, table: Table) -> None:
+    """Adds for every call its time among few users and among many. The few are the peer."""
+    sizes, turns = ((1000, 2000), 2) if quick else ((1000, 1_000_000), 10)
+    what, peer = f"among {sizes[1]:,} users: ", f"{sizes[0]:,} users"
+    if only not in what + "every call":
+        return
+    print(f"{what}every call …", file=sys.stderr)
+    program = programs.folder / "users_seconder"
+    found = users.measured(program, programs.folder, sizes, 1 if quick else rounds, turns)
+    for name, pairs in found.items():
+        few, many = (median(pair[at] for pair in pairs) for at in (0, 1))
+        ratios = sorted(large / small for small, large in pairs)
+        table.add(
+            what + name,
+            peer,
+            in_words(many),
+            in_words(few),
+            f"{median(ratios):.3g}",
+            f"{ratios[0]:.3g} to {ratios[-1]:.3g}",
+            str(BY_USERS),
+            verdict(BY_USERS.met(many, few)),
+        )
+
+
 def sizes(folder: Path, table: Table) -> None:
     """Adds the size of the library, and the libraries that it needs."""
     for name, what, most in (
@@ -304,6 +335,25 @@ def sizes(folder: Path, table: Table) -> None:
         row = what.replace("size of", "needs of")
         names = ", ".join(sorted({need.split(".")[0] for need in needed}))
         table.add(row, "", names, "", "", "", "libc, libgcc_s", verdict(not others))
+
+
+def stack(folder: Path, quick: bool, table: Table) -> None:
+    """Adds the stack of the deepest call, which man/seconder-daemon.3.in names with a margin."""
+    most = 512 if quick else 192
+    database = folder / "stack.db"
+    done = subprocess.run(
+        [folder / "stack", f"sqlite:{database}", str(most)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )
+    for path in folder.glob("stack.db*"):
+        path.unlink()
+    used = int(done.stdout.split()[0])
+    bound = f"at most {most} KiB"
+    what = "stack of the deepest call, with the engine"
+    table.add(what, "", f"{used} KiB", "", "", "", bound, verdict(used <= most))
 
 
 @contextmanager
@@ -377,7 +427,9 @@ def main() -> None:
                 if options.only in comparison.what:
                     print(f"{comparison.what} …", file=sys.stderr)
                     compare(comparison, 1 if options.quick else options.rounds, table)
+    by_users(programs, options.only, options.quick, options.rounds, table)
     sizes(options.programs, table)
+    stack(options.programs, options.quick, table)
     if options.quick:
         # A test build is slower, so whether a bound is met means nothing.
         table.rows = [(*cells, "") for *cells, _ in table.rows]
