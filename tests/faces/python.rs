@@ -159,7 +159,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned()]);
-    let others: [Mapped; 10] = [
+    let others: [Mapped; 11] = [
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),
         ("with_engine", &[], "the engine's methods are made with it"),
@@ -170,6 +170,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         ("wait_for_approval_with", &[], "Python waits by its own clock"),
         ("names", &[], "for a server in front of the engine"),
         ("authenticate", &[], "for a server in front of the engine"),
+        ("housekeep", &[], "for a server in front of the engine; each delivery does it too"),
     ];
     let mut wanted = needed("Service", &rust, &others);
     wanted.extend(ROUTES.iter().map(|route| route.name.to_owned()));
@@ -224,7 +225,8 @@ fn every_error_has_its_class_and_its_attributes() {
     rust.extend(sources::variant_fields("src/error.rs", "Error"));
     rust.extend(methods("src/error.rs", "Error"));
     rust.extend(["reused".to_owned()]);
-    let others: [Mapped; 4] = [
+    let others: [Mapped; 5] = [
+        ("retry_after_seconds", &["retry_after"], "a number of seconds in Python"),
         ("reason", &[], "it is the message"),
         ("sent", &["retry_safe"], "a call that was not sent can be retried"),
         ("status", &["http_status"], "the name says that it is the HTTP status"),
