@@ -18,7 +18,7 @@ const KEY: &str = "the-key-of-the-daemon";
 /// Long enough for every step, on a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How many users log in, in each of two rounds.
-const USERS: usize = 40;
+const USERS: usize = 30;
 /// How many clients there are at a time.
 const CLIENTS: usize = 8;
 /// How many calls are under way when the daemon gets SIGTERM.
