@@ -7,6 +7,7 @@ mod stub;
 #[path = "stub/tls.rs"]
 mod tls;
 
+use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::{Canceller, Error, Service, Settings, Verdict};
 use socket2::{Domain, Socket, Type};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -150,6 +151,38 @@ fn a_wait_for_an_approval_ends() {
     let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
     let error = cancelled(&service, |service| service.wait_for_approval(&uuid, user, DEADLINE));
     assert_eq!(error, Error::Cancelled { sent: false });
+}
+
+/// The response is stored before the callback is posted.
+#[test]
+fn posting_a_callback_ends_and_the_response_stays() {
+    let silent = Stub::start(|mut peer| peer.stay_silent());
+    let settings = settings("sandbox:").callback_url(format!("{}/callback", silent.url()));
+    let service = settings.open().unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let device = service.engine().unwrap().register_device(user, DeviceType::Ios).unwrap();
+    let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
+    let canceller = Canceller::new();
+    let responds = service.with_interrupt(Arc::new(canceller.clone()));
+    stub::spawn(move || {
+        std::thread::sleep(WAITED);
+        canceller.cancel();
+    });
+    let started = Instant::now();
+    let response = RespondToApproval {
+        device_id: device.device_id,
+        device_secret: device.secret,
+        uuid,
+        response: ApprovalResponse::Approve,
+    };
+    let approval = responds.with_engine("respond_to_approval", None, |engine| {
+        engine.respond_to_approval(&response)
+    });
+    // By itself, it would wait for 5 s, until the stub closes the connection.
+    let took = started.elapsed();
+    assert!(took >= WAITED && took < Duration::from_secs(3), "{took:?}");
+    assert!(approval.unwrap().approved_by(user));
+    assert_eq!(silent.connections(), 1);
 }
 
 #[test]
