@@ -22,9 +22,9 @@ FEATURES := "" engine remote capi,engine capi,remote
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
-C_LIBRARY := rustc -p seconder --lib --features capi --crate-type cdylib,staticlib
+C_LIBRARY := rustc -p seconder --lib --features capi --crate-type staticlib
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bindings/python/Cargo.toml
-WHEEL := $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
+WHEEL := packaging/without-paths $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
@@ -88,18 +88,22 @@ test-safety: panic-library c-library sanitized-library
 # The library with a function that panics.
 .PHONY: panic-library
 panic-library:
-	@$(CARGO) rustc -p seconder --lib --features panic-test --crate-type cdylib,staticlib -q
-	@$(call install_libraries,$(TARGET)/debug,build/$@)
+	@$(CARGO) rustc -p seconder --lib --features panic-test --crate-type staticlib -q
+	@$(call link_libraries,$(TARGET)/debug,build/$@.linked)
+	@$(call install_libraries,build/$@.linked,build/$@)
 
 # The library, its SQLite included, with AddressSanitizer, and a function that panics. The stable
-# compiler has it behind a switch of its own.
+# compiler has it behind a switch of its own. It is compiled like a release, without the paths of
+# this machine, so that a test need not build a release. The program that loads the library brings
+# the sanitizer's functions.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitized-library
 sanitized-library:
 	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
-		$(CARGO) rustc -p seconder --lib --features panic-test --crate-type cdylib,staticlib -q \
-		--target $(HOST) --target-dir build/sanitized
-	@$(call install_libraries,build/sanitized/$(HOST)/debug,build/$@)
+		packaging/without-paths $(CARGO) rustc -p seconder --lib --features panic-test \
+		--crate-type staticlib -q --target $(HOST) --target-dir build/sanitized
+	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,build/sanitized/$(HOST)/debug,build/$@.linked)
+	@$(call install_libraries,build/$@.linked,build/$@)
 
 # Runs the tests of the C interface's FFI layer by an interpreter that sees undefined behaviour. It
 # is no part of `make test`: the stable toolchain has no Miri.
@@ -146,6 +150,7 @@ test-free-threaded: tools-demo
 
 .PHONY: wheel
 wheel: tools-demo ## Builds the Python module for others, into dist/
+	rm -rf build/wheel
 	$(WHEEL) --out dist
 	@for python in $(FREE_THREADED); do \
 		if command -v $$python >/dev/null; then \
@@ -154,6 +159,8 @@ wheel: tools-demo ## Builds the Python module for others, into dist/
 			echo "For $$python no wheel was built: it is not here"; \
 		fi; \
 	done
+	@for wheel in dist/*.whl; do $(PY) -m zipfile -e "$$wheel" "build/wheel/$$(basename "$$wheel")"; done
+	@packaging/without-paths --check build/wheel/*/*/*.so
 	@ls dist
 
 .PHONY: screenshots
@@ -169,6 +176,7 @@ test-readme: c-library python-module
 test-install: c-library
 	$(call say,The installation)
 	$(CARGO) build -q -p seconder-server
+	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/install/
 	tests/install.sh
 	tests/deb.sh
 
@@ -207,12 +215,15 @@ bench-quick: c-library python-module
 .PHONY: bench-release
 bench-release:
 	$(call say,Building what is compared)
-	$(CARGO) rustc -q -p seconder --lib --no-default-features --features capi$(,)remote --crate-type cdylib --release
-	@install -D -m 755 $(TARGET)/release/libseconder.so $(BENCH)/thin/$(SONAME)
-	$(CARGO) rustc -q -p seconder --lib --features capi --crate-type cdylib --release
-	@install -D -m 755 $(TARGET)/release/libseconder.so $(BENCH)/full/$(SONAME)
-	$(CARGO) build -q --release -p seconder-server
-	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml
+	for kind in thin full; do \
+		features=$$([ $$kind = thin ] && echo "--no-default-features --features capi,remote" || echo "--features capi"); \
+		packaging/without-paths $(CARGO) rustc -q -p seconder --lib $$features --crate-type staticlib --release; \
+		$(call link_libraries,$(TARGET)/release,$(BENCH)/$$kind); \
+		packaging/split $(BENCH)/$$kind/libseconder.so; \
+		mv $(BENCH)/$$kind/libseconder.so $(BENCH)/$$kind/$(SONAME); \
+	done
+	packaging/without-paths $(CARGO) build -q --release -p seconder-server
+	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" packaging/without-paths $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml
 
 .PHONY: fuzz
 fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
@@ -237,12 +248,12 @@ rust-demo:
 	@$(RUSTC) --edition 2024 examples/demo.rs -o build/demo-rust \
 		--extern seconder=$(TARGET)/debug/libseconder.rlib -L dependency=$(TARGET)/debug/deps
 
-# Without its output, because cargo would warn of the linker options in build.rs at every build.
 .PHONY: c-library
 c-library:
 	$(call building,the library for C,10 seconds)
 	@$(CARGO) $(C_LIBRARY) -q
-	@$(call install_libraries,$(TARGET)/debug,build/lib)
+	@$(call link_libraries,$(TARGET)/debug,$(TARGET)/debug/install)
+	@$(call install_libraries,$(TARGET)/debug/install,build/lib)
 
 .PHONY: python-module
 python-module: tools-demo

@@ -13,23 +13,28 @@ CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 DOCDIR ?= $(PREFIX)/share/doc/seconder
 
 # The libraries that a program needs beside the static one, as printed by
-# rustc --print native-static-libs.
-NATIVE_LIBRARIES := gcc_s util rt pthread m dl c
+# rustc --print native-static-libs, but for gcc_s: compilers add the unwinder themselves, from libgcc_s
+# or, with -static, for which there is no libgcc_s, from libgcc_eh.
+NATIVE_LIBRARIES := util rt pthread m dl c
 
 # Where the built files are.
-FROM ?= $(TARGET)/release
+FROM ?= $(TARGET)/release/install
 
 .PHONY: install
 install: release install-files ## Installs everything: PREFIX=/usr/local DESTDIR=
 
 .PHONY: release
 release: ## Builds what `make install` installs
-	$(CARGO) $(C_LIBRARY) --release
-	$(CARGO) build --release -p seconder-server
+	packaging/without-paths $(CARGO) $(C_LIBRARY) --release
+	packaging/without-paths $(CARGO) build --release -p seconder-server
+	@$(call link_libraries,$(TARGET)/release,$(TARGET)/release/install)
+	@install -m 755 $(TARGET)/release/seconder $(TARGET)/release/install/
+	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder)
+	packaging/without-paths --check $(TARGET)/release/install/*
 
 .PHONY: install-files
 install-files: install-library install-development install-program install-licences
-install-files: ## Installs what `make release` built, without building as root: FROM=target/release
+install-files: ## Installs what `make release` built, without building as root: FROM=target/release/install
 
 .PHONY: install-library
 install-library:
@@ -83,6 +88,9 @@ fill_in = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@SON
 	-e 's|@INCLUDEDIR@|$(call beneath_prefix,$(INCLUDEDIR))|' \
 	-e "s|@CMAKE_TO_LIB@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(LIBDIR)')|" \
 	-e "s|@CMAKE_TO_INCLUDE@|$$(realpath -ms --relative-to='$(CMAKEDIR)' '$(INCLUDEDIR)')|"
+
+# Makes the libraries that are installed of the one that cargo left in folder $(1), in folder $(2).
+link_libraries = CC="$(CC)" packaging/libraries "$(1)/libseconder.a" "$(2)" $(VERSION)
 
 # Installs the libraries from folder $(1) into folder $(2), under the names that linkers and loaders
 # look for.

@@ -2,4 +2,4 @@
 
 .PHONY: deb
 deb: release ## Makes Debian packages in build/deb: MAINTAINER="Name <address>"
-	MAINTAINER='$(MAINTAINER)' packaging/deb.sh $(TARGET)/release build/deb
+	MAINTAINER='$(MAINTAINER)' packaging/deb.sh $(TARGET)/release/install build/deb

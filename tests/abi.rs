@@ -14,7 +14,7 @@ use header::{Header, name_of, read, root};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use tools::{Folder, command, library, run};
+use tools::{Folder, command, library, run, versioned_symbols};
 
 const SYMBOLS: &str = "tests/abi/symbols.txt";
 const CONSTANTS: &str = "tests/abi/constants.txt";
@@ -34,16 +34,15 @@ fn the_symbols_match_the_baseline() {
         removed.is_empty() && added.is_empty(),
         "{SYMBOLS}: removed {removed:?}, added {added:?}. {ADVICE}"
     );
-    let foreign: Vec<_> = new.iter().filter(|name| !name.starts_with("seconder_")).collect();
+    let version = concat!("@@SECONDER_", env!("CARGO_PKG_VERSION_MAJOR"));
+    let ours = |name: &str| name.starts_with("seconder_") && name.ends_with(version);
+    let foreign: Vec<_> = new.iter().filter(|name| !ours(name)).collect();
     assert!(new.len() > 100 && foreign.is_empty(), "{foreign:?}");
 }
 
-/// One line for each symbol that the library exports.
+/// One line for each symbol that the library exports, with its version.
 fn symbols() -> String {
-    let found = run(command("nm").args(["-D", "--defined-only"]).arg(library()));
-    let mut names: Vec<&str> =
-        found.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    names.sort_unstable();
+    let names = versioned_symbols(&library());
     names.iter().map(|name| format!("{name}\n")).collect()
 }
 

@@ -36,7 +36,7 @@ with_lock() {
 }
 
 # The debug build is large and the packages are discarded, so they are compressed lightly.
-packaging/deb.sh "${CARGO_TARGET_DIR:-target}/debug" "$work" -Zgzip -z1 >/dev/null
+packaging/deb.sh "${CARGO_TARGET_DIR:-target}/debug/install" "$work" -Zgzip -z1 >/dev/null
 triplet=$(gcc -print-multiarch)
 has() { # arguments: a package, and the files that it must contain
     local package=$1 listed

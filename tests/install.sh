@@ -3,7 +3,7 @@
 # packagers do: with pkg-config and with CMake, dynamically and statically.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-built=${CARGO_TARGET_DIR:-target}/debug
+built=${CARGO_TARGET_DIR:-target}/debug/install
 project=$PWD
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -59,6 +59,12 @@ by_pkg_config() { # argument: the folder of the libraries
     c++ -std=c++17 "$project/examples/login.cpp" -o "$root/login-static" "${flags[@]}"
     runs env -i "$root/login-static"
     is_static "$root/login-static"
+
+    # Without any shared library. The linker warns of functions that are not called.
+    read -ra flags <<<"$(pkg-config --static --cflags --libs seconder)"
+    gcc -static "$root/version.c" -o "$root/version-static" "${flags[@]}" 2>"$root/warnings" ||
+        fail "$(cat "$root/warnings")"
+    env -i "$root/version-static"
 }
 
 by_cmake() { # argument: the prefix, including DESTDIR
@@ -88,7 +94,8 @@ CMAKE
 # Checks that every function has a man page, and lints pages where they are installed.
 by_man() { # argument: the folder of the pages
     local names
-    names=$(nm -D --defined-only "$built/libseconder.so" | awk '{print $3}')
+    names=$(nm -D --defined-only "$built/libseconder.so" | sed -n 's/.* T \(.*\)@@.*/\1/p')
+    [ -n "$names" ] || fail "the library exports nothing"
     for name in $names; do
         [ -s "$1/man3/$name.3" ] || fail "there is no page for $name"
     done

@@ -6,6 +6,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+#[path = "safety/archive.rs"]
+mod archive;
 #[path = "safety/elf.rs"]
 mod elf;
 #[path = "safety/header.rs"]
@@ -105,9 +107,7 @@ fn invalid_arguments_return_errors() {
     let functions = header::functions(&tools::header());
     let program = Program::build("tests/safety/misuse.c", Watch::Unwatched);
     let lines = fs::read_to_string(program.folder().join("misuse.inc")).unwrap();
-    let listed = tools::run(tools::command("nm").args(["-D", "--defined-only"]).arg(library()));
-    let exported: Vec<&str> =
-        listed.text.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let exported = tools::symbols(&library());
     assert_eq!(functions.len(), exported.len());
     for name in exported {
         assert!(lines.contains(&format!("{{\"{name}\", ")), "{name} is not tested");

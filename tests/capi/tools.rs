@@ -86,10 +86,17 @@ pub(crate) fn compile_with(source: &str, folder: &Folder, place: &Path) -> PathB
     program
 }
 
-/// The symbols that a library exports.
+/// The symbols that a library exports, without their version.
 pub(crate) fn symbols(library: &Path) -> BTreeSet<String> {
+    let names = versioned_symbols(library);
+    names.iter().map(|name| name.split('@').next().unwrap_or_default().to_owned()).collect()
+}
+
+/// The symbols that a library exports, as `name@@VERSION`, but for the version itself.
+pub(crate) fn versioned_symbols(library: &Path) -> BTreeSet<String> {
     let listed = run(command("nm").args(["-D", "--defined-only"]).arg(library)).text;
-    listed.lines().filter_map(|line| Some(line.split_whitespace().last()?.to_owned())).collect()
+    let symbols = listed.lines().filter(|line| !line.contains(" A SECONDER_"));
+    symbols.filter_map(|line| Some(line.split_whitespace().last()?.to_owned())).collect()
 }
 
 pub(crate) fn library() -> PathBuf {
@@ -134,17 +141,18 @@ fn built(features: &[&str], name: &str) -> PathBuf {
         .current_dir(root())
         .args(["rustc", "-p", "seconder", "--lib", "--features"])
         .args(features)
-        .args(["--crate-type", "cdylib,staticlib", "--target-dir"])
+        .args(["--crate-type", "staticlib", "--target-dir"])
         .arg(target));
     assert!(outcome.good, "{}", outcome.text);
     let place = target.join("tmp").join(name);
-    fs::create_dir_all(&place).unwrap();
-    let soname = format!("libseconder.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
-    for name in ["libseconder.so", &soname] {
-        // A rename is atomic: other tests that run meanwhile find the old copy or the new one.
-        let fresh = place.join(format!("{name}.{}", std::process::id()));
-        fs::copy(target.join("debug/libseconder.so"), &fresh).unwrap();
-        fs::rename(&fresh, place.join(name)).unwrap();
+    let linked = run(command(root().join("packaging/libraries"))
+        .arg(target.join("debug/libseconder.a"))
+        .arg(&place)
+        .arg(env!("CARGO_PKG_VERSION")));
+    assert!(linked.good, "{}", linked.text);
+    let soname = place.join(concat!("libseconder.so.", env!("CARGO_PKG_VERSION_MAJOR")));
+    if !soname.exists() {
+        std::os::unix::fs::symlink("libseconder.so", soname).unwrap();
     }
     place
 }
