@@ -46,7 +46,7 @@ def log_in_by_authenticator(service: seconder.Service, user_id: int) -> None:
     print("Ada scans a QR code with her authenticator app.")
     service.verify(seconder.totp.code(app.uri), user_id)
     print("The code that the app shows is right: Ada is in.")
-    error = rejection(seconder.InvalidArgument, service.verify, "../sms", user_id)
+    error = rejection(seconder.TokenMalformed, service.verify, "../sms", user_id)
     must(error.parameter == "token", "name the parameter")
 
 

@@ -91,8 +91,8 @@ static bool by_code(seconder_service *service, uint64_t user_id)
         case SECONDER_TOKEN_REUSED:
             puts("That code has been used. Please wait for the next one.");
             break;
-        case SECONDER_INVALID_ARGUMENT:
-            puts("A code is 6 to 12 digits and nothing else.");
+        case SECONDER_TOKEN_MALFORMED: /* Nothing was compared, so this is not a wrong code. */
+            puts("Please type the digits of the code, and nothing else.");
             break;
         case SECONDER_RATE_LIMITED:
             wait_please(error);

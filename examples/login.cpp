@@ -43,8 +43,10 @@ static bool by_code(const Service &service, std::uint64_t user)
             switch (error.status()) {
             case Status::token_wrong:
             case Status::token_reused:
-            case Status::invalid_argument: /* The text does not have the form of a code. */
                 std::cout << "That is not the code." << std::endl;
+                break;
+            case Status::token_malformed: /* Nothing was compared, so this is not a wrong code. */
+                std::cout << "Please type the digits of the code." << std::endl;
                 break;
             case Status::rate_limited: /* After wrong codes. what() says how long to wait. */
                 std::cout << error.what() << std::endl;

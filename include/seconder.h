@@ -41,8 +41,7 @@
  *             no other thread uses it; a double free is not detected. No function starts a thread,
  *             installs a signal handler or reads an environment variable. A thread must not be
  *             cancelled with pthread_cancel() inside a function of this library: that ends the
- *             process. seconder_service_cancel() ends its calls instead; it is the only function
- *             that a signal handler may call.
+ *             process.
  * Forks       A remote service may also be used in a forked child, which gets its own connections.
  *             An engine on a database cannot be, and the child cannot open one while the parent has
  *             one open: open services after the fork, in the parent too.
@@ -50,8 +49,8 @@
  *             library and can be unloaded must be linked with -z nodelete.
  * Memory      If memory runs out, the process ends with abort(): no status reports it.
  *
- * A reference such as "interface 4.2" in a description is to a section of the man page
- * seconder-interface(7). What daemons need to know is in seconder-daemon(3). */
+ * A reference such as "interface 4.2" in a description is to a section of the interface
+ * specification. */
 #ifndef SECONDER_H
 #define SECONDER_H
 
@@ -106,6 +105,13 @@ extern "C" {
 #define SECONDER_TOKEN_NOT_CHECKED 3
 
 /**
+ * What the user typed cannot be a code: it has other characters than digits, or the wrong length.
+ * Nothing was sent and no code was compared, so it does not count as a wrong code: ask the user to
+ * type it again.
+ */
+#define SECONDER_TOKEN_MALFORMED 4
+
+/**
  * An argument is invalid, which is for the caller to fix. Nothing was sent and nothing was
  * changed.
  */
@@ -144,8 +150,7 @@ extern "C" {
 #define SECONDER_INVALID_CALLBACK 16
 
 /**
- * The database cannot be opened, read or written, or was removed or replaced while it was open, which
- * is for the operator to fix. In the latter case, open the service again.
+ * The database cannot be opened, read or written, which is for the operator to fix.
  */
 #define SECONDER_STORAGE 17
 
@@ -155,13 +160,13 @@ extern "C" {
 #define SECONDER_INTERNAL 18
 
 /**
- * The stop function that was passed to seconder_wait_for_approval() ended that one wait.
+ * The program's own stop function ended the wait of seconder_wait_for_approval().
  */
 #define SECONDER_STOPPED 19
 
 /**
- * seconder_service_cancel() ended the call, as it does every call of the handle.
- * seconder_error_retry_safe() says whether the request may have been sent.
+ * The program itself ended the call. seconder_error_retry_safe() says whether the request may have
+ * been sent.
  */
 #define SECONDER_CANCELLED 20
 
@@ -226,19 +231,15 @@ extern "C" {
 #define SECONDER_DEFAULT 0
 
 /**
- * Yes.
+ * Yes, for an option that has a default, and from a replay function.
  */
 #define SECONDER_YES 1
 
 /**
- * No. Its value is not 0, so compare with the constants.
+ * No, in the same places. It is not 0, because 0 is the default: only a program that sets an option
+ * or answers a question of the library uses it. No function returns it.
  */
 #define SECONDER_NO 2
-
-/**
- * The service did not provide this value.
- */
-#define SECONDER_NOT_PROVIDED 0
 
 /**
  * The remote service responds in JSON.
@@ -482,8 +483,10 @@ typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback
                                  void *post_userdata);
 
 /**
- * Options of seconder_open(). Nothing is read from the environment, and every text is copied. A
- * remote service ignores the options of an engine, and an engine those of a remote service.
+ * Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
+ * option says which URLs it is for: "Remote service" is https: (and http: to this machine),
+ * "Engine" is sqlite: and sandbox:. An option that is set and has no effect with the URL is
+ * SECONDER_INVALID_ARGUMENT, so that nobody relies on it.
  */
 typedef struct seconder_open_options {
     /**
@@ -527,7 +530,7 @@ typedef struct seconder_open_options {
      */
     const char *client_certificate;
     /**
-     * A PEM file with the private key of `client_certificate`, not encrypted with a password.
+     * Remote service: a PEM file with the private key of `client_certificate`, not encrypted with a password.
      */
     const char *client_key;
     /**
@@ -615,8 +618,7 @@ typedef struct seconder_open_options {
     bool nested_as_json;
     /**
      * Engine: the function that delivers SMS and voice calls. Default: messages are written as
-     * text files to a folder beside the database, named like the database with `.spool` for `.db`; a
-     * file is removed after its code has expired.
+     * text files to a folder beside the database, named like the database with `.spool` for `.db`.
      */
     seconder_deliver deliver;
     /**
@@ -644,25 +646,6 @@ typedef struct seconder_open_options {
      */
     seconder_userdata_free post_userdata_free;
 } seconder_open_options;
-
-/**
- * Logs a call that has just ended.
- *
- * `status` is what the call returned. `line` is ASCII without a line feed, such as
- * "call=verify outcome=token_wrong user_id=7 http_status=401 code=60020 attempts=1
- * duration_ms=12.345"; what is not known is left out, and a later version may add names at the
- * end. It is valid until the function returns, and never contains a token, a code, a key, a phone
- * number, an e-mail address or a message. `duration_us` is how long the call took, in
- * microseconds.
- *
- * It runs on the thread that made the call, before the call returns, and on several threads at
- * once if several make calls. It may call this library; its own calls are not logged. It must
- * return normally: it must not be left by longjmp() or a C++ exception.
- */
-typedef void (*seconder_log)(seconder_status status,
-                             const char *line,
-                             uint64_t duration_us,
-                             void *log_userdata);
 
 /**
  * Options of seconder_create_user().
@@ -1179,6 +1162,12 @@ typedef struct seconder_totp_options {
 } seconder_totp_options;
 
 /**
+ * The name of a status as in the header, such as "SECONDER_OK", for a log. "unknown" for a number
+ * that is no status of this version. Never NULL.
+ */
+const char *seconder_status_name(seconder_status status);
+
+/**
  * The status that the call returned. SECONDER_INVALID_ARGUMENT for NULL, so that a missing error
  * is never taken for success.
  */
@@ -1217,8 +1206,8 @@ const char *seconder_error_service_message(const struct seconder_error *error);
 int32_t seconder_error_stage(const struct seconder_error *error);
 
 /**
- * The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT;
- * otherwise NULL.
+ * The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT or
+ * SECONDER_TOKEN_MALFORMED; otherwise NULL.
  */
 const char *seconder_error_parameter(const struct seconder_error *error);
 
@@ -1339,7 +1328,7 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  * NULL, which generates one for the first application of a new database.
  *
  * Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
- * or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
+ * an option that has no effect with the URL, or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
  * be opened; SECONDER_UNAUTHORIZED if the database has no application with that API key. Nothing
  * is sent before the first call.
  */
@@ -1357,8 +1346,7 @@ seconder_status seconder_open(const char *url,
  *
  * `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps that of
  * `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps that of `service`. Neither affects
- * an engine in this process, which waits for no response and retries nothing. The new handle has
- * the log function of `service`, and is not cancelled even if `service` is.
+ * an engine in this process, which waits for no response and retries nothing.
  *
  * Free `out` with seconder_service_free(), before or after `service`: the handles are independent
  * of each other. SECONDER_INVALID_ARGUMENT if `timeout_ms` or `repeats` is out of range.
@@ -1369,23 +1357,6 @@ seconder_status seconder_service_with(const struct seconder_service *service,
                                       int32_t repeats,
                                       struct seconder_service **out,
                                       struct seconder_error **error);
-
-/**
- * Ends the calls under way with this handle, on whichever threads, and every later one, with
- * SECONDER_CANCELLED. A call that waits for the network ends within 100 ms, and so does
- * seconder_wait_for_approval(); a call that an engine in this process has begun is completed.
- * seconder_error_retry_safe() on the error says whether the request may have been sent: if not, the
- * call has had no effect.
- *
- * A handle stays cancelled, so that a call cannot slip through by beginning a moment later. To be
- * able to cancel one call alone, make it with a handle of its own by seconder_service_with(): other
- * handles of the service are not affected, and keep their connections. The service can be used
- * again with another handle, also with one made from the cancelled one.
- *
- * It may be called from any thread and in a signal handler: it only stores a flag. NULL is fine.
- * The handle must not be freed yet.
- */
-void seconder_service_cancel(const struct seconder_service *service);
 
 /**
  * Frees a service. The last call with this handle must have returned. NULL is fine.
@@ -1403,27 +1374,6 @@ const char *seconder_api_key(const struct seconder_service *service, struct seco
  * The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.
  */
 const char *seconder_version(void);
-
-/**
- * Sets the function that logs each call of this handle, and of handles that
- * seconder_service_with() makes from it later. NULL removes it. Other handles keep theirs.
- *
- * A wait by seconder_wait_for_approval() is one call. What only reads or opens a service is not
- * logged, and neither is an argument that is rejected before there is a call, such as a NULL, or a
- * token with a letter.
- *
- * `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:
- * after another function was set and the calls under way have ended, at the latest when the last
- * handle that shares the function is freed; and before this returns if it fails.
- * SECONDER_INVALID_ARGUMENT if `service` is NULL. It never blocks: SECONDER_INTERNAL if another
- * thread was setting a function when this process was forked.
- */
-SECONDER_MUST_USE
-seconder_status seconder_set_log(const struct seconder_service *service,
-                                 seconder_log function,
-                                 void *log_userdata,
-                                 seconder_userdata_free log_userdata_free,
-                                 struct seconder_error **error);
 
 /**
  * Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
@@ -1613,8 +1563,8 @@ seconder_status seconder_request_call(const struct seconder_service *service,
  *
  * SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
  * not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
- * SECONDER_INVALID_ARGUMENT means that `token` does not have the form of a token. Other statuses
- * are as described at the top of the header.
+ * SECONDER_TOKEN_MALFORMED means that `token` does not have the form of a token, with or without
+ * `force`. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_verify(const struct seconder_service *service,
@@ -1861,10 +1811,15 @@ const char *seconder_approval_processed_at(const struct seconder_approval *appro
 int64_t seconder_approval_seconds_to_expire(const struct seconder_approval *approval);
 
 /**
- * Whether a device was notified of the request: SECONDER_YES, SECONDER_NO or
- * SECONDER_NOT_PROVIDED.
+ * Whether a device was notified of the request. False also if the service does not say, for which there is
+ * seconder_approval_notified_known().
  */
-int32_t seconder_approval_notified(const struct seconder_approval *approval);
+bool seconder_approval_notified(const struct seconder_approval *approval);
+
+/**
+ * Whether the service says whether a device was notified.
+ */
+bool seconder_approval_notified_known(const struct seconder_approval *approval);
 
 /**
  * Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or
@@ -1886,9 +1841,8 @@ void seconder_approval_free(struct seconder_approval *approval);
  * seconder_approval_approved_by() on the approval at `out`, and free it with
  * seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
  * whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
- * whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended
- * this wait; SECONDER_CANCELLED if seconder_service_cancel() ended the calls of `service`;
- * otherwise the status with which the last poll failed.
+ * whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended the
+ * wait; otherwise the status with which the last poll failed.
  */
 SECONDER_MUST_USE
 seconder_status seconder_wait_for_approval(const struct seconder_service *service,
@@ -1925,7 +1879,8 @@ seconder_status seconder_start_phone_verification(const struct seconder_service 
  * nothing else. `out` may be NULL; otherwise free it with seconder_done_free().
  *
  * A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" means that no
- * verification is pending. Other statuses are as described at the top of the header.
+ * verification is pending. SECONDER_TOKEN_MALFORMED means that `verification_code` does not have
+ * the form of a code. Other statuses are as described at the top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_phone_verification(const struct seconder_service *service,
@@ -1971,15 +1926,26 @@ seconder_status seconder_phone_info(const struct seconder_service *service,
 const char *seconder_phone_verification_started_carrier(const struct seconder_phone_verification_started *started);
 
 /**
- * Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
- * SECONDER_NOT_PROVIDED.
+ * Whether the number was ported from one carrier to another. False also if the service does not say, for which there is
+ * seconder_phone_verification_started_is_ported_known().
  */
-int32_t seconder_phone_verification_started_is_ported(const struct seconder_phone_verification_started *started);
+bool seconder_phone_verification_started_is_ported(const struct seconder_phone_verification_started *started);
 
 /**
- * Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
+ * Whether the service says whether the number was ported.
  */
-int32_t seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
+bool seconder_phone_verification_started_is_ported_known(const struct seconder_phone_verification_started *started);
+
+/**
+ * Whether the number is a mobile one. False also if the service does not say, for which there is
+ * seconder_phone_verification_started_is_cellphone_known().
+ */
+bool seconder_phone_verification_started_is_cellphone(const struct seconder_phone_verification_started *started);
+
+/**
+ * Whether the service says whether the number is a mobile one.
+ */
+bool seconder_phone_verification_started_is_cellphone_known(const struct seconder_phone_verification_started *started);
 
 /**
  * The service's message. NULL if it does not provide one.
@@ -2036,10 +2002,15 @@ const char *seconder_phone_information_type(const struct seconder_phone_informat
 const char *seconder_phone_information_provider(const struct seconder_phone_information *phone);
 
 /**
- * Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
- * SECONDER_NOT_PROVIDED.
+ * Whether the number was ported from one carrier to another. False also if the service does not say, for which there is
+ * seconder_phone_information_ported_known().
  */
-int32_t seconder_phone_information_ported(const struct seconder_phone_information *phone);
+bool seconder_phone_information_ported(const struct seconder_phone_information *phone);
+
+/**
+ * Whether the service says whether the number was ported.
+ */
+bool seconder_phone_information_ported_known(const struct seconder_phone_information *phone);
 
 /**
  * The service's message. NULL if it does not provide one.
@@ -2485,8 +2456,8 @@ seconder_status seconder_totp_code(const struct seconder_totp *totp,
  * is unchanged.
  *
  * SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its
- * step has been used; SECONDER_INVALID_ARGUMENT if `token` is not 6 to 12 digits, or `totp` or
- * `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
+ * step has been used; SECONDER_TOKEN_MALFORMED if `token` is not 6 to 12 digits;
+ * SECONDER_INVALID_ARGUMENT if `totp`, `token` or `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
  */
 SECONDER_MUST_USE
 seconder_status seconder_totp_check(const struct seconder_totp *totp,
@@ -2527,8 +2498,8 @@ void seconder_totp_free(struct seconder_totp *totp);
 
 /**
  * Checks whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It does
- * not check whether the token is correct. Returns SECONDER_INVALID_ARGUMENT, and an error that
- * gives the reason, if the text does not have this form or is NULL.
+ * not check whether the token is correct. Returns SECONDER_TOKEN_MALFORMED, and an error that gives
+ * the reason, if the text does not have this form, and SECONDER_INVALID_ARGUMENT if it is NULL.
  */
 SECONDER_MUST_USE
 seconder_status seconder_check_token(const char *text,

@@ -67,6 +67,7 @@ enum class Status : std::int32_t {
     token_wrong = SECONDER_TOKEN_WRONG,
     token_reused = SECONDER_TOKEN_REUSED,
     token_not_checked = SECONDER_TOKEN_NOT_CHECKED,
+    token_malformed = SECONDER_TOKEN_MALFORMED,
     invalid_argument = SECONDER_INVALID_ARGUMENT,
     unauthorized = SECONDER_UNAUTHORIZED,
     rejected = SECONDER_REJECTED,
@@ -79,6 +80,13 @@ enum class Status : std::int32_t {
     stopped = SECONDER_STOPPED,
     cancelled = SECONDER_CANCELLED,
 };
+
+/// The name of a status in C, such as "SECONDER_OK", for a log; "unknown" for a value that the
+/// library does not know.
+inline std::string_view name(Status status) noexcept
+{
+    return seconder_status_name(static_cast<seconder_status>(status));
+}
 
 /// The user's answer. Only approved lets anyone in.
 enum class ApprovalStatus : std::int32_t {
@@ -166,11 +174,11 @@ inline std::string_view view(const char *text) noexcept
     return text ? std::string_view(text) : std::string_view();
 }
 
-inline std::optional<bool> flag(std::int32_t value) noexcept
+inline std::optional<bool> flag(bool yes, bool known) noexcept
 {
-    if (value == SECONDER_NOT_PROVIDED)
+    if (!known)
         return std::nullopt;
-    return value == SECONDER_YES;
+    return yes;
 }
 
 inline std::int32_t choice(std::optional<bool> made) noexcept
@@ -955,7 +963,8 @@ public:
     /// Whether a device was notified; std::nullopt if the service does not provide it.
     std::optional<bool> notified() const noexcept
     {
-        return detail::flag(seconder_approval_notified(get()));
+        return detail::flag(seconder_approval_notified(get()),
+                            seconder_approval_notified_known(get()));
     }
 
     /// The id of the application that sent the request.
@@ -1040,11 +1049,13 @@ public:
 
     std::optional<bool> is_ported() const noexcept
     {
-        return detail::flag(seconder_phone_verification_started_is_ported(get()));
+        return detail::flag(seconder_phone_verification_started_is_ported(get()),
+                            seconder_phone_verification_started_is_ported_known(get()));
     }
     std::optional<bool> is_cellphone() const noexcept
     {
-        return detail::flag(seconder_phone_verification_started_is_cellphone(get()));
+        return detail::flag(seconder_phone_verification_started_is_cellphone(get()),
+                            seconder_phone_verification_started_is_cellphone_known(get()));
     }
     std::int64_t seconds_to_expire() const noexcept
     {
@@ -1105,7 +1116,8 @@ public:
 
     std::optional<bool> ported() const noexcept
     {
-        return detail::flag(seconder_phone_information_ported(get()));
+        return detail::flag(seconder_phone_information_ported(get()),
+                            seconder_phone_information_ported_known(get()));
     }
 
     /// "voip", "landline", "cellphone" or "unknown".

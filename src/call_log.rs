@@ -67,6 +67,7 @@ pub enum CallOutcome {
     TokenWrong,
     TokenReused,
     TokenNotChecked,
+    TokenMalformed,
     InvalidArgument,
     Unauthorized,
     Rejected,
@@ -87,6 +88,7 @@ impl CallOutcome {
             CallOutcome::TokenWrong => "token_wrong",
             CallOutcome::TokenReused => "token_reused",
             CallOutcome::TokenNotChecked => "token_not_checked",
+            CallOutcome::TokenMalformed => "token_malformed",
             CallOutcome::InvalidArgument => "invalid_argument",
             CallOutcome::Unauthorized => "unauthorized",
             CallOutcome::Rejected => "rejected",
@@ -113,6 +115,7 @@ impl CallOutcome {
 impl From<&Error> for CallOutcome {
     fn from(error: &Error) -> CallOutcome {
         match error {
+            Error::TokenMalformed { .. } => CallOutcome::TokenMalformed,
             Error::InvalidArgument { .. } => CallOutcome::InvalidArgument,
             Error::Unauthorized { .. } => CallOutcome::Unauthorized,
             Error::Rejected(_) => CallOutcome::Rejected,

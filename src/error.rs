@@ -22,6 +22,16 @@ pub enum Error {
         /// Why it is invalid, and what would be accepted.
         reason: Cow<'static, str>,
     },
+    /// The user: what they typed cannot be a code, because it has other characters than digits or
+    /// the wrong length. Nothing was sent, no code was compared, and the limit on wrong codes does
+    /// not count it: ask them to type it again.
+    #[error("{parameter} {reason}")]
+    TokenMalformed {
+        /// The parameter's name.
+        parameter: Cow<'static, str>,
+        /// What a code looks like.
+        reason: Cow<'static, str>,
+    },
     /// The operator: the service does not accept the API key (interface 5.3). This says nothing
     /// about the user, so a lock-out must not count it.
     #[error("the API key is not accepted: {message}. Check the api_key setting")]
@@ -132,12 +142,19 @@ impl Error {
         Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
     }
 
+    pub(crate) fn token_malformed(parameter: &'static str, reason: &'static str) -> Error {
+        Error::TokenMalformed { parameter: parameter.into(), reason: reason.into() }
+    }
+
     /// The same error for the parameter of this name: the type of a value does not know which
     /// parameter the value is.
     #[cfg(any(feature = "engine", feature = "remote"))]
     pub(crate) fn of_parameter(self, parameter: &'static str) -> Error {
         match self {
             Error::InvalidArgument { reason, .. } => Error::invalid_argument(parameter, reason),
+            Error::TokenMalformed { reason, .. } => {
+                Error::TokenMalformed { parameter: parameter.into(), reason }
+            }
             other => other,
         }
     }

@@ -38,7 +38,9 @@ where
 
 fn reason<E: de::Error>(error: Error) -> E {
     match error {
-        Error::InvalidArgument { reason, .. } => E::custom(reason),
+        Error::InvalidArgument { reason, .. } | Error::TokenMalformed { reason, .. } => {
+            E::custom(reason)
+        }
         other => E::custom(other),
     }
 }

@@ -121,6 +121,7 @@ struct Client {
 pub(crate) struct RemoteSettings {
     pub(crate) api_key: Option<ApiKey>,
     pub(crate) timeout: Duration,
+    pub(crate) repeats: Repeats,
     pub(crate) ca_file: Option<PathBuf>,
     pub(crate) pins: Vec<String>,
     pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
@@ -138,6 +139,7 @@ impl Default for RemoteSettings {
         RemoteSettings {
             api_key: None,
             timeout: Duration::from_secs(10),
+            repeats: Repeats::default(),
             ca_file: None,
             pins: Vec::new(),
             client_certificate: None,
@@ -170,10 +172,11 @@ impl Remote {
         };
         let lookup = Lookup::new(&settings.name_servers)?;
         let connections = Connections::new(Connector::new(address.origin(), trust, proxy, lookup)?);
-        let RemoteSettings { timeout, format, generation, nested_as_json, names, .. } = settings;
+        let RemoteSettings { timeout, repeats, format, generation, nested_as_json, names, .. } =
+            settings;
         let client =
             Client { address, api_key, connections, format, generation, nested_as_json, names };
-        Ok(Remote { client: Arc::new(client), timeout, repeats: Repeats::default() })
+        Ok(Remote { client: Arc::new(client), timeout, repeats })
     }
 }
 

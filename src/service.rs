@@ -1,5 +1,6 @@
 //! Opens a service by its URL, and passes each call on to the engine or the remote client.
 
+mod applies;
 #[cfg(feature = "engine")]
 mod engine_settings;
 mod making;
@@ -57,11 +58,17 @@ enum Backend {
 }
 
 /// Settings for opening a service. None of them is read from the environment.
+///
+/// Those of a remote service and those of an engine exclude each other: a setting that has no effect
+/// with the scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are for
+/// both.
 #[must_use = "settings do nothing before open()"]
 #[derive(Clone)]
 pub struct Settings {
     url: String,
     api_key: Option<Secret>,
+    /// The names of the settings that were given and do not apply to every URL.
+    given: Vec<&'static str>,
     #[cfg(feature = "engine")]
     engine: EngineSettings,
     #[cfg(feature = "remote")]
@@ -80,6 +87,7 @@ impl Settings {
         Settings {
             url: url.to_owned(),
             api_key: None,
+            given: Vec::new(),
             #[cfg(feature = "engine")]
             engine: EngineSettings::default(),
             #[cfg(feature = "remote")]
@@ -113,12 +121,13 @@ impl Settings {
     /// Opens the service.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the URL or a setting is invalid, [`Error::Storage`] if the
-    /// database cannot be opened (it is then left unchanged), [`Error::Unauthorized`] if the
-    /// database has no application with that API key, and [`Error::Unavailable`] if a file of
-    /// certificates cannot be read because the process has no descriptors or memory left. Nothing is
-    /// sent before the first call.
+    /// [`Error::InvalidArgument`] if the URL or a setting is invalid, or a setting has no effect with
+    /// this URL, [`Error::Storage`] if the database cannot be opened (it is then left unchanged),
+    /// [`Error::Unauthorized`] if the database has no application with that API key, and
+    /// [`Error::Unavailable`] if a file of certificates cannot be read because the process has no
+    /// descriptors or memory left. Nothing is sent before the first call.
     pub fn open(mut self) -> Result<Service> {
+        self.check_uses()?;
         let url = self.url.as_str();
         let api_key = self.api_key.take().map(ApiKey::try_from).transpose()?;
         #[cfg(feature = "engine")]

@@ -24,6 +24,8 @@ const CPP: &[&str] = &["c++98", "c++11", "c++14", "c++17", "c++20", "c++2b"];
 const PROGRAMS: &[&str] = &[
     "nothing",
     "options",
+    "malformed",
+    "schemes",
     "formats",
     "totp",
     "verifier",

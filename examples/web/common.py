@@ -60,12 +60,12 @@ def digits(typed: str) -> str:
 def explain(error: seconder.SecondFactorError) -> str:
     """Returns the message for the user. An error that the user cannot act on is raised again."""
     match error:
+        case seconder.TokenMalformed():
+            return "Please type the digits of the code: it has 6 to 12."
         case seconder.TokenInvalid(reused=True):
             return "That code has been used already. Wait for the next one."
         case seconder.TokenInvalid():
             return "That code is wrong."
-        case seconder.InvalidArgument(parameter="token"):
-            return "A code has 6 to 12 digits."
         case seconder.RateLimited():
             wait = "" if error.retry_after is None else f" Try again in {error.retry_after:.0f} s."
             return f"Too many attempts.{wait}"

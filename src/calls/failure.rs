@@ -169,7 +169,8 @@ fn describe<C: Call>(error: &Error) -> Reply {
         body(status, Some(code), message, &fields)
     };
     match error {
-        Error::InvalidArgument { parameter, reason } => {
+        Error::InvalidArgument { parameter, reason }
+        | Error::TokenMalformed { parameter, reason } => {
             let code = if parameter == "phone_number" { C::INVALID_NUMBER } else { C::INVALID };
             let message = match code {
                 USER_NOT_VALID => "User was not valid".to_owned(),

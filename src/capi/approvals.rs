@@ -3,7 +3,7 @@
 use super::error::seconder_error;
 use super::ffi::{self, Outcome, Plain, Text, free, named, pointer, read_handle, with_out};
 use super::open::seconder_service;
-use super::status::{SECONDER_FOREVER, of_approval, of_flag, of_seconds, seconder_status};
+use super::status::{SECONDER_FOREVER, of_approval, of_seconds, seconder_status};
 use crate::calls::{Approval, ApprovalCreated, CheckApproval, CreateApproval, Handle, Logo};
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -359,11 +359,17 @@ pub extern "C" fn seconder_approval_seconds_to_expire(approval: Option<&seconder
     read_handle(approval, |approval| of_seconds(approval.reply.seconds_to_expire))
 }
 
-/// Whether a device was notified of the request: SECONDER_YES, SECONDER_NO or
-/// SECONDER_NOT_PROVIDED.
+/// Whether a device was notified of the request. False also if the service does not say, for which there is
+/// seconder_approval_notified_known().
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval>) -> i32 {
-    read_handle(approval, |approval| of_flag(approval.reply.notified))
+pub extern "C" fn seconder_approval_notified(approval: Option<&seconder_approval>) -> bool {
+    read_handle(approval, |approval| approval.reply.notified == Some(true))
+}
+
+/// Whether the service says whether a device was notified.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_approval_notified_known(approval: Option<&seconder_approval>) -> bool {
+    read_handle(approval, |approval| approval.reply.notified.is_some())
 }
 
 /// Frees the reply of seconder_check_approval(), seconder_wait_for_approval() or

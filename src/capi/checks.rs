@@ -20,8 +20,8 @@ unsafe fn check<T: FromStr<Err = Error>>(
 }
 
 /// Checks whether a text has the form of a token: 6 to 12 ASCII digits, without trimming. It does
-/// not check whether the token is correct. Returns SECONDER_INVALID_ARGUMENT, and an error that
-/// gives the reason, if the text does not have this form or is NULL.
+/// not check whether the token is correct. Returns SECONDER_TOKEN_MALFORMED, and an error that gives
+/// the reason, if the text does not have this form, and SECONDER_INVALID_ARGUMENT if it is NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_token(
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn seconder_check_token(
     error: *mut *mut seconder_error,
 ) -> seconder_status {
     // SAFETY: as the header requires.
-    unsafe { check::<Token>("token", text, error) }
+    unsafe { run(error, || ffi::typed::<Token>("token", text).map(drop)) }
 }
 
 /// Checks whether a text has the form of a user's id: 1 to 9223372036854775807, in decimal digits

@@ -207,8 +207,8 @@ pub unsafe extern "C" fn seconder_request_call(
 ///
 /// SECONDER_TOKEN_WRONG, SECONDER_TOKEN_REUSED and SECONDER_TOKEN_NOT_CHECKED say why the code was
 /// not accepted; SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
-/// SECONDER_INVALID_ARGUMENT means that `token` does not have the form of a token. Other statuses
-/// are as described at the top of the header.
+/// SECONDER_TOKEN_MALFORMED means that `token` does not have the form of a token, with or without
+/// `force`. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_verify(
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn seconder_verify(
             let service = ffi::need("service", service)?;
             let options = ffi::options(options, options_size)?;
             let call = Verify {
-                token: ffi::value("token", token)?,
+                token: ffi::typed("token", token)?,
                 user_id: named("user_id", UserId::try_from(user_id))?,
                 force: options.force.is_set(),
                 action: ffi::value_if("action", options.action)?,

@@ -78,7 +78,8 @@ impl From<Error> for Box<seconder_error> {
         #[cfg(not(feature = "remote"))]
         let timed_out = false;
         let error = match &error {
-            Error::InvalidArgument { parameter, reason } => seconder_error {
+            Error::InvalidArgument { parameter, reason }
+            | Error::TokenMalformed { parameter, reason } => seconder_error {
                 fields: vec![(Text::new(parameter), Text::new(reason))],
                 names_parameter: true,
                 ..bare
@@ -143,8 +144,8 @@ pub extern "C" fn seconder_error_stage(error: Option<&seconder_error>) -> i32 {
     read_handle(error, |error| error.stage)
 }
 
-/// The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT;
-/// otherwise NULL.
+/// The name of the invalid argument or option, if the status is SECONDER_INVALID_ARGUMENT or
+/// SECONDER_TOKEN_MALFORMED; otherwise NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_error_parameter(error: Option<&seconder_error>) -> *const c_char {
     read_handle(error, |error| match error.names_parameter {

@@ -188,6 +188,23 @@ pub(super) unsafe fn value<T: FromStr<Err = Error>>(
     Ok(named(name, unsafe { text(name, given) }?.parse())?)
 }
 
+/// The code that a user typed. Bytes that are not UTF-8 are the user's mistake too.
+///
+/// # Safety
+/// As for [`text_if`].
+pub(super) unsafe fn typed<T: FromStr<Err = Error>>(
+    name: &'static str,
+    given: *const c_char,
+) -> Outcome<T> {
+    if given.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: promised by the caller.
+    let bytes = unsafe { CStr::from_ptr(given) };
+    // An empty text is no code either.
+    Ok(named(name, bytes.to_str().unwrap_or_default().parse())?)
+}
+
 /// The value that a text stands for, if it is not NULL.
 ///
 /// # Safety

@@ -34,8 +34,10 @@ impl seconder_service {
     }
 }
 
-/// Options of seconder_open(). Nothing is read from the environment, and every text is copied. A
-/// remote service ignores the options of an engine, and an engine those of a remote service.
+/// Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
+/// option says which URLs it is for: "Remote service" is https: (and http: to this machine),
+/// "Engine" is sqlite: and sandbox:. An option that is set and has no effect with the URL is
+/// SECONDER_INVALID_ARGUMENT, so that nobody relies on it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct seconder_open_options {
@@ -63,7 +65,7 @@ pub struct seconder_open_options {
     /// Remote service: a PEM file with the certificate that this client presents, followed by the
     /// chain up to an authority that the service trusts. Requires `client_key`.
     pub client_certificate: *const c_char,
-    /// A PEM file with the private key of `client_certificate`, not encrypted with a password.
+    /// Remote service: a PEM file with the private key of `client_certificate`, not encrypted with a password.
     pub client_key: *const c_char,
     /// Remote service: a proxy to connect through, as "http://host:port" or
     /// "http://user:password@host:port". Default: none.
@@ -159,11 +161,11 @@ unsafe impl Plain for seconder_open_options {}
 /// NULL, which generates one for the first application of a new database.
 ///
 /// Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
-/// or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
-/// be opened, or does not exist although the option `must_exist` is set; SECONDER_UNAUTHORIZED if the
-/// database has no application with that API key; SECONDER_UNAVAILABLE if a file of certificates
-/// cannot be read because the process has no descriptors or memory left. Nothing is sent before the
-/// first call.
+/// an option that has no effect with the URL, or a URL that this build of the library cannot open;
+/// SECONDER_STORAGE for a database that cannot be opened, or does not exist although the option
+/// `must_exist` is set; SECONDER_UNAUTHORIZED if the database has no application with that API key;
+/// SECONDER_UNAVAILABLE if a file of certificates cannot be read because the process has no
+/// descriptors or memory left. Nothing is sent before the first call.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_open(

@@ -5,7 +5,7 @@ use super::ffi::{
     self, Plain, Text, free, number_if, pointer, read_handle, with_optional_out, with_out,
 };
 use super::open::seconder_service;
-use super::status::{of_flag, of_seconds, seconder_status};
+use super::status::{of_seconds, seconder_status};
 use super::users::seconder_done;
 use crate::calls::{
     Channel, CheckPhoneVerification, Handle, PhoneInfo, PhoneInformation, PhoneVerificationRecord,
@@ -155,7 +155,8 @@ fn channel(name: &str) -> Result<Channel> {
 /// nothing else. `out` may be NULL; otherwise free it with seconder_done_free().
 ///
 /// A wrong code is SECONDER_REJECTED with the service code "60022"; "60023" means that no
-/// verification is pending. Other statuses are as described at the top of the header.
+/// verification is pending. SECONDER_TOKEN_MALFORMED means that `verification_code` does not have
+/// the form of a code. Other statuses are as described at the top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_check_phone_verification(
@@ -173,7 +174,7 @@ pub unsafe extern "C" fn seconder_check_phone_verification(
             let call = CheckPhoneVerification {
                 phone_number: ffi::value("phone_number", phone_number)?,
                 country_code: ffi::value("country_code", country_code)?,
-                verification_code: ffi::value("verification_code", verification_code)?,
+                verification_code: ffi::typed("verification_code", verification_code)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -248,21 +249,38 @@ pub extern "C" fn seconder_phone_verification_started_carrier(
     read_handle(started, |started| pointer(&started.carrier))
 }
 
-/// Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
-/// SECONDER_NOT_PROVIDED.
+/// Whether the number was ported from one carrier to another. False also if the service does not say, for which there is
+/// seconder_phone_verification_started_is_ported_known().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_is_ported(
     started: Option<&seconder_phone_verification_started>,
-) -> i32 {
-    read_handle(started, |started| of_flag(started.reply.is_ported))
+) -> bool {
+    read_handle(started, |started| started.reply.is_ported == Some(true))
 }
 
-/// Whether the number is a mobile one: SECONDER_YES, SECONDER_NO or SECONDER_NOT_PROVIDED.
+/// Whether the service says whether the number was ported.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_started_is_ported_known(
+    started: Option<&seconder_phone_verification_started>,
+) -> bool {
+    read_handle(started, |started| started.reply.is_ported.is_some())
+}
+
+/// Whether the number is a mobile one. False also if the service does not say, for which there is
+/// seconder_phone_verification_started_is_cellphone_known().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_is_cellphone(
     started: Option<&seconder_phone_verification_started>,
-) -> i32 {
-    read_handle(started, |started| of_flag(started.reply.is_cellphone))
+) -> bool {
+    read_handle(started, |started| started.reply.is_cellphone == Some(true))
+}
+
+/// Whether the service says whether the number is a mobile one.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_started_is_cellphone_known(
+    started: Option<&seconder_phone_verification_started>,
+) -> bool {
+    read_handle(started, |started| started.reply.is_cellphone.is_some())
 }
 
 /// The service's message. NULL if it does not provide one.
@@ -349,13 +367,21 @@ pub extern "C" fn seconder_phone_information_provider(
     read_handle(phone, |phone| pointer(&phone.provider))
 }
 
-/// Whether the number was ported from one carrier to another: SECONDER_YES, SECONDER_NO or
-/// SECONDER_NOT_PROVIDED.
+/// Whether the number was ported from one carrier to another. False also if the service does not say, for which there is
+/// seconder_phone_information_ported_known().
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_information_ported(
     phone: Option<&seconder_phone_information>,
-) -> i32 {
-    read_handle(phone, |phone| of_flag(phone.reply.ported))
+) -> bool {
+    read_handle(phone, |phone| phone.reply.ported == Some(true))
+}
+
+/// Whether the service says whether the number was ported.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_information_ported_known(
+    phone: Option<&seconder_phone_information>,
+) -> bool {
+    read_handle(phone, |phone| phone.reply.ported.is_some())
 }
 
 /// The service's message. NULL if it does not provide one.

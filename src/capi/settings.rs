@@ -58,13 +58,12 @@ pub(super) unsafe fn open(
         }
         settings = trust(remote_settings(settings, options)?, options)?;
         settings = of_engine(settings, options, deliver, post)?;
-        let repeats = chosen("repeats", options.repeats, &REPEATS)?;
-        Ok(repeating(&settings.open().map_err(by_option)?, repeats))
+        Ok(settings.open().map_err(|error| by_option(error, options))?)
     }
 }
 
 /// Replaces the name of a setting in an error by that of the C option.
-fn by_option(error: Error) -> Error {
+fn by_option(error: Error, options: &seconder_open_options) -> Error {
     let Error::InvalidArgument { parameter, reason } = error else { return error };
     let option = match &*parameter {
         "digits" => "authenticator_digits".into(),
@@ -72,6 +71,8 @@ fn by_option(error: Error) -> Error {
         "pin" => "pins".into(),
         "name_server" => "name_servers".into(),
         "timeout" => "timeout_ms".into(),
+        "authenticator_codes" if options.authenticator_digits > 0 => "authenticator_digits".into(),
+        "authenticator_codes" => "authenticator_period".into(),
         _ => parameter,
     };
     Error::InvalidArgument { parameter: option, reason }
@@ -125,6 +126,9 @@ unsafe fn remote_settings(
     if options.timeout_ms > 0 {
         settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
     }
+    if let Some(repeats) = chosen("repeats", options.repeats, &REPEATS)? {
+        settings = settings.repeats(repeats);
+    }
     if let Some(format) = chosen("format", options.format, &FORMATS)? {
         settings = settings.format(format);
     }
@@ -174,10 +178,35 @@ fn alone(name: &'static str, reason: &'static str) -> Box<super::error::seconder
     Error::invalid_argument(name, reason).into()
 }
 
-/// A build without the client of a remote service ignores its options.
+/// A build without the client of a remote service has no use for its options, and rejects those that
+/// have no effect, as every build does.
 #[cfg(not(feature = "remote"))]
-unsafe fn remote_settings(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
-    Ok(settings)
+unsafe fn remote_settings(
+    settings: Settings,
+    options: &seconder_open_options,
+) -> Outcome<Settings> {
+    chosen("repeats", options.repeats, &REPEATS)?;
+    let given = [
+        ("timeout", options.timeout_ms > 0),
+        ("repeats", options.repeats != SECONDER_DEFAULT),
+        ("format", options.format != SECONDER_DEFAULT),
+        ("generation", options.generation != SECONDER_DEFAULT),
+        ("ca_file", !options.ca_file.is_null()),
+        ("pin", options.pins_count > 0),
+        ("client_certificate", !options.client_certificate.is_null()),
+        ("proxy", !options.proxy.is_null()),
+        ("name_server", options.name_servers_count > 0),
+        ("allow_loopback_http", options.allow_loopback_http.is_set()),
+        ("nested_as_json", options.nested_as_json.is_set()),
+    ];
+    Ok(noted(settings, &given))
+}
+
+/// Notes the options that are set.
+#[cfg(not(all(feature = "engine", feature = "remote")))]
+fn noted(settings: Settings, given: &[(&'static str, bool)]) -> Settings {
+    let set = given.iter().filter(|(_, set)| *set);
+    set.fold(settings, |settings, (name, _)| settings.note(name))
 }
 
 /// As for [`remote_settings`].
@@ -219,11 +248,14 @@ unsafe fn of_engine(
     if options.token_length > 0 {
         settings = settings.token_length(small(options.token_length));
     }
-    let (digits, period) = crate::engine::EngineSettings::default().authenticator;
-    settings = settings.authenticator_codes(
-        if options.authenticator_digits > 0 { small(options.authenticator_digits) } else { digits },
-        number_if(options.authenticator_period.into()).unwrap_or(period),
-    );
+    if options.authenticator_digits > 0 || options.authenticator_period > 0 {
+        let (digits, period) = crate::engine::EngineSettings::default().authenticator;
+        let given = options.authenticator_digits;
+        settings = settings.authenticator_codes(
+            if given > 0 { small(given) } else { digits },
+            number_if(options.authenticator_period.into()).unwrap_or(period),
+        );
+    }
     if let Some(deliver) = deliver.given() {
         settings = settings.deliver(deliver);
     }
@@ -240,14 +272,26 @@ fn small(number: u32) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-/// A build without an engine ignores its options. The userdata of its functions is freed at once.
+/// A build without an engine has no use for its options, and rejects those that have no effect, as
+/// every build does. The userdata of its functions is freed at once.
 #[cfg(not(feature = "engine"))]
 unsafe fn of_engine(
     settings: Settings,
-    _: &seconder_open_options,
+    options: &seconder_open_options,
     deliver: deliver::ByFunction,
     post: post::ByFunction,
 ) -> Outcome<Settings> {
-    drop((deliver.given(), post.given()));
-    Ok(settings)
+    let codes = options.authenticator_digits > 0 || options.authenticator_period > 0;
+    let given = [
+        ("application_name", !options.application_name.is_null()),
+        ("callback_url", !options.callback_url.is_null()),
+        ("callback_ca_file", !options.callback_ca_file.is_null()),
+        ("install_link", !options.install_link.is_null()),
+        ("replies", options.replies != SECONDER_DEFAULT),
+        ("token_length", options.token_length > 0),
+        ("authenticator_codes", codes),
+        ("deliver", deliver.given().is_some()),
+        ("post", post.given().is_some()),
+    ];
+    Ok(noted(settings, &given))
 }

@@ -4,6 +4,7 @@
 use crate::calls::ApprovalStatus;
 use crate::otp::Algorithm;
 use crate::{CallOutcome, Error, Result, Stage};
+use std::ffi::{CStr, c_char};
 
 /// The outcome of a call: SECONDER_OK, or the kind of failure. New numbers may be added; only 0 is
 /// a success.
@@ -18,6 +19,10 @@ pub const SECONDER_TOKEN_WRONG: i32 = 1;
 pub const SECONDER_TOKEN_REUSED: i32 = 2;
 /// The code was not checked, because the user was never confirmed and `force` was not set.
 pub const SECONDER_TOKEN_NOT_CHECKED: i32 = 3;
+/// What the user typed cannot be a code: it has other characters than digits, or the wrong length.
+/// Nothing was sent and no code was compared, so it does not count as a wrong code: ask the user to
+/// type it again.
+pub const SECONDER_TOKEN_MALFORMED: i32 = 4;
 /// An argument is invalid, which is for the caller to fix. Nothing was sent and nothing was
 /// changed.
 pub const SECONDER_INVALID_ARGUMENT: i32 = 10;
@@ -72,12 +77,11 @@ pub const SECONDER_APPROVAL_EXPIRED: i32 = 4;
 
 /// No choice: the default applies.
 pub const SECONDER_DEFAULT: i32 = 0;
-/// Yes.
+/// Yes, for an option that has a default, and from a replay function.
 pub const SECONDER_YES: i32 = 1;
-/// No. Its value is not 0, so compare with the constants.
+/// No, in the same places. It is not 0, because 0 is the default: only a program that sets an option
+/// or answers a question of the library uses it. No function returns it.
 pub const SECONDER_NO: i32 = 2;
-/// The service did not provide this value.
-pub const SECONDER_NOT_PROVIDED: i32 = 0;
 
 /// The remote service responds in JSON.
 pub const SECONDER_FORMAT_JSON: i32 = 1;
@@ -109,6 +113,34 @@ pub const SECONDER_ALGORITHM_SHA512: i32 = 3;
 /// In place of a number of seconds: no expiry.
 pub const SECONDER_FOREVER: i64 = -1;
 
+/// Every status with its name.
+const STATUS_NAMES: &[(seconder_status, &CStr)] = &[
+    (SECONDER_OK, c"SECONDER_OK"),
+    (SECONDER_TOKEN_WRONG, c"SECONDER_TOKEN_WRONG"),
+    (SECONDER_TOKEN_REUSED, c"SECONDER_TOKEN_REUSED"),
+    (SECONDER_TOKEN_NOT_CHECKED, c"SECONDER_TOKEN_NOT_CHECKED"),
+    (SECONDER_TOKEN_MALFORMED, c"SECONDER_TOKEN_MALFORMED"),
+    (SECONDER_INVALID_ARGUMENT, c"SECONDER_INVALID_ARGUMENT"),
+    (SECONDER_UNAUTHORIZED, c"SECONDER_UNAUTHORIZED"),
+    (SECONDER_REJECTED, c"SECONDER_REJECTED"),
+    (SECONDER_RATE_LIMITED, c"SECONDER_RATE_LIMITED"),
+    (SECONDER_UNAVAILABLE, c"SECONDER_UNAVAILABLE"),
+    (SECONDER_INVALID_RESPONSE, c"SECONDER_INVALID_RESPONSE"),
+    (SECONDER_INVALID_CALLBACK, c"SECONDER_INVALID_CALLBACK"),
+    (SECONDER_STORAGE, c"SECONDER_STORAGE"),
+    (SECONDER_INTERNAL, c"SECONDER_INTERNAL"),
+    (SECONDER_STOPPED, c"SECONDER_STOPPED"),
+    (SECONDER_CANCELLED, c"SECONDER_CANCELLED"),
+];
+
+/// The name of a status as in the header, such as "SECONDER_OK", for a log. "unknown" for a number
+/// that is no status of this version. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_status_name(status: seconder_status) -> *const c_char {
+    let known = STATUS_NAMES.iter().find(|(number, _)| *number == status);
+    known.map_or(c"unknown", |(_, name)| name).as_ptr()
+}
+
 pub(super) fn of_error(error: &Error) -> seconder_status {
     of_outcome(CallOutcome::from(error))
 }
@@ -121,6 +153,7 @@ pub(super) fn of_outcome(outcome: CallOutcome) -> seconder_status {
         CallOutcome::TokenReused => SECONDER_TOKEN_REUSED,
         CallOutcome::TokenNotChecked => SECONDER_TOKEN_NOT_CHECKED,
         CallOutcome::InvalidArgument => SECONDER_INVALID_ARGUMENT,
+        CallOutcome::TokenMalformed => SECONDER_TOKEN_MALFORMED,
         CallOutcome::Unauthorized => SECONDER_UNAUTHORIZED,
         CallOutcome::Rejected => SECONDER_REJECTED,
         CallOutcome::RateLimited => SECONDER_RATE_LIMITED,
@@ -174,19 +207,32 @@ pub(super) fn of_approval(status: ApprovalStatus) -> i32 {
     }
 }
 
-pub(super) fn of_flag(flag: Option<bool>) -> i32 {
-    match flag {
-        None => SECONDER_NOT_PROVIDED,
-        Some(true) => SECONDER_YES,
-        Some(false) => SECONDER_NO,
-    }
-}
-
 /// On the wire 0 seconds means no expiry; in C 0 means the default, or not provided.
 pub(super) fn of_seconds(seconds: Option<u64>) -> i64 {
     match seconds {
         None => 0,
         Some(0) => SECONDER_FOREVER,
         Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statuses are the first constants of this file.
+    #[test]
+    fn every_status_has_its_name() {
+        let source = include_str!("status.rs").split("pub const SECONDER_STAGE_NONE").next();
+        let declared: Vec<(i32, &str)> = source
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub const ")?.split_once(": i32 = "))
+            .map(|(name, number)| (number.trim_end_matches(';').parse().unwrap_or(-1), name))
+            .collect();
+        let named: Vec<(i32, &str)> =
+            STATUS_NAMES.iter().map(|(n, name)| (*n, name.to_str().unwrap_or("?"))).collect();
+        assert_eq!(declared, named);
+        assert!(named.len() > 15);
     }
 }

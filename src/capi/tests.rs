@@ -29,8 +29,16 @@ fn owned<T>(handle: *mut T) -> Option<Box<T>> {
 
 /// Expects a call to reject an argument, and to name it.
 fn rejects(parameter: &CStr, call: impl FnOnce(*mut *mut seconder_error) -> seconder_status) {
+    fails(SECONDER_INVALID_ARGUMENT, parameter, call);
+}
+
+fn fails(
+    status: seconder_status,
+    parameter: &CStr,
+    call: impl FnOnce(*mut *mut seconder_error) -> seconder_status,
+) {
     let mut error = ptr::null_mut();
-    assert_eq!(call(&mut error), SECONDER_INVALID_ARGUMENT);
+    assert_eq!(call(&mut error), status);
     // SAFETY: the call has just returned it.
     let returned = unsafe { error.as_ref() };
     assert_eq!(read(seconder_error_parameter(returned)), parameter);
@@ -44,8 +52,10 @@ fn rejects(parameter: &CStr, call: impl FnOnce(*mut *mut seconder_error) -> seco
 fn invalid_texts_are_rejected_by_name() {
     // SAFETY: texts or NULL, and an error that can be written to.
     unsafe {
-        rejects(c"token", |error| seconder_check_token(c"../sms".as_ptr(), error));
-        rejects(c"token", |error| seconder_check_token(c"\xff".as_ptr(), error));
+        for typed in [c"../sms", c"\xff", c""] {
+            let check = |error| seconder_check_token(typed.as_ptr(), error);
+            fails(SECONDER_TOKEN_MALFORMED, c"token", check);
+        }
         rejects(c"uuid", |error| seconder_check_uuid(ptr::null(), error));
         assert_eq!(seconder_check_token(c"123456".as_ptr(), ptr::null_mut()), SECONDER_OK);
     }

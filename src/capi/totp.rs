@@ -143,8 +143,8 @@ pub unsafe extern "C" fn seconder_totp_code(
 /// is unchanged.
 ///
 /// SECONDER_TOKEN_WRONG if the code is not one of the current ones, SECONDER_TOKEN_REUSED if its
-/// step has been used; SECONDER_INVALID_ARGUMENT if `token` is not 6 to 12 digits, or `totp` or
-/// `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
+/// step has been used; SECONDER_TOKEN_MALFORMED if `token` is not 6 to 12 digits;
+/// SECONDER_INVALID_ARGUMENT if `totp`, `token` or `last_step` is NULL. Wrong codes are not counted: limiting them is the caller's responsibility.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_totp_check(
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn seconder_totp_check(
             if last_step.is_null() {
                 return Err(ffi::null("last_step"));
             }
-            let token = ffi::value("token", token)?;
+            let token = ffi::typed("token", token)?;
             let step = accepted(totp.check(&token, unix_seconds, Some(last_step.read())))?;
             last_step.write(step);
             Ok(())

@@ -56,7 +56,8 @@ impl Sandbox {
             match option.split_once('=') {
                 Some(("accept", "right")) if accepts.is_none() => accepts = Some(Accepts::Right),
                 Some(("accept", token)) if accepts.is_none() => {
-                    accepts = Some(Accepts::Only(token.parse()?));
+                    let token = token.parse().map_err(|_| invalid())?;
+                    accepts = Some(Accepts::Only(token));
                 }
                 Some(("clear_every", seconds)) if schedule.is_none() => {
                     let every = seconds_of(seconds).ok_or_else(invalid)?;

@@ -4,7 +4,8 @@ use crate::{Error, Result};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The code that a user typed: 6 to 12 ASCII digits. Whitespace is not trimmed.
+/// The code that a user typed: 6 to 12 ASCII digits. Whitespace is not trimmed. Parsing any other
+/// text is [`Error::TokenMalformed`].
 ///
 /// `Debug` does not show it, and its memory is wiped when it is dropped.
 ///
@@ -45,7 +46,7 @@ impl Token {
     fn check(text: &str) -> Result<()> {
         let right = (6..=12).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         right.then_some(()).ok_or_else(|| {
-            Error::invalid_argument("token", "must be 6 to 12 digits (0 to 9) and nothing else")
+            Error::token_malformed("token", "must be 6 to 12 digits (0 to 9) and nothing else")
         })
     }
 }
@@ -54,7 +55,7 @@ impl VerificationCode {
     fn check(text: &str) -> Result<()> {
         let right = (4..=10).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         right.then_some(()).ok_or_else(|| {
-            Error::invalid_argument(
+            Error::token_malformed(
                 "verification_code",
                 "must be 4 to 10 digits (0 to 9) and nothing else",
             )

@@ -13,22 +13,22 @@ impl Settings {
     /// [`Spool`](crate::engine::Spool).
     pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
         self.engine.deliver = Some(Arc::new(deliver));
-        self
+        self.note("deliver")
     }
 
     /// Whether an engine's database must exist: a missing or empty one is then
     /// [`Error::Storage`](crate::Error::Storage), where it would be created by default. With it, a
-    /// mistyped path is an error rather than a new database without users.
+    /// mistyped path is an error rather than a new database without users. For `sqlite:` only.
     pub fn must_exist(mut self, must_exist: bool) -> Settings {
         self.engine.must_exist = must_exist;
-        self
+        if must_exist { self.note("must_exist") } else { self }
     }
 
     /// The application's name in messages and authenticator apps, for an engine. Default: the name
     /// stored in the database; `Seconder` in a new one.
     pub fn application_name(mut self, name: impl Into<String>) -> Settings {
         self.engine.application_name = Some(name.into());
-        self
+        self.note("application_name")
     }
 
     /// Where an engine posts the responses to approval requests (interface 6): an `https:` URL, or
@@ -36,14 +36,14 @@ impl Settings {
     /// database; none in a new one.
     pub fn callback_url(mut self, url: impl Into<String>) -> Settings {
         self.engine.callback_url = Some(url.into());
-        self
+        self.note("callback_url")
     }
 
     /// The number of digits of codes that an engine sends by SMS and voice, 6 to 10. Default: the
     /// number stored in the database; 7 in a new one.
     pub fn token_length(mut self, digits: u8) -> Settings {
         self.engine.token_length = Some(digits);
-        self
+        self.note("token_length")
     }
 
     /// The codes of authenticator apps that an engine enrols from now on: 6 to 8 digits that change
@@ -51,7 +51,7 @@ impl Settings {
     /// before keep their settings.
     pub fn authenticator_codes(mut self, digits: u8, period: u64) -> Settings {
         self.engine.authenticator = (digits, period);
-        self
+        self.note("authenticator_codes")
     }
 
     /// A PEM file with the authorities to trust when callbacks are posted, or the application's own
@@ -61,26 +61,26 @@ impl Settings {
     /// none in a new one.
     pub fn callback_ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
         self.engine.callback_ca_file = Some(file.into());
-        self
+        self.note("callback_ca_file")
     }
 
     /// Posts the callbacks of an engine. Default: by HTTPS, within 15 s, trusting
     /// [`Settings::callback_ca_file`] or else the system's authorities.
     pub fn post(mut self, post: impl Post + 'static) -> Settings {
         self.engine.post = Some(Arc::new(post));
-        self
+        self.note("post")
     }
 
     /// The clock of an engine. Default: the system's.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Settings {
         self.engine.clock = Arc::new(clock);
-        self
+        self.note("clock")
     }
 
     /// The source of randomness of an engine. Default: the system's.
     pub fn random(mut self, random: impl Random + 'static) -> Settings {
         self.engine.random = Arc::new(random);
-        self
+        self.note("random")
     }
 
     /// The link to the app that a new user receives by SMS (interface 4.1): an `https:` URL of at
@@ -88,7 +88,7 @@ impl Settings {
     /// no message is sent.
     pub fn install_link(mut self, link: impl Into<String>) -> Settings {
         self.engine.install_link = Some(link.into());
-        self
+        self.note("install_link")
     }
 
     /// The generation of the bodies that a server in front of an engine replies with (interface 9),
@@ -97,7 +97,7 @@ impl Settings {
     /// one.
     pub fn replies(mut self, replies: Generation) -> Settings {
         self.engine.replies = Some(replies);
-        self
+        self.note("replies")
     }
 }
 

@@ -13,14 +13,21 @@ impl Settings {
     /// most an hour; default 10 s. [`Service::with_timeout`] sets it for individual calls.
     pub fn timeout(mut self, timeout: Duration) -> Settings {
         self.remote.timeout = timeout;
-        self
+        self.note("timeout")
+    }
+
+    /// Which calls are retried when the service asks to wait. Default: [`Repeats::Questions`].
+    /// [`Service::with_repeats`] sets it for individual calls.
+    pub fn repeats(mut self, repeats: Repeats) -> Settings {
+        self.remote.repeats = repeats;
+        self.note("repeats")
     }
 
     /// A PEM file of certificates to trust instead of the system's: those of authorities, or the
     /// service's own. Without a file or a pin, the system's authorities are trusted.
     pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
         self.remote.ca_file = Some(file.into());
-        self
+        self.note("ca_file")
     }
 
     /// A pinned public key of the service, as `sha256/` and the SHA-256 of the key
@@ -45,7 +52,7 @@ impl Settings {
     /// Pin a reserve key too, so that the service can switch to it without interruption.
     pub fn pin(mut self, pin: impl Into<String>) -> Settings {
         self.remote.pins.push(pin.into());
-        self
+        self.note("pin")
     }
 
     /// A PEM file with the certificate that this client presents to the service, followed by the
@@ -58,7 +65,7 @@ impl Settings {
         key: impl Into<PathBuf>,
     ) -> Settings {
         self.remote.client_certificate = Some((certificate.into(), key.into()));
-        self
+        self.note("client_certificate")
     }
 
     /// A proxy for connections to the service, as `http://host:port` or
@@ -67,7 +74,7 @@ impl Settings {
     /// service's name. Default: no proxy. The environment is never consulted.
     pub fn proxy(mut self, url: impl Into<String>) -> Settings {
         self.remote.proxy = Some(Secret::new(url));
-        self
+        self.note("proxy")
     }
 
     /// A name server that resolves the host of the URL, or of the proxy, as an IP address with an
@@ -77,19 +84,19 @@ impl Settings {
     /// resolved.
     pub fn name_server(mut self, address: impl Into<String>) -> Settings {
         self.remote.name_servers.push(address.into());
-        self
+        self.note("name_server")
     }
 
     /// Allows `http://` URLs of this machine. For tests: the key is then sent in the clear.
     pub fn allow_loopback_http(mut self, allow: bool) -> Settings {
         self.remote.allow_loopback_http = allow;
-        self
+        if allow { self.note("allow_loopback_http") } else { self }
     }
 
     /// The format requested from a remote service. Default JSON.
     pub fn format(mut self, format: Format) -> Settings {
         self.remote.format = format;
-        self
+        self.note("format")
     }
 
     /// The generation of the interface used with a remote service (interface 9). Default: the
@@ -98,7 +105,7 @@ impl Settings {
     /// always includes it.
     pub fn generation(mut self, generation: Generation) -> Settings {
         self.remote.generation = generation;
-        self
+        self.note("generation")
     }
 
     /// Sends `details`, `hidden_details` and the `data` of activities as they are, in a JSON body,
@@ -107,7 +114,7 @@ impl Settings {
     /// [`RegisterActivity::data`](crate::calls::RegisterActivity::data) describes.
     pub fn nested_as_json(mut self, nested_as_json: bool) -> Settings {
         self.remote.nested_as_json = nested_as_json;
-        self
+        if nested_as_json { self.note("nested_as_json") } else { self }
     }
 }
 

@@ -268,8 +268,10 @@ static void phones(seconder_service *service, struct phone *phone)
     EXPECT(SECONDER_OK,
            seconder_start_phone_verification(service, "call", "7400123456", "44", &options,
                                              sizeof options, &started, &error));
-    CHECK(seconder_phone_verification_started_is_cellphone(started) == SECONDER_YES);
-    CHECK(seconder_phone_verification_started_is_ported(started) == SECONDER_NO);
+    CHECK(seconder_phone_verification_started_is_cellphone(started));
+    CHECK(seconder_phone_verification_started_is_cellphone_known(started));
+    CHECK(!seconder_phone_verification_started_is_ported(started));
+    CHECK(seconder_phone_verification_started_is_ported_known(started));
     CHECK(same(seconder_phone_verification_started_carrier(started), ""));
     CHECK(seconder_phone_verification_started_seconds_to_expire(started) == 600);
     which.uuid = seconder_phone_verification_started_uuid(started);
@@ -302,7 +304,8 @@ static void phones(seconder_service *service, struct phone *phone)
     EXPECT(SECONDER_OK,
            seconder_phone_info(service, "20 7946 0000", "44", NULL, 0, &information, &error));
     CHECK(same(seconder_phone_information_type(information), "landline"));
-    CHECK(seconder_phone_information_ported(information) == SECONDER_NO);
+    CHECK(!seconder_phone_information_ported(information));
+    CHECK(seconder_phone_information_ported_known(information));
     CHECK(same(seconder_phone_information_provider(information), "Unknown"));
     seconder_phone_information_free(information);
 }

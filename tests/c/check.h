@@ -60,6 +60,20 @@
         error = NULL; \
     } while (0)
 
+/* Makes a call that must find that a user's text cannot be a code, and names its parameter. */
+#define EXPECT_MALFORMED(parameter, call) \
+    do { \
+        error = NULL; \
+        CHECK((call) == SECONDER_TOKEN_MALFORMED); \
+        CHECK(seconder_error_status(error) == SECONDER_TOKEN_MALFORMED); \
+        CHECK(same(seconder_error_parameter(error), parameter)); \
+        CHECK(seconder_error_field_count(error) == 1); \
+        CHECK(same(seconder_error_field_name(error, 0), parameter)); \
+        CHECK(!seconder_error_retry_safe(error)); \
+        seconder_error_free(error); \
+        error = NULL; \
+    } while (0)
+
 /* A pointer that was never a handle: a call must clear it before anything else happens. */
 #define GARBAGE(type) ((type *)(void *)&garbage)
 

@@ -80,12 +80,11 @@ int main(void)
     is_not_read(sizeof given + 1);
     is_not_read(SIZE_MAX - 7);
 
-    /* A remote service does not use the deliver function, and a NULL function is never used. */
+    /* A remote service rejects the deliver function, and a NULL function is never used. */
     given = options();
-    service = open_or_die("https://2fa.example.com", "key", &given);
-    CHECK(freed == 1);
-    seconder_service_free(service);
-    CHECK(freed == 1);
+    EXPECT_INVALID("deliver", seconder_open("https://2fa.example.com", "key", &given, sizeof given,
+                                            &service, &error));
+    CHECK(service == NULL && freed == 1);
 
     given = options();
     given.deliver = NULL;

@@ -10,7 +10,7 @@ int main(void)
     size_t index;
 
     for (index = 0; index < sizeof tokens / sizeof *tokens; index++)
-        EXPECT_INVALID("token", seconder_check_token(tokens[index], &error));
+        EXPECT_MALFORMED("token", seconder_check_token(tokens[index], &error));
     EXPECT(SECONDER_OK, seconder_check_token("123456", &error));
     EXPECT(SECONDER_OK, seconder_check_token("123456789012", &error));
     EXPECT(SECONDER_OK, seconder_check_user_id("9223372036854775807", &error));

@@ -99,8 +99,8 @@ static void texts(seconder_service *service)
     seconder_open_options options = {0};
     size_t index;
     for (index = 0; index < sizeof bad / sizeof *bad; index++) {
-        EXPECT_INVALID("token", seconder_verify(service, bad[index], 1, NULL, 0, NULL, &error));
-        EXPECT_INVALID("token", seconder_check_token(bad[index], &error));
+        EXPECT_MALFORMED("token", seconder_verify(service, bad[index], 1, NULL, 0, NULL, &error));
+        EXPECT_MALFORMED("token", seconder_check_token(bad[index], &error));
         EXPECT_INVALID("url", seconder_open(bad[index], NULL, NULL, 0, &other, &error));
         EXPECT_INVALID("api_key", seconder_open("sandbox:", bad[index], NULL, 0, &other, &error));
         EXPECT_INVALID("email",

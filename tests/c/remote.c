@@ -40,8 +40,10 @@ int main(void)
     options.deliver_userdata_free = count;
     options.post_userdata = &freed;
     options.post_userdata_free = count;
-    service = open_or_die("https://127.0.0.1:1", "key", &options);
+    EXPECT_INVALID("deliver", seconder_open("https://127.0.0.1:1", "key", &options, sizeof options,
+                                            &service, &error));
     CHECK(freed == 2);
+    service = open_or_die("https://127.0.0.1:1", "key", NULL);
 
     EXPECT_NO_ENGINE(seconder_register_device(service, 1, "ios", &device, &error));
     EXPECT_NO_ENGINE(seconder_open_approvals(service, 1, "secret", &requests, &error));

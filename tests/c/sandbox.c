@@ -19,7 +19,7 @@ int main(void)
     EXPECT(SECONDER_OK, seconder_verify(service, "123456", 1, NULL, 0, &verification, &error));
     CHECK(verification != NULL);
     seconder_verification_free(verification);
-    EXPECT_INVALID("token", seconder_verify(service, "../sms", 1, NULL, 0, &verification, &error));
+    EXPECT_MALFORMED("token", seconder_verify(service, "../sms", 1, NULL, 0, &verification, &error));
     CHECK(verification == NULL);
     seconder_service_free(service);
 

@@ -33,7 +33,7 @@ int main()
     CHECK(service->try_user_status(user->id()).status() == Status::rejected);
 
     Result<void> form = try_check_token("12345");
-    CHECK(!form && form.status() == Status::invalid_argument);
+    CHECK(!form && form.status() == Status::token_malformed);
     CHECK(form.error()->parameter() == "token");
     CHECK(try_check_token("123456"));
     CHECK(try_open("nonsense:").status() == Status::invalid_argument);

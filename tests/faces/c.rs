@@ -211,8 +211,7 @@ fn every_setting_is_an_option() {
             "two numbers",
         ),
     ];
-    // In Rust, `repeats` is set by Service::with_repeats.
-    is_struct("Settings", &settings, "seconder_open_options", &others, &["repeats"]);
+    is_struct("Settings", &settings, "seconder_open_options", &others, &[]);
     let names = methods("src/wire/names.rs", "Names", by_value);
     is_struct("Names", &names, "seconder_names", &[], &["word"]);
 }

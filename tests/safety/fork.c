@@ -133,7 +133,7 @@ int main(int count, char **arguments)
     CHECK(count == 3 || count == 4);
     url = arguments[1];
     forks = atoi(arguments[2]);
-    options.allow_loopback_http = true;
+    options.allow_loopback_http = is_service("http:");
     options.ca_file = count == 4 ? arguments[3] : NULL;
     service = open_or_die(url, "key", &options);
     if (!is_service("http"))

@@ -58,7 +58,7 @@ static void login(const struct functions *functions, const char *url)
     seconder_status status;
     seconder_open_options options;
     memset(&options, 0, sizeof options);
-    options.allow_loopback_http = true;
+    options.allow_loopback_http = strncmp(url, "http:", 5) == 0;
     CHECK(functions->open(url, "key", &options, sizeof options, &service, NULL) == SECONDER_OK);
     if (strncmp(url, "http", 4) != 0) {
         CHECK(functions->create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0,

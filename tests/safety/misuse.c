@@ -87,11 +87,16 @@ static seconder_status call(const struct attempt *attempt, int which)
     return got;
 }
 
-/* The call must return SECONDER_INVALID_ARGUMENT for the parameter of this name. */
+/* The call must return SECONDER_INVALID_ARGUMENT for the parameter of this name; for a text that a
+ * user typed, and that is no code, SECONDER_TOKEN_MALFORMED. */
 static void is_rejected(const struct attempt *attempt, int which, const char *name)
 {
+    bool typed = which >= BAD_TEXT && which < BAD_FIELD &&
+                 (same(name, "token") || same(name, "verification_code") ||
+                  same(attempt->name, "seconder_check_token"));
+    seconder_status wanted = typed ? SECONDER_TOKEN_MALFORMED : SECONDER_INVALID_ARGUMENT;
     seconder_status got = call(attempt, which);
-    if (got != SECONDER_INVALID_ARGUMENT || !same(seconder_error_parameter(error), name))
+    if (got != wanted || !same(seconder_error_parameter(error), name))
         complain(attempt, which, got, name);
 }
 
@@ -152,7 +157,8 @@ static void misuse(const struct attempt *attempt)
         call(attempt, ALL_NULL);
         if (!is_nothing && !same(attempt->name, "seconder_error_status") &&
             !same(attempt->name, "seconder_error_message") &&
-            !same(attempt->name, "seconder_version"))
+            !same(attempt->name, "seconder_version") &&
+            !same(attempt->name, "seconder_status_name"))
             complain(attempt, ALL_NULL, 0, "nothing");
         return;
     }

@@ -45,6 +45,7 @@ from seconder.errors import (
     StorageError,
     Timeout,
     TokenInvalid,
+    TokenMalformed,
     Unauthorized,
     Unavailable,
 )
@@ -151,6 +152,7 @@ __all__ = [
     "StorageError",
     "Timeout",
     "TokenInvalid",
+    "TokenMalformed",
     "Unauthorized",
     "Unavailable",
     "UserCreated",

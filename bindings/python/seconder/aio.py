@@ -408,16 +408,16 @@ def open_async(
     url: str,
     *,
     api_key: str | None = None,
-    timeout: float = 10.0,
-    repeats: Repeats | Literal["none", "questions", "all"] = Repeats.QUESTIONS,
+    timeout: float | None = None,
+    repeats: Repeats | Literal["none", "questions", "all"] | None = None,
     ca_file: str | PathLike[str] | None = None,
     pins: Sequence[str] = (),
     client_certificate: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
     proxy: str | None = None,
     name_servers: Sequence[str] = (),
     allow_loopback_http: bool = False,
-    format: Format | Literal["json", "xml"] = Format.JSON,
-    generation: Generation | Literal["current", "older"] = Generation.CURRENT,
+    format: Format | Literal["json", "xml"] | None = None,
+    generation: Generation | Literal["current", "older"] | None = None,
     nested_as_json: bool = False,
     names: Names | None = None,
     must_exist: bool = False,
@@ -427,8 +427,8 @@ def open_async(
     install_link: str | None = None,
     replies: Generation | Literal["current", "older"] | None = None,
     token_length: int | None = None,
-    authenticator_digits: int = 6,
-    authenticator_period: int = 30,
+    authenticator_digits: int | None = None,
+    authenticator_period: int | None = None,
     deliver: Callable[[Message], object] | None = None,
     post: Callable[[SignedCallback], object] | None = None,
     threads: int = 16,
@@ -446,7 +446,8 @@ def open_async(
         closes it at the end of the block.
 
     Raises:
-        InvalidArgument: The URL or a setting is invalid; ``parameter`` names it.
+        InvalidArgument: The URL or a setting is invalid, or a setting has no effect with this URL;
+            ``parameter`` names it.
         StorageError: The database cannot be opened; it is left unchanged.
         Unauthorized: The database has no application with that API key.
 

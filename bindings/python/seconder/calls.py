@@ -168,18 +168,22 @@ class Calls:
             NotChecked: The user was never confirmed and ``force`` was not given.
             RateLimited: There were wrong codes before; ``retry_after`` says when the user may try
                 again.
-            InvalidArgument: The token is not 6 to 12 digits, or another argument is invalid.
+            TokenMalformed: The token is not 6 to 12 digits, with or without ``force``. It is a
+                ``TokenInvalid``, but costs the user no try.
+            InvalidArgument: Another argument is invalid.
 
         Example:
             >>> try:
             ...     service.verify("1234567", user.id, force=True)
+            ... except seconder.TokenMalformed:
+            ...     print("Please type the digits of the code.")
             ... except seconder.TokenInvalid:
             ...     print("That is not the code.")
             That is not the code.
             >>> service.verify("0000000", user.id, force=True).device.os_type
             'sms'
         """
-        _text("token", token)
+        token = _typed("token", token)
         reply = self._call("verify", token=token, user_id=user_id, force=force, action=action)
         return Verification._read(reply)
 
@@ -441,13 +445,14 @@ class Calls:
 
         Raises:
             Rejected: The code is wrong (``http_status`` 401), or no verification is pending (404).
+            TokenMalformed: The code is not 4 to 10 digits.
 
         Example:
             >>> sent = service.start_phone_verification("sms", "555-010-0199", 1)
             >>> service.check_phone_verification("555-010-0199", 1, messages[-1].code)
             Done(message='Verification code is correct.')
         """
-        _text("verification_code", verification_code)
+        verification_code = _typed("verification_code", verification_code)
         reply = self._call(
             "check_phone_verification",
             phone_number=phone_number,
@@ -519,7 +524,10 @@ class Calls:
         return AuthenticatorEnrolled._read(reply)
 
 
-def _text(parameter: str, value: object) -> None:
-    """Rejects a code that is a number, which would have lost its leading zeros."""
+def _typed(parameter: str, value: object) -> str:
+    """Rejects a code that is a number, which would have lost its leading zeros. What a terminal
+    could not decode is not text for the library, and becomes a character that no code has.
+    """
     if not isinstance(value, str):
         raise InvalidArgument(f"{parameter} must be text", parameter=parameter)
+    return value.encode("ascii", "replace").decode("ascii")

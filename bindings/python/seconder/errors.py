@@ -84,6 +84,21 @@ class InvalidArgument(SecondFactorError, ValueError):
         self.parameter = parameter
 
 
+class TokenMalformed(TokenInvalid, InvalidArgument):
+    """The user: what they typed cannot be a code, because it has other characters than digits, or
+    the wrong length. Keep them out, and ask them to type it again.
+
+    Nothing was sent, no code was compared, and the limit on wrong codes does not count it. It is
+    also a ``TokenInvalid``, so that an application that knows only that one asks its user for
+    another code, and an ``InvalidArgument``.
+    """
+
+    def __init__(self, message: str = "", *, parameter: str = "", retry_safe: bool = False) -> None:
+        SecondFactorError.__init__(self, message, retry_safe=retry_safe)
+        self.reused = False
+        self.parameter = parameter
+
+
 class Unauthorized(SecondFactorError):
     """The operator: the service does not accept the API key (section 5.3).
 

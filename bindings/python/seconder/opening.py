@@ -24,16 +24,16 @@ def open(
     url: str,
     *,
     api_key: str | None = None,
-    timeout: float = 10.0,
-    repeats: Repeats | Literal["none", "questions", "all"] = Repeats.QUESTIONS,
+    timeout: float | None = None,
+    repeats: Repeats | Literal["none", "questions", "all"] | None = None,
     ca_file: str | PathLike[str] | None = None,
     pins: Sequence[str] = (),
     client_certificate: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
     proxy: str | None = None,
     name_servers: Sequence[str] = (),
     allow_loopback_http: bool = False,
-    format: Format | Literal["json", "xml"] = Format.JSON,
-    generation: Generation | Literal["current", "older"] = Generation.CURRENT,
+    format: Format | Literal["json", "xml"] | None = None,
+    generation: Generation | Literal["current", "older"] | None = None,
     nested_as_json: bool = False,
     names: Names | None = None,
     must_exist: bool = False,
@@ -43,13 +43,15 @@ def open(
     install_link: str | None = None,
     replies: Generation | Literal["current", "older"] | None = None,
     token_length: int | None = None,
-    authenticator_digits: int = 6,
-    authenticator_period: int = 30,
+    authenticator_digits: int | None = None,
+    authenticator_period: int | None = None,
     deliver: Callable[[Message], object] | None = None,
     post: Callable[[SignedCallback], object] | None = None,
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
-    call. Settings that do not apply to the URL are ignored.
+    call. A setting that has no effect with the URL is an :class:`seconder.InvalidArgument`: those
+    from ``timeout`` to ``nested_as_json`` are for a remote service, those from
+    ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``).
 
     Use one copy of SQLite per process on a database. The module has its own, so code in the same
     process must not open the database with :mod:`sqlite3` or another library: when such a copy
@@ -70,8 +72,9 @@ def open(
         api_key: The application's API key. Required for a remote service; an engine generates one
             for the first application of a new database if none is given.
         timeout: How long a call to a remote service may take in all, in seconds: more than 0 and
-            at most 3600.
-        repeats: Which calls to a remote service are retried when it is rate limiting.
+            at most 3600. Default: 10.
+        repeats: Which calls to a remote service are retried when it is rate limiting. Default: those
+            that change nothing.
         ca_file: A file of certificates in PEM to trust instead of the system's.
         pins: Pinned public keys of a remote service, each as ``sha256/`` and the SHA-256 of the
             key in Base64; the service must present one of them. Without ``ca_file``, only they are
@@ -84,8 +87,9 @@ def open(
             Default: those of ``/etc/resolv.conf``.
         allow_loopback_http: Allows ``http://`` to this machine itself. For tests: the key then
             travels in the clear.
-        format: The format of a remote service's responses.
+        format: The format of a remote service's responses. Default: JSON.
         generation: The generation of the interface that a remote service speaks (section 9).
+            Default: the current one.
         nested_as_json: Sends ``details``, ``hidden_details`` and ``data`` in a JSON body if they
             hold anything but texts, for remote services that are known to read JSON. Default: a
             form, which every service reads, and in which numbers and flags become text; None, empty
@@ -115,8 +119,8 @@ def open(
         token_length: How many digits an engine's codes by SMS and voice have, 6 to 10. Default:
             the number in the database, and 7 in a new one.
         authenticator_digits: How many digits the codes of newly enrolled authenticator apps have,
-            6 to 8.
-        authenticator_period: How long such an app shows a code, in seconds, 1 to 3600.
+            6 to 8. Default: 6, which every app supports.
+        authenticator_period: How long such an app shows a code, in seconds, 1 to 3600. Default: 30.
         deliver: A function that delivers the SMS and voice calls of an engine. An exception from it
             means that the message was not delivered. It may run in any thread that makes calls. The
             service keeps a reference to it until it is closed, which the garbage collector cannot
@@ -131,7 +135,8 @@ def open(
         The service, which is closed at the end of a ``with`` block.
 
     Raises:
-        InvalidArgument: The URL or a setting is invalid; ``parameter`` names it.
+        InvalidArgument: The URL or a setting is invalid, or a setting has no effect with this URL;
+            ``parameter`` names it.
         StorageError: The database cannot be opened, or does not exist although it must; it is left
             unchanged.
         Unavailable: A file of certificates cannot be read, because the process has no descriptors

@@ -174,7 +174,8 @@ class Totp:
         Raises:
             TokenInvalid: The code is wrong; or, with ``reused``, is of a step that has been used,
                 or of an earlier one.
-            InvalidArgument: The token is not 6 to 12 digits, or the time is invalid.
+            TokenMalformed: The token is not 6 to 12 digits. It is a ``TokenInvalid``.
+            InvalidArgument: The time is invalid.
 
         Example:
             >>> seconder.totp.Totp(b"12345678901234567890").check("287082", 59)
@@ -183,7 +184,9 @@ class Totp:
         if not isinstance(token, str):
             raise InvalidArgument("token must be text", parameter="token")
         step = None if last_step is None else _whole("last_step", last_step, 2**63)
-        return self._native.check(token, _time(at), step)
+        # What a terminal could not decode is not text for the library.
+        typed = token.encode("ascii", "replace").decode("ascii")
+        return self._native.check(typed, _time(at), step)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Totp):

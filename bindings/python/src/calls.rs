@@ -7,10 +7,11 @@ use crate::values::Params;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
 use seconder::engine::{ApprovalRequest, Engine, RespondToApproval};
-use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
-use seconder::{Call, Handle, Service};
+use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationCode};
+use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::str::FromStr;
 
 type Handler = fn(&Service, Params) -> Result<Value, Failure>;
 
@@ -28,7 +29,7 @@ const CALLS: &[(&str, Handler)] = &[
     (PhoneInfo::ROUTE.name, handle::<PhoneInfo>),
     (CreateApproval::ROUTE.name, handle::<CreateApproval>),
     (CheckApproval::ROUTE.name, handle::<CheckApproval>),
-    (CheckPhoneVerification::ROUTE.name, handle::<CheckPhoneVerification>),
+    (CheckPhoneVerification::ROUTE.name, check_phone_verification),
     (PhoneVerificationStatus::ROUTE.name, handle::<PhoneVerificationStatus>),
     (EnrolAuthenticator::ROUTE.name, handle::<EnrolAuthenticator>),
     ("register_device", register_device),
@@ -66,6 +67,7 @@ where
 /// Returns a value for a right code only. Any other verdict is an exception, so that a caller
 /// cannot let a user in by ignoring the reply.
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
+    typed::<Token>(&params, "token")?;
     let call: Verify = read_call(params)?;
     let (verified, body) = service.handle_with_body(&call)?;
     match verified.verdict {
@@ -80,6 +82,19 @@ fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
         }
         Verdict::NotChecked => Err(Failure::NotChecked { message: verified.message }),
     }
+}
+
+fn check_phone_verification(service: &Service, params: Params) -> Result<Value, Failure> {
+    typed::<VerificationCode>(&params, "verification_code")?;
+    handle::<CheckPhoneVerification>(service, params)
+}
+
+/// Rejects what a user typed, if it cannot be a code. Reading the call would report it like any
+/// other parameter.
+fn typed<T: FromStr<Err = Error>>(params: &Params, name: &str) -> Result<(), Failure> {
+    let typed = params.get(name).and_then(Value::as_str);
+    typed.map(T::from_str).transpose()?;
+    Ok(())
 }
 
 #[derive(Deserialize)]

@@ -102,6 +102,7 @@ impl Failure {
             Failure::NotChecked { .. } => "NotChecked",
             Failure::Error(error) => match error {
                 Error::InvalidArgument { .. } => "InvalidArgument",
+                Error::TokenMalformed { .. } => "TokenMalformed",
                 Error::Unauthorized { .. } => "Unauthorized",
                 Error::Rejected(_) => "Rejected",
                 Error::RateLimited { .. } => "RateLimited",
@@ -151,7 +152,8 @@ impl Failure {
                     attributes.set_item("retry_after", seconds as f64)?;
                 }
                 match error {
-                    Error::InvalidArgument { parameter, .. } => {
+                    Error::InvalidArgument { parameter, .. }
+                    | Error::TokenMalformed { parameter, .. } => {
                         attributes.set_item("parameter", parameter.as_ref())?;
                     }
                     Error::Unauthorized { .. } => attributes.set_item("http_status", 401)?,

@@ -144,8 +144,9 @@ pub(crate) fn open(
     url: &Bound<'_, PyAny>,
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<Service> {
-    let (settings, repeats) = settings::read(values::text("url", url)?, settings)?;
-    let open = move || Ok(settings.open().map_err(settings::by_argument)?.with_repeats(repeats));
-    let service = detached(py, open)?;
+    let codes = settings::argument_of_codes(settings)?;
+    let settings = settings::read(values::text("url", url)?, settings)?;
+    let named = |error| settings::by_argument(error, codes);
+    let service = detached(py, move || Ok(settings.open().map_err(named)?))?;
     Ok(Service::new(service))
 }

@@ -40,20 +40,25 @@ fn unknown(name: &str) -> Failure {
     Error::Internal { message: format!("the setting {name} exists on one side only") }.into()
 }
 
-/// Converts them to the library's [`Settings`], and the choice of calls to repeat.
-pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<(Settings, Repeats)> {
+/// Converts them to the library's [`Settings`]. None and empty lists are settings that were not
+/// given.
+pub(crate) fn read(url: &str, given: &Bound<'_, PyDict>) -> PyResult<Settings> {
     let given = Given(given.copy()?);
     let settings = of_an_engine(Settings::new(url), &given)?;
     let settings = of_a_remote_service(settings, &given)?;
-    let repeated: String = given.take("repeats", "be text")?;
     given.finish()?;
-    Ok((settings, repeats(&repeated).map_err(|failure| failure.raise(given.0.py()))?))
+    Ok(settings)
 }
 
 fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
     let py = given.0.py();
-    let timeout = values::timeout(given.take("timeout", "be a number of seconds")?);
-    settings = settings.timeout(timeout.map_err(|failure| failure.raise(py))?);
+    if let Some(timeout) = given.take("timeout", "be a number of seconds")? {
+        let timeout = values::timeout(timeout).map_err(|failure| failure.raise(py))?;
+        settings = settings.timeout(timeout);
+    }
+    if let Some(repeated) = given.take::<Option<String>>("repeats", "be text")? {
+        settings = settings.repeats(repeats(&repeated).map_err(|failure| failure.raise(py))?);
+    }
     settings = settings.allow_loopback_http(given.take("allow_loopback_http", "be True or False")?);
     if let Some(key) = given.take::<Option<String>>("api_key", "be text")? {
         settings = settings.api_key(key);
@@ -79,14 +84,16 @@ fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Se
     if let Some(names) = given.take::<Option<names::Given>>("names", "be a seconder.Names")? {
         settings = settings.names(names::read(names).map_err(|failure| failure.raise(py))?);
     }
-    let format: String = given.take("format", "be text")?;
-    let format = Format::named(&format).ok_or_else(|| invalid("format", "be json or xml"));
-    settings = settings.format(format.map_err(|failure| failure.raise(py))?);
+    if let Some(format) = given.take::<Option<String>>("format", "be text")? {
+        let format = Format::named(&format).ok_or_else(|| invalid("format", "be json or xml"));
+        settings = settings.format(format.map_err(|failure| failure.raise(py))?);
+    }
+    if let Some(generation) = given.take::<Option<String>>("generation", "be text")? {
+        let generation = named_generation("generation", &generation);
+        settings = settings.generation(generation.map_err(|failure| failure.raise(py))?);
+    }
     let nested = given.take("nested_as_json", "be True or False")?;
-    settings = settings.nested_as_json(nested);
-    let generation: String = given.take("generation", "be text")?;
-    let generation = named_generation("generation", &generation);
-    Ok(settings.generation(generation.map_err(|failure| failure.raise(py))?))
+    Ok(settings.nested_as_json(nested))
 }
 
 fn named_generation(parameter: &'static str, name: &str) -> Result<Generation, Failure> {
@@ -114,9 +121,13 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(digits) = given.take::<Option<u8>>("token_length", "be 6 to 10")? {
         settings = settings.token_length(digits);
     }
-    let digits = given.take::<u8>("authenticator_digits", "be 6 to 8")?;
-    let period = given.take::<u64>("authenticator_period", "be a whole number of seconds")?;
-    settings = settings.authenticator_codes(digits, period);
+    let digits = given.take::<Option<u8>>("authenticator_digits", "be 6 to 8")?;
+    let period =
+        given.take::<Option<u64>>("authenticator_period", "be a whole number of seconds")?;
+    if digits.is_some() || period.is_some() {
+        // The defaults of the library.
+        settings = settings.authenticator_codes(digits.unwrap_or(6), period.unwrap_or(30));
+    }
     if let Some(function) = given.take::<Option<Py<PyAny>>>("deliver", "be a function")? {
         settings = settings.deliver(move |message: &Message| deliver_by(&function, message));
     }
@@ -160,14 +171,25 @@ impl seconder::engine::Post for Poster {
     }
 }
 
+/// Which argument sets the codes of authenticator apps: the first of the two that is not None.
+pub(crate) fn argument_of_codes(given: &Bound<'_, PyDict>) -> PyResult<&'static str> {
+    let digits = given.get_item("authenticator_digits")?;
+    Ok(match digits.is_none_or(|digits| digits.is_none()) {
+        true => "authenticator_period",
+        false => "authenticator_digits",
+    })
+}
+
 /// Names the argument of `open` in an error that names a setting of the library.
-pub(crate) fn by_argument(error: Error) -> Error {
+/// `codes` is the argument that was given of the two that are one setting.
+pub(crate) fn by_argument(error: Error, codes: &'static str) -> Error {
     let Error::InvalidArgument { parameter, reason } = error else { return error };
     let argument = match &*parameter {
         "digits" => "authenticator_digits".into(),
         "period" => "authenticator_period".into(),
         "pin" => "pins".into(),
         "name_server" => "name_servers".into(),
+        "authenticator_codes" => codes.into(),
         _ => parameter,
     };
     Error::InvalidArgument { parameter: argument, reason }

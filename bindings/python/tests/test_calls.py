@@ -66,6 +66,29 @@ def test_verify_returns_only_for_a_right_code(phone: Phone) -> None:
     assert caught.value.reused
 
 
+@pytest.mark.parametrize("typed", ["", "12345", "1234567890123", "12345a", " 123456", "12\udcff456"])
+def test_what_cannot_be_a_code_is_the_users_mistake(phone: Phone, typed: str) -> None:
+    def verify(**options: bool) -> object:
+        return phone.service.verify(typed, phone.user_id, **options)
+
+    totp = seconder.totp.Totp(b"12345678901234567890")
+    phone_check = phone.service.check_phone_verification
+    for name, check in [
+        ("token", verify),
+        ("token", lambda: verify(force=True)),
+        ("token", lambda: totp.check(typed, 59)),
+        ("verification_code", lambda: phone_check("555-010-0199", 1, f"{typed[:3]}x")),
+    ]:
+        with pytest.raises(seconder.TokenMalformed) as caught:
+            check()
+        assert isinstance(caught.value, seconder.TokenInvalid)
+        assert isinstance(caught.value, seconder.InvalidArgument)
+        assert caught.value.parameter == name and not caught.value.reused
+    # No try was counted.
+    phone.service.request_sms(phone.user_id)
+    phone.service.verify(phone.code(), phone.user_id, force=True)
+
+
 def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
     """In memory, because a busy disk may take longer than the wait of two seconds."""
     messages: list[seconder.Message] = []

@@ -240,6 +240,7 @@ def test_errors_can_be_pickled() -> None:
     errors = [
         seconder.TokenInvalid("used", reused=True, code="60019"),
         seconder.InvalidArgument("email is invalid", parameter="email"),
+        seconder.TokenMalformed("token must be digits", parameter="token"),
         seconder.Rejected("no", code="60026", http_status=404, fields={"a": "b"}),
         seconder.RateLimited("wait", retry_safe=True, retry_after=1.5),
         seconder.Unavailable("no answer", stage="connect", retry_safe=True),

@@ -125,7 +125,7 @@ def test_every_thread_gets_its_own_results(phone: Phone) -> None:
             service.respond_to_approval(request.uuid, response="approve", **proof)
             approval = service.wait_for_approval(request.uuid, user, timeout=30)
             assert approval.approved_by(user) and not approval.approved_by(phone.user_id)
-            with pytest.raises(seconder.InvalidArgument, match="token"):
+            with pytest.raises(seconder.TokenMalformed, match="token"):
                 service.verify("12", user)
         return user
 

@@ -1,0 +1,58 @@
+"""A setting that has no effect with the URL is rejected."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import seconder
+
+OF_THE_CLIENT: dict[str, Any] = {
+    "timeout": 10.0,
+    "repeats": "questions",
+    "ca_file": "/no/such/file",
+    "pins": ["sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="],
+    "client_certificate": ("/no/such/file", "/no/such/file"),
+    "proxy": "http://127.0.0.1:1",
+    "name_servers": ["192.0.2.1"],
+    "allow_loopback_http": True,
+    "format": "json",
+    "generation": "current",
+    "nested_as_json": True,
+}
+OF_AN_ENGINE: dict[str, Any] = {
+    "application_name": "Example",
+    "callback_url": "",
+    "callback_ca_file": "",
+    "install_link": "",
+    "replies": "current",
+    "token_length": 7,
+    "authenticator_digits": 6,
+    "authenticator_period": 30,
+    "deliver": lambda message: None,
+    "post": lambda callback: None,
+}
+
+
+def test_every_setting_is_here() -> None:
+    parameters = list(inspect.signature(seconder.open).parameters)
+    assert parameters == ["url", "api_key", *OF_THE_CLIENT, "names", *OF_AN_ENGINE]
+
+
+@pytest.mark.parametrize("name", [*OF_THE_CLIENT, *OF_AN_ENGINE])
+def test_a_setting_without_effect_is_rejected(name: str) -> None:
+    of_the_client = name in OF_THE_CLIENT
+    value = (OF_THE_CLIENT | OF_AN_ENGINE)[name]
+    for url in ["sandbox:"] if of_the_client else ["https://2fa.example"]:
+        with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
+            seconder.open(url, api_key="key", **{name: value})
+        assert caught.value.parameter == name
+
+
+def test_what_was_not_given_is_not_rejected() -> None:
+    for url in "sandbox:", "https://2fa.example":
+        none: dict[str, Any] = dict.fromkeys(OF_THE_CLIENT | OF_AN_ENGINE)
+        none |= {"pins": (), "name_servers": (), "allow_loopback_http": False}
+        seconder.open(url, api_key="key", **(none | {"nested_as_json": False})).close()

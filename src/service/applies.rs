@@ -1,0 +1,127 @@
+//! Which settings apply to which URL. A setting that would have no effect is rejected: whoever sets
+//! `ca_file` with `sqlite:` believes in a check that nobody makes.
+
+use super::Settings;
+use crate::{Error, Result};
+
+/// What uses a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// The client of a remote service: `https:`, and `http:` to this machine.
+    Client,
+    /// An engine in this process: `sqlite:` and `sandbox:`.
+    Engine,
+    /// An engine with a database that stays: `sqlite:`.
+    Database,
+}
+
+const USERS: [Use; 3] = [Use::Client, Use::Engine, Use::Database];
+
+/// Every setting that does not apply to every URL.
+const USES: &[(&str, Use)] = &[
+    ("timeout", Use::Client),
+    ("repeats", Use::Client),
+    ("ca_file", Use::Client),
+    ("pin", Use::Client),
+    ("client_certificate", Use::Client),
+    ("proxy", Use::Client),
+    ("name_server", Use::Client),
+    ("allow_loopback_http", Use::Client),
+    ("format", Use::Client),
+    ("generation", Use::Client),
+    ("nested_as_json", Use::Client),
+    ("must_exist", Use::Database),
+    ("application_name", Use::Engine),
+    ("callback_url", Use::Engine),
+    ("callback_ca_file", Use::Engine),
+    ("install_link", Use::Engine),
+    ("replies", Use::Engine),
+    ("token_length", Use::Engine),
+    ("authenticator_codes", Use::Engine),
+    ("deliver", Use::Engine),
+    ("post", Use::Engine),
+    ("clock", Use::Engine),
+    ("random", Use::Engine),
+];
+
+impl Use {
+    fn applies_to(self, scheme: &str) -> bool {
+        let schemes: &[&str] = match self {
+            Use::Client => &["https", "http"],
+            Use::Engine => &["sqlite", "sandbox"],
+            Use::Database => &["sqlite"],
+        };
+        schemes.contains(&scheme)
+    }
+
+    fn purpose(self) -> &'static str {
+        match self {
+            Use::Client => "a remote service (https:)",
+            Use::Engine => "an engine in this process (sqlite: and sandbox:)",
+            Use::Database => "a database (sqlite:)",
+        }
+    }
+}
+
+impl Settings {
+    /// Notes that a setting was given.
+    #[cfg_attr(not(any(feature = "engine", feature = "remote")), allow(dead_code))]
+    pub(crate) fn note(mut self, name: &'static str) -> Settings {
+        self.given.push(name);
+        self
+    }
+
+    /// Rejects a setting that has no effect with the scheme of the URL.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] with the setting's name.
+    pub(super) fn check_uses(&self) -> Result<()> {
+        let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
+        // An unknown scheme is reported as such.
+        if !USERS.iter().any(|used| used.applies_to(scheme)) {
+            return Ok(());
+        }
+        for name in &self.given {
+            let found = USES.iter().find(|(known, _)| known == name);
+            if let Some((_, used)) = found.filter(|(_, used)| !used.applies_to(scheme)) {
+                let reason = format!("has no effect with {scheme}:, it is for {}", used.purpose());
+                return Err(Error::invalid_argument(*name, reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A setter notes its name, and every noted name is in the table, once.
+    #[test]
+    fn every_setting_of_one_kind_is_listed() {
+        let setters = |source: &str| -> Vec<String> {
+            let functions = source.split("\n    pub fn ").skip(1);
+            let names = functions.filter_map(|function| {
+                let (name, parameters) = function.split_once('(')?;
+                parameters.trim_start().starts_with("mut self").then(|| name.to_owned())
+            });
+            names.collect()
+        };
+        let client = setters(include_str!("remote_settings.rs"));
+        let engine = setters(include_str!("engine_settings.rs"));
+        let listed = |of_client: bool| -> Vec<String> {
+            let of = USES.iter().filter(|(_, used)| (*used == Use::Client) == of_client);
+            of.map(|(name, _)| (*name).to_owned()).collect()
+        };
+        for (mut declared, mut listed) in [(client, listed(true)), (engine, listed(false))] {
+            declared.sort();
+            listed.sort();
+            assert_eq!(declared, listed);
+        }
+        for (name, _) in USES {
+            let noted = format!(".note(\"{name}\")");
+            let sources = [include_str!("remote_settings.rs"), include_str!("engine_settings.rs")];
+            assert!(sources.iter().any(|source| source.contains(&noted)), "{noted}");
+        }
+    }
+}

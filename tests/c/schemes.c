@@ -1,0 +1,100 @@
+/* An option that has no effect with the URL is rejected, and named. */
+#include "check.h"
+
+static const char *const urls[] = {"sandbox:", "sqlite:/no/such/folder/a.db", "https://2fa.example"};
+
+static int32_t deliver(const seconder_message *message, void *userdata)
+{
+    (void)message;
+    (void)userdata;
+    return 0;
+}
+
+static int32_t post(const seconder_signed_callback *callback, void *userdata)
+{
+    (void)callback;
+    (void)userdata;
+    return 0;
+}
+
+/* Opens with one option, which only `https:` or only the other two URLs accept. */
+static void belongs(const char *name, bool to_client, const seconder_open_options *options)
+{
+    size_t index;
+    for (index = 0; index < sizeof urls / sizeof *urls; index++) {
+        bool is_client = strncmp(urls[index], "https", 5) == 0;
+        seconder_service *service = NULL;
+        seconder_status status =
+            seconder_open(urls[index], "key", options, sizeof *options, &service, &error);
+        const char *why = seconder_error_message(error);
+        bool rejected = status == SECONDER_INVALID_ARGUMENT && strstr(why, "has no effect") != NULL;
+        if (rejected == (is_client == to_client))
+            fprintf(stderr, "%s with %s: %s\n", name, urls[index], why);
+        CHECK(rejected == (is_client != to_client));
+        CHECK(!rejected || same(seconder_error_parameter(error), name));
+        CHECK((service != NULL) == (status == SECONDER_OK));
+        seconder_service_free(service);
+        seconder_error_free(error);
+        error = NULL;
+    }
+}
+
+#define BELONGS(to_client, name, field, value) \
+    do { \
+        seconder_open_options options = {0}; \
+        options.field = value; \
+        belongs(name, to_client, &options); \
+    } while (0)
+
+static void of_the_client(void)
+{
+    static const char *const pins[] = {"sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="};
+    static const char *const servers[] = {"192.0.2.1"};
+    seconder_open_options options = {0};
+    BELONGS(true, "timeout_ms", timeout_ms, 10000);
+    BELONGS(true, "repeats", repeats, SECONDER_REPEATS_QUESTIONS);
+    BELONGS(true, "format", format, SECONDER_FORMAT_JSON);
+    BELONGS(true, "generation", generation, SECONDER_GENERATION_CURRENT);
+    BELONGS(true, "ca_file", ca_file, "/no/such/file");
+    BELONGS(true, "proxy", proxy, "http://127.0.0.1:1");
+    BELONGS(true, "allow_loopback_http", allow_loopback_http, true);
+    BELONGS(true, "nested_as_json", nested_as_json, true);
+    options.pins = pins;
+    options.pins_count = 1;
+    belongs("pins", true, &options);
+    memset(&options, 0, sizeof options);
+    options.name_servers = servers;
+    options.name_servers_count = 1;
+    belongs("name_servers", true, &options);
+    memset(&options, 0, sizeof options);
+    options.client_certificate = options.client_key = "/no/such/file";
+    belongs("client_certificate", true, &options);
+}
+
+static void of_the_engine(void)
+{
+    BELONGS(false, "application_name", application_name, "Example");
+    BELONGS(false, "callback_url", callback_url, "");
+    BELONGS(false, "callback_ca_file", callback_ca_file, "");
+    BELONGS(false, "install_link", install_link, "");
+    BELONGS(false, "replies", replies, SECONDER_GENERATION_CURRENT);
+    BELONGS(false, "token_length", token_length, 7);
+    BELONGS(false, "authenticator_digits", authenticator_digits, 6);
+    BELONGS(false, "authenticator_period", authenticator_period, 30);
+    BELONGS(false, "deliver", deliver, deliver);
+    BELONGS(false, "post", post, post);
+}
+
+int main(int count, char **arguments)
+{
+    seconder_open_options options = {0};
+    seconder_service *service = NULL;
+    (void)arguments;
+    CHECK(count == 2);
+    of_the_client();
+    of_the_engine();
+    /* Of an unknown URL, the URL is what is wrong. */
+    options.timeout_ms = 1;
+    EXPECT_INVALID("url", seconder_open("nonsense:", NULL, &options, sizeof options, &service, &error));
+    return 0;
+}

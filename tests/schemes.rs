@@ -1,0 +1,88 @@
+//! A setting that has no effect with the scheme of the URL is rejected, and named.
+
+#![cfg(all(feature = "engine", feature = "remote"))]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+use seconder::remote::Repeats;
+use seconder::wire::{Format, Generation, Names};
+use seconder::{Error, Settings};
+use std::time::Duration;
+
+type Set = fn(Settings) -> Settings;
+
+const OF_THE_CLIENT: &[(&str, Set)] = &[
+    ("timeout", |s| s.timeout(Duration::from_secs(10))),
+    ("repeats", |s| s.repeats(Repeats::Questions)),
+    ("ca_file", |s| s.ca_file("/no/such/file")),
+    ("pin", |s| s.pin("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
+    ("client_certificate", |s| s.client_certificate("/no/such/file", "/no/such/file")),
+    ("proxy", |s| s.proxy("http://127.0.0.1:1")),
+    ("name_server", |s| s.name_server("192.0.2.1")),
+    ("allow_loopback_http", |s| s.allow_loopback_http(true)),
+    ("format", |s| s.format(Format::Json)),
+    ("generation", |s| s.generation(Generation::Current)),
+    ("nested_as_json", |s| s.nested_as_json(true)),
+];
+
+const OF_AN_ENGINE: &[(&str, Set)] = &[
+    ("application_name", |s| s.application_name("Example")),
+    ("callback_url", |s| s.callback_url("")),
+    ("callback_ca_file", |s| s.callback_ca_file("")),
+    ("install_link", |s| s.install_link("")),
+    ("replies", |s| s.replies(Generation::Current)),
+    ("token_length", |s| s.token_length(7)),
+    ("authenticator_codes", |s| s.authenticator_codes(6, 30)),
+    ("deliver", |s| s.deliver(|_: &seconder::engine::Message| Ok(()))),
+];
+
+/// Whether opening rejects the setting because of the URL.
+fn rejects(url: &str, name: &str, set: Set) -> bool {
+    match set(Settings::new(url).api_key("key")).open() {
+        Err(Error::InvalidArgument { parameter, reason }) if reason.contains("has no effect") => {
+            assert_eq!(parameter, name);
+            assert!(reason.contains(url.split_once(':').unwrap().0), "{reason}");
+            true
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn a_setting_without_effect_is_rejected() {
+    for (settings, mine, others) in [
+        (
+            OF_THE_CLIENT,
+            &["https://2fa.example", "http://127.0.0.1:1"][..],
+            &["sandbox:", "sqlite:/no/such/a.db"][..],
+        ),
+        (
+            OF_AN_ENGINE,
+            &["sandbox:", "sqlite:/no/such/a.db"][..],
+            &["https://2fa.example", "http://127.0.0.1:1"][..],
+        ),
+    ] {
+        for (name, set) in settings {
+            for url in others {
+                assert!(rejects(url, name, *set), "{name} with {url}");
+            }
+            for url in mine {
+                assert!(!rejects(url, name, *set), "{name} with {url}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_a_key_and_what_asks_for_nothing_are_for_every_url() {
+    for url in ["sandbox:", "https://2fa.example"] {
+        let settings = Settings::new(url).api_key("key").names(Names::default());
+        let settings = settings.allow_loopback_http(false).nested_as_json(false);
+        assert!(settings.open().is_ok(), "{url}");
+    }
+}
+
+#[test]
+fn a_wrong_url_is_reported_first() {
+    let opened = Settings::new("nonsense:").timeout(Duration::from_secs(1)).open();
+    assert!(matches!(opened, Err(Error::InvalidArgument { parameter, .. }) if parameter == "url"));
+}
