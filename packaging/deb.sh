@@ -1,5 +1,6 @@
 #!/bin/bash
-# Makes the Debian packages libseconder0, libseconder-dev and seconder from a build:
+# Makes the Debian packages libseconder0, libseconder-dev and seconder from a build, and the packages
+# libseconder0-dbgsym and seconder-dbgsym with their debug information:
 # packaging/deb.sh BUILD_FOLDER OUTPUT_FOLDER [OPTION OF dpkg-deb ...]. It needs only dpkg-deb, and
 # dpkg-dev for exact dependencies.
 set -euo pipefail
@@ -36,6 +37,37 @@ dependencies() { # PACKAGE FILE...
     printf 'Source: seconder\n\nPackage: %s\nArchitecture: any\n' "$package" >"$work/debian/control"
     (cd "$work" && dpkg-shlibdeps -O -S"$package" "$@" 2>/dev/null) |
         sed -n 's/^shlibs:Depends=//p' | grep . || echo "libc6, libgcc-s1"
+}
+
+# Splits the debug information of FILE into the tree of the package PACKAGE-dbgsym, where debuggers
+# look for it. `make release` has split it already; otherwise it is split here.
+split_debug() { # PACKAGE FILE BUILT
+    local file=$2 built=$3 id debug
+    if [ -e "$built.debug" ]; then
+        cp "$built.debug" "$file.debug"
+    else
+        packaging/split "$file"
+    fi
+    id=$(readelf -n "$file" | sed -n 's/^ *Build ID: //p')
+    [ -n "$id" ] || { echo "packaging/deb.sh: $file has no build id" >&2; exit 1; }
+    debug=$work/$1-dbgsym/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+    install -D -m 644 "$file.debug" "$debug"
+    rm "$file.debug"
+    objcopy --compress-debug-sections "$debug"
+    echo "$id" >"$work/$1-dbgsym.id"
+}
+
+# Builds the package with the debug information of another one.
+build_debug() { # PACKAGE
+    build "$1-dbgsym" <<CONTROL
+Section: debug
+Auto-Built-Package: debug-symbols
+Build-Ids: $(cat "$work/$1-dbgsym.id")
+$(! [ "$1" = libseconder0 ] || echo "Multi-Arch: same")
+Depends: $1 (= $version)
+Description: debug symbols for $1
+ Debuggers and valgrind show with it in which line of Seconder a thread is.
+CONTROL
 }
 
 # Writes the copyright file, the licences and the changelog that Debian requires of every package.
@@ -84,7 +116,7 @@ build() { # PACKAGE
         printf 'Architecture: %s\nMaintainer: %s\n' "$architecture" "$maintainer"
         printf 'Installed-Size: %s\n' "$(du -sk --exclude=DEBIAN "$tree" | cut -f1)"
         printf 'Homepage: https://github.com/seconder/seconder\nPriority: optional\n'
-        cat
+        grep .
     } >"$tree/DEBIAN/control"
     (cd "$tree" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z |
         xargs -0 md5sum >DEBIAN/md5sums)
@@ -103,12 +135,24 @@ library=$work/libseconder0/usr/lib/$triplet
 development=$work/libseconder-dev/usr/lib/$triplet
 # Only those who compile need the static library and the link that the linker follows.
 mv "$library/libseconder.a" "$library/libseconder.so" "$development/"
-strip --strip-unneeded "$library"/libseconder.so.*.*
-strip --strip-debug --enable-deterministic-archives "$development/libseconder.a"
-strip "$work/seconder/usr/bin/seconder"
+split_debug libseconder0 "$library"/libseconder.so.*.* "$from/libseconder.so"
+split_debug seconder "$work/seconder/usr/bin/seconder" "$from/seconder"
+packaging/split "$development/libseconder.a"
 chmod 644 "$library"/libseconder.so.*.*
 
 mkdir -p "$work/libseconder0/DEBIAN"
+# Since which version the package has which function. The list must not lack one that the library
+# has, nor have one that the library lacks.
+install -m 644 packaging/libseconder0.symbols "$work/libseconder0/DEBIAN/symbols"
+if command -v dpkg-gensymbols >/dev/null; then
+    mkdir -p "$work/debian"
+    printf 'Source: seconder\n\nPackage: libseconder0\nArchitecture: any\n' >"$work/debian/control"
+    (cd "$work" && dpkg-gensymbols -c4 -plibseconder0 -v"$version" -P"$work/libseconder0" \
+        -I"$work/libseconder0/DEBIAN/symbols" -O/dev/null -e"$library"/libseconder.so.*.*) || {
+        echo "packaging/deb.sh: run make abi-baseline, which writes packaging/libseconder0.symbols" >&2
+        exit 1
+    }
+fi
 echo "libseconder 0 libseconder0 (>= $version)" >"$work/libseconder0/DEBIAN/shlibs"
 echo "activate-noawait ldconfig" >"$work/libseconder0/DEBIAN/triggers"
 build libseconder0 <<CONTROL
@@ -138,3 +182,5 @@ Description: second factor of a login (service)
  The program seconder runs the service of a second factor behind HTTPS, and
  manages its database.
 CONTROL
+build_debug libseconder0
+build_debug seconder

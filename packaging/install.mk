@@ -49,7 +49,8 @@ install-development:
 		$(fill_in) "cmake/$$file.cmake.in" | \
 			install -m 644 /dev/stdin "$(DESTDIR)$(CMAKEDIR)/$$file.cmake"; \
 	done
-	install -D -m 644 packaging/valgrind.supp "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp"
+	install -d "$(DESTDIR)$(DATADIR)/seconder"
+	install -m 644 packaging/valgrind.supp packaging/helgrind.supp "$(DESTDIR)$(DATADIR)/seconder/"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3 man/*.7
 
 .PHONY: install-program
@@ -71,7 +72,7 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,-*,_*}.3 "$(DESTDIR)$(MANDIR)/man7/"seconder-*.7
 	rm -f "$(DESTDIR)$(MANDIR)/man8/seconder.8"
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
-	rm -f "$(DESTDIR)$(DATADIR)/seconder/valgrind.supp"
+	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
 	@# A folder that still has files of others stays.
 	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" "$(DESTDIR)$(DOCDIR)" \

@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use tools::{Folder, command, library, run, versioned_symbols};
 
 const SYMBOLS: &str = "tests/abi/symbols.txt";
+/// The same symbols as dpkg-gensymbols reads them, each with the version that first had it.
+const DEBIAN_SYMBOLS: &str = "packaging/libseconder0.symbols";
 const CONSTANTS: &str = "tests/abi/constants.txt";
 const TYPES: &str = "tests/abi/libseconder.abi";
 const ADVICE: &str = "CONTRIBUTING.md, \"The C interface\", says which changes are allowed; \
@@ -38,6 +40,34 @@ fn the_symbols_match_the_baseline() {
     let ours = |name: &str| name.starts_with("seconder_") && name.ends_with(version);
     let foreign: Vec<_> = new.iter().filter(|name| !ours(name)).collect();
     assert!(new.len() > 100 && foreign.is_empty(), "{foreign:?}");
+}
+
+#[test]
+fn the_symbols_of_the_debian_package_match_the_baseline() {
+    let listed = read(DEBIAN_SYMBOLS);
+    let names: Vec<&str> =
+        listed.lines().skip(1).filter_map(|line| line.split(' ').nth(1)).collect();
+    let expected = debian_symbols(&listed);
+    let expected: Vec<&str> =
+        expected.lines().skip(1).filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(names, expected, "{DEBIAN_SYMBOLS}: {ADVICE}");
+}
+
+/// The file for the library as it is. Functions that it has already keep the version that first had
+/// them.
+fn debian_symbols(old: &str) -> String {
+    let soname = concat!("libseconder.so.", env!("CARGO_PKG_VERSION_MAJOR"));
+    let package = concat!("libseconder", env!("CARGO_PKG_VERSION_MAJOR"));
+    let version = concat!("SECONDER_", env!("CARGO_PKG_VERSION_MAJOR"));
+    let mut names: Vec<String> = symbols().lines().map(|name| name.replace("@@", "@")).collect();
+    names.push(format!("{version}@{version}"));
+    names.sort();
+    let mut text = format!("{soname} {package} #MINVER#\n");
+    for name in names {
+        let since = old.lines().find_map(|line| line.strip_prefix(&format!(" {name} ")));
+        text += &format!(" {name} {}\n", since.unwrap_or(env!("CARGO_PKG_VERSION")));
+    }
+    text
 }
 
 /// One line for each symbol that the library exports, with its version.
@@ -88,6 +118,8 @@ fn abidiff_detects_incompatible_changes() {
 fn write_baseline() {
     let folder = Folder::new();
     fs::write(root().join(SYMBOLS), symbols()).unwrap();
+    let debian = fs::read_to_string(root().join(DEBIAN_SYMBOLS)).unwrap_or_default();
+    fs::write(root().join(DEBIAN_SYMBOLS), debian_symbols(&debian)).unwrap();
     fs::write(root().join(CONSTANTS), constants()).unwrap();
     fs::copy(types(&folder), root().join(TYPES)).unwrap();
 }

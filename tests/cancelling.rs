@@ -175,9 +175,8 @@ fn posting_a_callback_ends_and_the_response_stays() {
         uuid,
         response: ApprovalResponse::Approve,
     };
-    let approval = responds.with_engine("respond_to_approval", None, |engine| {
-        engine.respond_to_approval(&response)
-    });
+    let approval = responds
+        .with_engine("respond_to_approval", None, |engine| engine.respond_to_approval(&response));
     // By itself, it would wait for 5 s, until the stub closes the connection.
     let took = started.elapsed();
     assert!(took >= WAITED && took < Duration::from_secs(3), "{took:?}");

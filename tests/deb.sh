@@ -15,7 +15,7 @@ fail() {
 }
 command -v dpkg-deb >/dev/null || skip "there is no dpkg-deb on this machine"
 
-packages=(libseconder0 libseconder-dev seconder)
+packages=(libseconder0 libseconder-dev seconder libseconder0-dbgsym seconder-dbgsym)
 work=$(mktemp -d)
 installed=
 clean() {
@@ -47,13 +47,44 @@ has() { # arguments: a package, and the files that it must contain
         grep -qx "\./$file" <<<"$listed" || fail "$package lacks $file"
     done
 }
+# Whether a symbols file fits the library that was packaged.
+symbols_match() { # FILE
+    mkdir -p "$work/debian" "$work/library"
+    printf 'Source: seconder\n\nPackage: libseconder0\nArchitecture: any\n' >"$work/debian/control"
+    dpkg-deb -x "$work"/libseconder0_*.deb "$work/library"
+    dpkg-gensymbols -c4 -plibseconder0 -v1 -P"$work/library" -I"$1" -O/dev/null \
+        -e"$(echo "$work/library/usr/lib/$triplet"/libseconder.so.*.*)" >/dev/null 2>&1
+}
 has libseconder0 "usr/lib/$triplet/libseconder.so.0"
 has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libseconder.a" \
     usr/include/seconder.h usr/include/seconder.hpp "usr/lib/$triplet/pkgconfig/seconder.pc" \
     "usr/lib/$triplet/cmake/Seconder/SeconderConfig.cmake" \
     usr/share/man/man3/seconder_request_sms.3.gz usr/share/man/man3/seconder-daemon.3.gz \
-    usr/share/man/man7/seconder-interface.7.gz usr/share/seconder/valgrind.supp
+    usr/share/man/man7/seconder-interface.7.gz usr/share/seconder/valgrind.supp \
+    usr/share/seconder/helgrind.supp
 has seconder usr/bin/seconder usr/share/man/man8/seconder.8.gz
+grep -q "libseconder.so.0 libseconder0 #MINVER#" \
+    <(dpkg-deb --ctrl-tarfile "$work"/libseconder0_*.deb | tar -xO ./symbols) ||
+    fail "libseconder0 has no symbols file"
+# A library that lost a function, or has a new one, must not be packaged as if it had not.
+for change in '/seconder_verify@/d' 's/seconder_verify@/seconder_lost@/'; do
+    cp -r packaging "$work/changed"
+    sed -i "$change" "$work/changed/libseconder0.symbols"
+    ! (cd "$work" && symbols_match "$work/changed/libseconder0.symbols") || fail "$change is not noticed"
+    rm -r "$work/changed"
+done
+# The debug information is in the other package, under the build id of what is installed.
+for package in libseconder0 seconder; do
+    dpkg-deb -x "$work/$package"_*.deb "$work/tree"
+    dpkg-deb -x "$work/$package-dbgsym"_*.deb "$work/tree"
+done
+for file in "$work/tree/usr/lib/$triplet"/libseconder.so.*.* "$work/tree/usr/bin/seconder"; do
+    sections=$(readelf -SW "$file")
+    [[ $sections != *.debug_line* && $sections == *.gnu_debuglink* ]] || fail "$file is not split"
+    id=$(readelf -n "$file" | sed -n 's/^ *Build ID: //p')
+    sections=$(readelf -SW "$work/tree/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" 2>/dev/null)
+    [[ $sections == *.debug_line* ]] || fail "there is no debug information for $file"
+done
 [ "$(dpkg-deb -f "$work"/libseconder-dev_*.deb Depends | cut -d, -f1)" = \
     "libseconder0 (= $(dpkg-deb -f "$work"/libseconder0_*.deb Version))" ] ||
     fail "libseconder-dev depends on a different version of libseconder0"

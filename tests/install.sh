@@ -116,7 +116,9 @@ export PKG_CONFIG_SYSROOT_DIR=$root/usual
 by_pkg_config "$root/usual/opt/seconder/lib"
 by_cmake "$root/usual/opt/seconder"
 by_man "$root/usual/opt/seconder/share/man"
-[ -s "$root/usual/opt/seconder/share/seconder/valgrind.supp" ] || fail "valgrind.supp is missing"
+for tool in valgrind helgrind; do
+    [ -s "$root/usual/opt/seconder/share/seconder/$tool.supp" ] || fail "$tool.supp is missing"
+done
 "$root/usual/opt/seconder/bin/seconder" --version
 
 make -s install-files FROM="$built" "${other[@]}"

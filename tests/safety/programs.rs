@@ -10,10 +10,25 @@ pub(crate) enum Watch {
     Unwatched,
     /// The program runs in valgrind, which checks every memory access.
     Valgrind,
+    /// The program runs in valgrind's helgrind, which looks for races.
+    Helgrind,
+    /// The program runs in valgrind's DRD, which looks for races by other means.
+    Drd,
     /// The program is built with sanitizers, the library is not.
     Program,
     /// The program and the library, including SQLite, are built with sanitizers.
     All,
+}
+
+impl Watch {
+    /// The option that selects the tool that looks for races.
+    fn races(self) -> Option<&'static str> {
+        match self {
+            Watch::Helgrind => Some("--tool=helgrind"),
+            Watch::Drd => Some("--tool=drd"),
+            _ => None,
+        }
+    }
 }
 
 /// How many seconds a program may take.
@@ -48,7 +63,7 @@ impl Program {
         }
         let watched: &[&str] = match watch {
             Watch::Unwatched => &[],
-            Watch::Valgrind => &["-DWATCHED"],
+            Watch::Valgrind | Watch::Helgrind | Watch::Drd => &["-DWATCHED"],
             Watch::Program | Watch::All => {
                 &["-DWATCHED", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
             }
@@ -83,6 +98,11 @@ impl Program {
             bounded.args(["--exit-on-first-error=yes", "--fair-sched=yes"]);
             // The same suppressions as are installed for users: memory that dependencies keep.
             let known = root().join("packaging/valgrind.supp");
+            bounded.arg(format!("--suppressions={}", known.display()));
+        }
+        if let Some(tool) = self.watch.races() {
+            bounded.args(["valgrind", "-q", "--error-exitcode=9", "--fair-sched=yes", tool]);
+            let known = root().join("packaging/helgrind.supp");
             bounded.arg(format!("--suppressions={}", known.display()));
         }
         bounded.arg(self.folder().join("program")).args(arguments).env("UBSAN_OPTIONS", UBSAN);

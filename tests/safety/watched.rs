@@ -73,6 +73,20 @@ fn valgrind_reports_no_errors() {
     program.ends_well("load.c", &[&library, "sandbox:", "3", "1"]);
 }
 
+/// With the suppressions that are installed, helgrind and DRD report the races of a program, even in
+/// a function that the library calls, and none in the library.
+#[test]
+#[ignore = "`make test-safety` builds what it needs"]
+fn tools_for_races_report_those_of_the_program_only() {
+    for watch in [Watch::Helgrind, Watch::Drd] {
+        let program = Program::build("tests/safety/races.c", watch);
+        let folder = program.folder().display().to_string();
+        let outcome = program.outcome(&[&folder, "race"]);
+        assert!(!outcome.good && outcome.text.contains("deliver (races.c:"), "{}", outcome.text);
+        program.ends_well("races.c", &[&folder, "none"]);
+    }
+}
+
 #[test]
 #[ignore = "`make test-safety` builds what it needs"]
 fn sanitized_programs_report_no_errors() {

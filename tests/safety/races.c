@@ -1,0 +1,78 @@
+/* Threads that request and verify codes by one service: races FOLDER race|none. With `race`, the
+ * deliver function, which the library calls, has a race of its own. */
+#include "check.h"
+
+#include <pthread.h>
+
+#define THREADS 3
+
+struct login {
+    pthread_t thread;
+    seconder_service *service;
+    uint64_t user_id;
+};
+
+static bool with_race;
+static int delivered;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char codes[THREADS + 1][16];
+
+static int32_t deliver(const seconder_message *message, void *userdata)
+{
+    const char *to = seconder_message_to(message);
+    (void)userdata;
+    if (with_race)
+        delivered++;
+    pthread_mutex_lock(&lock);
+    snprintf(codes[to[strlen(to) - 1] - '0'], sizeof codes[0], "%s", seconder_message_code(message));
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+static void *log_in(void *argument)
+{
+    struct login *login = argument;
+    const seconder_verify_options options = {true, NULL};
+    char code[16];
+    /* Not `error`, which all threads would share. */
+    CHECK(seconder_request_sms(login->service, login->user_id, NULL, 0, NULL, NULL) == SECONDER_OK);
+    pthread_mutex_lock(&lock);
+    strcpy(code, codes[login->user_id]);
+    pthread_mutex_unlock(&lock);
+    CHECK(seconder_verify(login->service, "1234567890", login->user_id, &options, sizeof options,
+                          NULL, NULL) == SECONDER_TOKEN_WRONG);
+    CHECK(seconder_verify(login->service, code, login->user_id, &options, sizeof options, NULL,
+                          NULL) == SECONDER_OK);
+    return NULL;
+}
+
+int main(int count, char **arguments)
+{
+    struct login logins[THREADS];
+    char url[4096], phone[32];
+    int index;
+    seconder_open_options options = {0};
+    CHECK(count == 3);
+    with_race = strcmp(arguments[2], "race") == 0;
+    snprintf(url, sizeof url, "sqlite:%s/%s.db", arguments[1], arguments[2]);
+    options.deliver = deliver;
+    for (index = 0; index < THREADS; index++) {
+        seconder_user_created *user = NULL;
+        if (index == 0)
+            logins[0].service = open_or_die(url, NULL, &options);
+        logins[index].service = logins[0].service;
+        /* The last digit of the number is the user's id. */
+        snprintf(phone, sizeof phone, "555-010-010%d", index + 1);
+        EXPECT(SECONDER_OK, seconder_create_user(logins[0].service, "ada@example.com", phone, "1",
+                                                 NULL, 0, &user, &error));
+        logins[index].user_id = seconder_user_created_id(user);
+        CHECK(logins[index].user_id == (uint64_t)index + 1);
+        seconder_user_created_free(user);
+    }
+    for (index = 0; index < THREADS; index++)
+        CHECK(pthread_create(&logins[index].thread, NULL, log_in, &logins[index]) == 0);
+    for (index = 0; index < THREADS; index++)
+        CHECK(pthread_join(logins[index].thread, NULL) == 0);
+    seconder_service_free(logins[0].service);
+    return 0;
+}
