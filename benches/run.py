@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from ssl import create_default_context
 from statistics import median
@@ -413,8 +414,8 @@ def main() -> None:
     options = parser.parse_args()
     programs, table = Programs(options), Table()
     pam = next(Path("/usr/lib").glob("*/security/pam_oath.so"))
-    bare = lambda: serving(options.server, options.programs)
-    real = lambda: real_service(options.serve, options.programs)
+    bare = partial(serving, options.server, options.programs)
+    real = partial(real_service, options.serve, options.programs)
     kinds = (
         (nullcontext, bare, lambda server: in_c(programs, server, pam)),
         (nullcontext, real, lambda server: one_shot(programs, server)),
