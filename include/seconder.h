@@ -41,7 +41,8 @@
  *             no other thread uses it; a double free is not detected. No function starts a thread,
  *             installs a signal handler or reads an environment variable. A thread must not be
  *             cancelled with pthread_cancel() inside a function of this library: that ends the
- *             process.
+ *             process. seconder_service_cancel() ends its calls instead; it is the only function
+ *             that a signal handler may call.
  * Forks       A remote service may also be used in a forked child, which gets its own connections.
  *             An engine on a database cannot be, and the child cannot open one while the parent has
  *             one open: open services after the fork, in the parent too.
@@ -49,8 +50,8 @@
  *             library and can be unloaded must be linked with -z nodelete.
  * Memory      If memory runs out, the process ends with abort(): no status reports it.
  *
- * A reference such as "interface 4.2" in a description is to a section of the interface
- * specification. */
+ * A reference such as "interface 4.2" in a description is to a section of the man page
+ * seconder-interface(7). What daemons need to know is in seconder-daemon(3). */
 #ifndef SECONDER_H
 #define SECONDER_H
 
@@ -150,7 +151,8 @@ extern "C" {
 #define SECONDER_INVALID_CALLBACK 16
 
 /**
- * The database cannot be opened, read or written, which is for the operator to fix.
+ * The database cannot be opened, read or written, or was removed or replaced while it was open, which
+ * is for the operator to fix. In the latter case, open the service again.
  */
 #define SECONDER_STORAGE 17
 
@@ -160,13 +162,13 @@ extern "C" {
 #define SECONDER_INTERNAL 18
 
 /**
- * The program's own stop function ended the wait of seconder_wait_for_approval().
+ * The stop function that was passed to seconder_wait_for_approval() ended that one wait.
  */
 #define SECONDER_STOPPED 19
 
 /**
- * The program itself ended the call. seconder_error_retry_safe() says whether the request may have
- * been sent.
+ * seconder_service_cancel() ended the call, as it does every call of the handle.
+ * seconder_error_retry_safe() says whether the request may have been sent.
  */
 #define SECONDER_CANCELLED 20
 
@@ -617,8 +619,15 @@ typedef struct seconder_open_options {
      */
     bool nested_as_json;
     /**
+     * Engine: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
+     * it, a mistyped path is an error rather than a new database without users. Default: the
+     * database is created.
+     */
+    bool must_exist;
+    /**
      * Engine: the function that delivers SMS and voice calls. Default: messages are written as
-     * text files to a folder beside the database, named like the database with `.spool` for `.db`.
+     * text files to a folder beside the database, named like the database with `.spool` for `.db`; a
+     * file is removed after its code has expired.
      */
     seconder_deliver deliver;
     /**
@@ -646,6 +655,25 @@ typedef struct seconder_open_options {
      */
     seconder_userdata_free post_userdata_free;
 } seconder_open_options;
+
+/**
+ * Logs a call that has just ended.
+ *
+ * `status` is what the call returned. `line` is ASCII without a line feed, such as
+ * "call=verify outcome=token_wrong user_id=7 http_status=401 code=60020 attempts=1
+ * duration_ms=12.345"; what is not known is left out, and a later version may add names at the
+ * end. It is valid until the function returns, and never contains a token, a code, a key, a phone
+ * number, an e-mail address or a message. `duration_us` is how long the call took, in
+ * microseconds.
+ *
+ * It runs on the thread that made the call, before the call returns, and on several threads at
+ * once if several make calls. It may call this library; its own calls are not logged. It must
+ * return normally: it must not be left by longjmp() or a C++ exception.
+ */
+typedef void (*seconder_log)(seconder_status status,
+                             const char *line,
+                             uint64_t duration_us,
+                             void *log_userdata);
 
 /**
  * Options of seconder_create_user().
@@ -1237,7 +1265,8 @@ bool seconder_error_retry_safe(const struct seconder_error *error);
 bool seconder_error_timed_out(const struct seconder_error *error);
 
 /**
- * How long to wait before a retry, in whole seconds, rounded up; 0 if that is not known.
+ * How long to wait before a retry, in whole seconds, rounded up, as in the message; 0 if that is
+ * not known.
  */
 uint64_t seconder_error_retry_after_seconds(const struct seconder_error *error);
 
@@ -1328,9 +1357,11 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  * NULL, which generates one for the first application of a new database.
  *
  * Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
- * an option that has no effect with the URL, or a URL that this build of the library cannot open; SECONDER_STORAGE for a database that cannot
- * be opened; SECONDER_UNAUTHORIZED if the database has no application with that API key. Nothing
- * is sent before the first call.
+ * an option that has no effect with the URL, or a URL that this build of the library cannot open;
+ * SECONDER_STORAGE for a database that cannot be opened, or does not exist although the option
+ * `must_exist` is set; SECONDER_UNAUTHORIZED if the database has no application with that API key;
+ * SECONDER_UNAVAILABLE if a file of certificates cannot be read because the process has no
+ * descriptors or memory left. Nothing is sent before the first call.
  */
 SECONDER_MUST_USE
 seconder_status seconder_open(const char *url,
@@ -1346,7 +1377,8 @@ seconder_status seconder_open(const char *url,
  *
  * `timeout_ms` is the time limit of each call in milliseconds, at most 3600000; 0 keeps that of
  * `service`. `repeats` is one of SECONDER_REPEATS_...; 0 keeps that of `service`. Neither affects
- * an engine in this process, which waits for no response and retries nothing.
+ * an engine in this process, which waits for no response and retries nothing. The new handle has
+ * the log function of `service`, and is not cancelled even if `service` is.
  *
  * Free `out` with seconder_service_free(), before or after `service`: the handles are independent
  * of each other. SECONDER_INVALID_ARGUMENT if `timeout_ms` or `repeats` is out of range.
@@ -1357,6 +1389,23 @@ seconder_status seconder_service_with(const struct seconder_service *service,
                                       int32_t repeats,
                                       struct seconder_service **out,
                                       struct seconder_error **error);
+
+/**
+ * Ends the calls under way with this handle, on whichever threads, and every later one, with
+ * SECONDER_CANCELLED. A call that waits for the network ends within 100 ms, and so does
+ * seconder_wait_for_approval(); a call that an engine in this process has begun is completed.
+ * seconder_error_retry_safe() on the error says whether the request may have been sent: if not, the
+ * call has had no effect.
+ *
+ * A handle stays cancelled, so that a call cannot slip through by beginning a moment later. To be
+ * able to cancel one call alone, make it with a handle of its own by seconder_service_with(): other
+ * handles of the service are not affected, and keep their connections. The service can be used
+ * again with another handle, also with one made from the cancelled one.
+ *
+ * It may be called from any thread and in a signal handler: it only stores a flag. NULL is fine.
+ * The handle must not be freed yet.
+ */
+void seconder_service_cancel(const struct seconder_service *service);
 
 /**
  * Frees a service. The last call with this handle must have returned. NULL is fine.
@@ -1374,6 +1423,27 @@ const char *seconder_api_key(const struct seconder_service *service, struct seco
  * The version of the library, such as "0.1.0". Valid as long as the library is loaded. Never NULL.
  */
 const char *seconder_version(void);
+
+/**
+ * Sets the function that logs each call of this handle, and of handles that
+ * seconder_service_with() makes from it later. NULL removes it. Other handles keep theirs.
+ *
+ * A wait by seconder_wait_for_approval() is one call. What only reads or opens a service is not
+ * logged, and neither is an argument that is rejected before there is a call, such as a NULL, or a
+ * token with a letter.
+ *
+ * `log_userdata_free` is called exactly once with `log_userdata`, when nothing can use it any more:
+ * after another function was set and the calls under way have ended, at the latest when the last
+ * handle that shares the function is freed; and before this returns if it fails.
+ * SECONDER_INVALID_ARGUMENT if `service` is NULL. It never blocks: SECONDER_INTERNAL if another
+ * thread was setting a function when this process was forked.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_set_log(const struct seconder_service *service,
+                                 seconder_log function,
+                                 void *log_userdata,
+                                 seconder_userdata_free log_userdata_free,
+                                 struct seconder_error **error);
 
 /**
  * Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
@@ -1841,8 +1911,9 @@ void seconder_approval_free(struct seconder_approval *approval);
  * seconder_approval_approved_by() on the approval at `out`, and free it with
  * seconder_approval_free(). SECONDER_INVALID_ARGUMENT if the request belongs to another user,
  * whose approval must not let this user in; SECONDER_INVALID_RESPONSE if the service does not say
- * whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended the
- * wait; otherwise the status with which the last poll failed.
+ * whose request it is, unless `unbound` is set; SECONDER_STOPPED if the stop function ended
+ * this wait; SECONDER_CANCELLED if seconder_service_cancel() ended the calls of `service`;
+ * otherwise the status with which the last poll failed.
  */
 SECONDER_MUST_USE
 seconder_status seconder_wait_for_approval(const struct seconder_service *service,
