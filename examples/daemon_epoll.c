@@ -39,6 +39,7 @@ enum {
     CLIENTS = 256,     /* connections at once; further ones wait in the socket's backlog */
     QUEUE = 64,        /* codes that wait for a thread; further ones are asked to retry */
     CALL_MS = 5000,    /* the time limit of a call to a remote service */
+    GRACE_SECONDS = 2, /* after SIGTERM, before calls that still wait for a service are ended */
     IDLE_SECONDS = 30  /* how long a client may say nothing */
 };
 
@@ -106,6 +107,8 @@ static seconder_service *open_service(const char *url, const char *key_file, con
     if (strncmp(url, "https:", 6) == 0) {
         options.timeout_ms = CALL_MS;
         options.ca_file = ca_file;
+    } else {
+        options.must_exist = true; /* a mistyped path is no empty database */
     }
     read_secret(key_file, key, sizeof key);
     if (seconder_open(url, key, &options, sizeof options, &service, &error) != SECONDER_OK) {
@@ -127,10 +130,6 @@ static void check(const seconder_service *service, const char *user, const char 
         snprintf(reply, size, "ERROR\n");
         return;
     }
-    if (seconder_check_token(code, NULL) != SECONDER_OK) {
-        snprintf(reply, size, "WRONG\n");
-        return;
-    }
     status = seconder_verify(service, code, strtoull(user, NULL, 10), NULL, 0, NULL, &error);
     switch (status) {
     case SECONDER_OK:
@@ -138,6 +137,7 @@ static void check(const seconder_service *service, const char *user, const char 
         break;
     case SECONDER_TOKEN_WRONG:
     case SECONDER_TOKEN_REUSED:
+    case SECONDER_TOKEN_MALFORMED:
         snprintf(reply, size, "WRONG\n");
         break;
     case SECONDER_TOKEN_NOT_CHECKED:
@@ -150,7 +150,7 @@ static void check(const seconder_service *service, const char *user, const char 
     default:
         /* For the operator to mend: the network, the database, the API key. A lock-out must not
          * count it. The message has no secret in it. */
-        fprintf(stderr, "user %s: status %d: %s\n", user, (int)status,
+        fprintf(stderr, "user %s: %s: %s\n", user, seconder_status_name(status),
                 seconder_error_message(error));
         snprintf(reply, size, "ERROR\n");
     }
@@ -343,13 +343,13 @@ static int tidy(bool stopping)
     return busy;
 }
 
-/* Serves until a signal ends it. The calls under way then end by themselves, as each has its time
- * limit, and their clients are answered. */
-static void run(void)
+/* Serves until a signal ends it. The calls under way may then still end by themselves for a while,
+ * and every client is answered. */
+static void run(const seconder_service *service)
 {
     struct epoll_event events[64];
     bool stopping = false;
-    time_t tidied = now();
+    time_t tidied = now(), stopped = 0;
     while (!stopping || tidy(true) > 0) {
         int ready = epoll_wait(loop, events, 64, 1000);
         if (ready < 0 && errno != EINTR)
@@ -359,7 +359,7 @@ static void run(void)
             if (what == &finished)
                 take_back();
             else if (what == &signals)
-                stopping = true;
+                stopping = true, stopped = now();
             else if (what != &listener)
                 read_line((struct client *)what);
             else if (!stopping)
@@ -367,6 +367,8 @@ static void run(void)
         }
         if (stopping) {
             give_up();
+            if (now() - stopped > GRACE_SECONDS)
+                seconder_service_cancel(service);
         } else if (now() != tidied) {
             tidied = now();
             tidy(false);
@@ -429,7 +431,7 @@ int main(int arguments, char **argument)
     printf("listening on %s\n", argument[3]);
     fflush(stdout);
 
-    run();
+    run(service);
 
     pthread_mutex_lock(&lock);
     ended = true;

@@ -104,6 +104,8 @@ static seconder_service *open_service(char **argument)
     if (is_remote(argument[1])) {
         options.timeout_ms = CALL_MS;
         options.ca_file = argument[4];
+    } else {
+        options.must_exist = true; /* a mistyped path is no empty database */
     }
     read_secret(argument[2], key, sizeof key);
     if (seconder_open(argument[1], key, &options, sizeof options, &service, &error) != SECONDER_OK)
@@ -124,10 +126,6 @@ static void check(const seconder_service *service, const char *user, const char 
         snprintf(reply, size, "ERROR\n");
         return;
     }
-    if (seconder_check_token(code, NULL) != SECONDER_OK) {
-        snprintf(reply, size, "WRONG\n");
-        return;
-    }
     status = seconder_verify(service, code, strtoull(user, NULL, 10), NULL, 0, NULL, &error);
     switch (status) {
     case SECONDER_OK:
@@ -135,6 +133,7 @@ static void check(const seconder_service *service, const char *user, const char 
         break;
     case SECONDER_TOKEN_WRONG:
     case SECONDER_TOKEN_REUSED:
+    case SECONDER_TOKEN_MALFORMED:
         snprintf(reply, size, "WRONG\n");
         break;
     case SECONDER_TOKEN_NOT_CHECKED:
@@ -147,7 +146,7 @@ static void check(const seconder_service *service, const char *user, const char 
     default:
         /* For the operator to mend: the network, the database, the API key. A lock-out must not
          * count it. The message has no secret in it. */
-        fprintf(stderr, "user %s: status %d: %s\n", user, (int)status,
+        fprintf(stderr, "user %s: %s: %s\n", user, seconder_status_name(status),
                 seconder_error_message(error));
         snprintf(reply, size, "ERROR\n");
     }
