@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -68,17 +69,20 @@ def test_verify_returns_only_for_a_right_code(phone: Phone) -> None:
 
 @pytest.mark.parametrize("typed", ["", "12345", "1234567890123", "12345a", " 123456", "12\udcff456"])
 def test_what_cannot_be_a_code_is_the_users_mistake(phone: Phone, typed: str) -> None:
-    def verify(**options: bool) -> object:
-        return phone.service.verify(typed, phone.user_id, **options)
+    def verify(force: bool) -> object:
+        return phone.service.verify(typed, phone.user_id, force=force)
+
+    def check_phone() -> object:
+        return phone.service.check_phone_verification("555-010-0199", 1, f"{typed[:3]}x")
 
     totp = seconder.totp.Totp(b"12345678901234567890")
-    phone_check = phone.service.check_phone_verification
-    for name, check in [
-        ("token", verify),
-        ("token", lambda: verify(force=True)),
+    checks: list[tuple[str, Callable[[], object]]] = [
+        ("token", lambda: verify(False)),
+        ("token", lambda: verify(True)),
         ("token", lambda: totp.check(typed, 59)),
-        ("verification_code", lambda: phone_check("555-010-0199", 1, f"{typed[:3]}x")),
-    ]:
+        ("verification_code", check_phone),
+    ]
+    for name, check in checks:
         with pytest.raises(seconder.TokenMalformed) as caught:
             check()
         assert isinstance(caught.value, seconder.TokenInvalid)
