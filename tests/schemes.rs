@@ -73,10 +73,19 @@ fn a_setting_without_effect_is_rejected() {
 }
 
 #[test]
+fn only_a_database_can_be_required_to_exist() {
+    let must_exist: Set = |s| s.must_exist(true);
+    for url in ["https://2fa.example", "http://127.0.0.1:1", "sandbox:"] {
+        assert!(rejects(url, "must_exist", must_exist), "{url}");
+    }
+    assert!(!rejects("sqlite:/no/such/a.db", "must_exist", must_exist));
+}
+
+#[test]
 fn names_a_key_and_what_asks_for_nothing_are_for_every_url() {
     for url in ["sandbox:", "https://2fa.example"] {
         let settings = Settings::new(url).api_key("key").names(Names::default());
-        let settings = settings.allow_loopback_http(false).nested_as_json(false);
+        let settings = settings.allow_loopback_http(false).nested_as_json(false).must_exist(false);
         assert!(settings.open().is_ok(), "{url}");
     }
 }

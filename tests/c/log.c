@@ -67,7 +67,7 @@ static void calls(seconder_service *service, struct log *log)
     CHECK(begins(log, "call=register_device outcome=rejected user_id=12345 "));
     CHECK(log->lines == 4 && log->status == SECONDER_REJECTED);
     /* An argument that is none is no call. */
-    EXPECT_INVALID("token", seconder_verify(service, "../sms", id, NULL, 0, NULL, &error));
+    EXPECT(SECONDER_TOKEN_MALFORMED, seconder_verify(service, "../sms", id, NULL, 0, NULL, &error));
     CHECK(log->lines == 4);
     seconder_user_created_free(user);
 }

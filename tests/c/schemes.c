@@ -85,6 +85,19 @@ static void of_the_engine(void)
     BELONGS(false, "post", post, post);
 }
 
+/* A sandbox is not a file, so it cannot be one that exists. */
+static void of_a_database(void)
+{
+    seconder_open_options options = {.must_exist = true};
+    seconder_service *service = NULL;
+    size_t index;
+    for (index = 0; index < sizeof urls / sizeof *urls; index++) {
+        seconder_status wanted = strncmp(urls[index], "sqlite", 6) == 0 ? SECONDER_STORAGE
+                                                                        : SECONDER_INVALID_ARGUMENT;
+        EXPECT(wanted, seconder_open(urls[index], "key", &options, sizeof options, &service, &error));
+    }
+}
+
 int main(int count, char **arguments)
 {
     seconder_open_options options = {0};
@@ -93,6 +106,7 @@ int main(int count, char **arguments)
     CHECK(count == 2);
     of_the_client();
     of_the_engine();
+    of_a_database();
     /* Of an unknown URL, the URL is what is wrong. */
     options.timeout_ms = 1;
     EXPECT_INVALID("url", seconder_open("nonsense:", NULL, &options, sizeof options, &service, &error));

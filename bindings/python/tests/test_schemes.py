@@ -38,7 +38,7 @@ OF_AN_ENGINE: dict[str, Any] = {
 
 def test_every_setting_is_here() -> None:
     parameters = list(inspect.signature(seconder.open).parameters)
-    assert parameters == ["url", "api_key", *OF_THE_CLIENT, "names", *OF_AN_ENGINE]
+    assert parameters == ["url", "api_key", *OF_THE_CLIENT, "names", "must_exist", *OF_AN_ENGINE]
 
 
 @pytest.mark.parametrize("name", [*OF_THE_CLIENT, *OF_AN_ENGINE])
@@ -51,8 +51,15 @@ def test_a_setting_without_effect_is_rejected(name: str) -> None:
         assert caught.value.parameter == name
 
 
+def test_only_a_database_can_be_required_to_exist() -> None:
+    for url in "sandbox:", "https://2fa.example":
+        with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
+            seconder.open(url, api_key="key", must_exist=True)
+        assert caught.value.parameter == "must_exist"
+
+
 def test_what_was_not_given_is_not_rejected() -> None:
     for url in "sandbox:", "https://2fa.example":
         none: dict[str, Any] = dict.fromkeys(OF_THE_CLIENT | OF_AN_ENGINE)
-        none |= {"pins": (), "name_servers": (), "allow_loopback_http": False}
+        none |= {"pins": (), "name_servers": (), "allow_loopback_http": False, "must_exist": False}
         seconder.open(url, api_key="key", **(none | {"nested_as_json": False})).close()
