@@ -51,7 +51,7 @@ fn child_without_descriptors() {
     let queried = settings("https://service.example.test").name_server("127.0.0.1:9");
     let queried = queried.ca_file(ca_file).open().unwrap();
     let existing = format!("sqlite:{}", folder.path().join("existing.db").display());
-    settings(&existing).open().unwrap();
+    Settings::new(&existing).open().unwrap();
 
     let mut files = Vec::new();
     while let Ok(file) = File::open("/dev/null") {
@@ -65,7 +65,7 @@ fn child_without_descriptors() {
     is_unavailable(verify(&queried), Stage::Dns);
     // With some, each of them gets a little further, until there are enough.
     let mut tries = 0;
-    while let Err(error) = settings(&database).open() {
+    while let Err(error) = Settings::new(&database).open() {
         assert!(matches!(error, Error::Storage { .. }), "{error}");
         assert!(error.to_string().contains(CAUSE), "{error}");
         files.pop().expect("few descriptors suffice");
@@ -75,7 +75,7 @@ fn child_without_descriptors() {
     while let Ok(file) = File::open("/dev/null") {
         files.push(file);
     }
-    while let Err(error) = settings(&existing).open() {
+    while let Err(error) = Settings::new(&existing).open() {
         assert!(error.to_string().contains(CAUSE), "{error}");
         files.pop().expect("few descriptors suffice");
     }

@@ -222,6 +222,9 @@ impl Database {
                           process can reach it";
             return Err(invalid("database", reason.to_owned()));
         }
+        if !self.url.starts_with("sqlite:") {
+            return Err(invalid("database", "must be sqlite:/path/file.db".to_owned()));
+        }
         self.settings()?.must_exist(true).open()
     }
 }

@@ -238,7 +238,7 @@ fn mistakes_on_the_command_line_are_reported() {
     assert!(
         error("serve --self-signed --callback-url http://example.com").contains("callback_url")
     );
-    assert!(error("key --database https://2fa.example.com").contains("api_key"));
+    assert!(error("key --database https://2fa.example.com").contains("must be sqlite:"));
     assert!(error("device register --user 1 --type phone").contains("must be android"));
     assert!(
         error("device register --user 1 --type ios --database sqlite:nowhere.db")

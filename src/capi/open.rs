@@ -120,7 +120,7 @@ pub struct seconder_open_options {
     /// objects are left out; and a name that is empty or has brackets is
     /// SECONDER_INVALID_ARGUMENT.
     pub nested_as_json: Flag,
-    /// Engine: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
+    /// `sqlite:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
     /// it, a mistyped path is an error rather than a new database without users. Default: the
     /// database is created.
     pub must_exist: Flag,

@@ -51,7 +51,8 @@ def open(
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
     call. A setting that has no effect with the URL is an :class:`seconder.InvalidArgument`: those
     from ``timeout`` to ``nested_as_json`` are for a remote service, those from
-    ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``).
+    ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``), and ``must_exist`` for
+    ``sqlite:``.
 
     Use one copy of SQLite per process on a database. The module has its own, so code in the same
     process must not open the database with :mod:`sqlite3` or another library: when such a copy
@@ -99,8 +100,8 @@ def open(
             document. Default: for a remote service the document's; for an engine those in the
             database, and the document's in a new one. A database that was created with other names
             is rejected.
-        must_exist: Whether the database of an engine must exist: a missing or empty one is then a
-            :class:`seconder.StorageError`. With it, a mistyped path is an error rather than a new
+        must_exist: Whether the database of a ``sqlite:`` URL must exist: a missing or empty one is
+            then a :class:`seconder.StorageError`. With it, a mistyped path is an error rather than a new
             database without users. Default: the database is created.
         application_name: The name in messages and authenticator apps, for an engine. Default: the
             one in the database, and ``Seconder`` in a new one.

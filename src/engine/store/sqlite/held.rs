@@ -5,7 +5,7 @@
 //! for the last one to have the database open, and removes the log under us. The locks here belong
 //! to a descriptor: they keep others out even in the same process, and nobody else can drop them.
 
-use super::open::{ATTEMPTS, PAUSE, beside};
+use super::open::{ATTEMPTS, PAUSE, beside, cause};
 use crate::{Error, Result};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
@@ -82,7 +82,7 @@ impl Held {
 
     fn lock(&mut self, path: &Path, bytes: Bytes) -> Result<()> {
         let shown = path.display();
-        let failed = |e| Error::storage(format!("{shown} cannot be locked: {e}"));
+        let failed = |e| Error::storage(format!("{shown} cannot be locked: {}", cause(&e)));
         // Kept even if it cannot be locked: it must not be closed before the connections are.
         let held = open(path, bytes).map_err(failed)?;
         let file = Arc::clone(&held.file);

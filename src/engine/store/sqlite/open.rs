@@ -44,7 +44,7 @@ pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
 }
 
 /// What an error of the system means.
-fn cause(error: &std::io::Error) -> String {
+pub(super) fn cause(error: &std::io::Error) -> String {
     exhausted(error).map_or_else(|| error.to_string(), str::to_owned)
 }
 

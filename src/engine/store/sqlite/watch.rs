@@ -6,6 +6,7 @@
 
 use super::held::Held;
 use super::open::beside;
+use crate::exhausted::exhausted;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,12 @@ pub(super) struct Watch {
 impl Watch {
     /// Begins to watch a database that is open. `opened` is what [`id_of`] returned before that.
     pub(super) fn begin(database: &Path, opened: Option<Id>, has_log: bool) -> Result<Watch> {
-        let gone = |_: std::io::Error| replaced(database);
+        let gone = |e: std::io::Error| match exhausted(&e) {
+            Some(cause) => {
+                Error::storage(format!("{} cannot be opened: {cause}", database.display()))
+            }
+            None => replaced(database),
+        };
         // Absolute, because the program may change its folder.
         let database = database.canonicalize().map_err(gone)?;
         let folder = Folder::of(&database).map_err(gone)?;
