@@ -619,7 +619,7 @@ typedef struct seconder_open_options {
      */
     bool nested_as_json;
     /**
-     * Engine: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
+     * `sqlite:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
      * it, a mistyped path is an error rather than a new database without users. Default: the
      * database is created.
      */
