@@ -7,11 +7,15 @@ use super::status::{of_outcome, seconder_status};
 use super::userdata::{Userdata, seconder_userdata_free};
 use crate::{CallRecord, Error, Log};
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, RwLock, TryLockError};
+use std::sync::{Arc, RwLock, TryLockError, TryLockResult};
+use std::time::{Duration, Instant};
 
-/// How often setting a function is tried while another thread sets or reads one, which takes less
-/// than a microsecond. In a forked child, a thread that no longer exists may have begun it.
-const TRIES: u32 = 100_000;
+/// How long setting or copying a function is tried while another thread sets or reads one, which
+/// takes less than a microsecond unless that thread is not running. In a forked child, a thread that
+/// no longer exists may have begun it.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The same for a call that is to be logged, which must not become slow in such a child.
+const PATIENCE_OF_CALLS: Duration = Duration::from_millis(1);
 
 /// Logs a call that has just ended.
 ///
@@ -74,53 +78,60 @@ struct ByFunction {
 }
 
 /// The log function of a handle, which can be replaced while other threads make calls. Nothing here
-/// waits for a lock: after a fork, the thread that would release it may not exist.
+/// waits for a lock without end: after a fork, the thread that would release it may not exist.
 #[derive(Default)]
 pub(super) struct Slot(RwLock<Option<Arc<ByFunction>>>);
 
 impl Slot {
     /// A slot of its own with the same function.
     pub(super) fn copied(&self) -> Slot {
-        Slot(RwLock::new(self.get()))
+        Slot(RwLock::new(self.get(PATIENCE)))
     }
 
-    /// The function; `None` too while another thread sets one.
-    fn get(&self) -> Option<Arc<ByFunction>> {
-        match self.0.try_read() {
-            Ok(function) => function.clone(),
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().clone(),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    /// The function; `None` too if another thread was setting one all the time.
+    fn get(&self, patience: Duration) -> Option<Arc<ByFunction>> {
+        lock(patience, || self.0.try_read())?.clone()
     }
 
     fn set(&self, function: Option<Arc<ByFunction>>) -> Outcome<()> {
-        for _ in 0..TRIES {
-            let mut slot = match self.0.try_write() {
-                Ok(slot) => slot,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::yield_now();
-                    continue;
-                }
-            };
-            let old = std::mem::replace(&mut *slot, function);
-            drop(slot);
-            // Only now, because it may run the program's function that frees the userdata.
-            drop(old);
-            return Ok(());
+        let Some(mut slot) = lock(PATIENCE, || self.0.try_write()) else {
+            let message =
+                "another thread is setting the log function, or was when this process forked";
+            return Err(Error::Internal { message: message.into() }.into());
+        };
+        let old = std::mem::replace(&mut *slot, function);
+        drop(slot);
+        // Only now, because it may run the program's function that frees the userdata.
+        drop(old);
+        Ok(())
+    }
+}
+
+/// Tries to lock for some time. The bound is a time and not a number of tries: on a busy machine,
+/// each of them may let other threads run for milliseconds.
+fn lock<G>(patience: Duration, mut try_lock: impl FnMut() -> TryLockResult<G>) -> Option<G> {
+    let mut end = None;
+    loop {
+        match try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {}
         }
-        let message = "another thread is setting the log function, or was when this process forked";
-        Err(Error::Internal { message: message.into() }.into())
+        let now = Instant::now();
+        if now >= *end.get_or_insert(now + patience) {
+            return None;
+        }
+        std::thread::yield_now();
     }
 }
 
 impl Log for Slot {
     fn is_enabled(&self) -> bool {
-        self.get().is_some()
+        self.get(PATIENCE_OF_CALLS).is_some()
     }
 
     fn log(&self, record: &CallRecord) {
-        let Some(function) = self.get() else { return };
+        let Some(function) = self.get(PATIENCE_OF_CALLS) else { return };
         let Some(log) = function.log else { return };
         let line = Text::new(&record.to_string());
         let micros = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX);
@@ -128,5 +139,54 @@ impl Log for Slot {
         // SAFETY: the line lives until the function returns, and the userdata as long as the
         // function.
         unsafe { log(status, line.as_ptr(), micros, function.userdata.as_ptr()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    unsafe extern "C" fn ignore(_: seconder_status, _: *const c_char, _: u64, _: *mut c_void) {}
+
+    fn function() -> Option<Arc<ByFunction>> {
+        let userdata = Userdata::new(std::ptr::null_mut(), None);
+        Some(Arc::new(ByFunction { log: Some(ignore), userdata }))
+    }
+
+    #[test]
+    fn a_handle_that_is_made_while_the_function_is_replaced_has_one() {
+        let (slot, end) = (Slot::default(), AtomicBool::new(false));
+        assert!(slot.set(function()).is_ok());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !end.load(Ordering::Relaxed) {
+                    assert!(slot.set(function()).is_ok());
+                }
+            });
+            let lost = (0..10_000).filter(|_| slot.copied().get(PATIENCE).is_none()).count();
+            end.store(true, Ordering::Relaxed);
+            assert_eq!(lost, 0);
+        });
+    }
+
+    /// As in a forked child, where nobody releases the lock.
+    #[test]
+    fn setting_a_function_ends_on_a_busy_machine_too() {
+        let (slot, end) = (Slot::default(), AtomicBool::new(false));
+        let held = slot.0.read();
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| while !end.load(Ordering::Relaxed) {});
+            }
+            let begun = Instant::now();
+            let set = slot.set(function());
+            let took = begun.elapsed();
+            end.store(true, Ordering::Relaxed);
+            assert!(set.is_err());
+            assert!(took < Duration::from_secs(2), "{took:?}");
+        });
+        drop(held);
     }
 }
