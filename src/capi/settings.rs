@@ -292,6 +292,7 @@ unsafe fn of_engine(
         ("authenticator_codes", codes),
         ("deliver", deliver.given().is_some()),
         ("post", post.given().is_some()),
+        ("must_exist", options.must_exist.is_set()),
     ];
     Ok(noted(settings, &given))
 }
