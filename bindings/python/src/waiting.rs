@@ -1,7 +1,7 @@
 //! Waits for the response to an approval request, with Python's clock and Python's sleep, which
 //! Ctrl-C interrupts.
 
-use crate::failure::{Failure, interrupted};
+use crate::failure::{Failure, keep_exception};
 use crate::fields::{read, with_user_id, write};
 use crate::values::{self, Params};
 use pyo3::prelude::*;
@@ -104,6 +104,11 @@ fn monotonic() -> Result<f64, Error> {
 }
 
 fn in_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Error> {
-    let result = Python::try_attach(|py| work(py).map_err(interrupted));
+    // A wait only reads, so nothing was sent that could take effect.
+    let ended = |exception| {
+        keep_exception(exception);
+        Error::Cancelled { sent: false }
+    };
+    let result = Python::try_attach(|py| work(py).map_err(ended));
     result.unwrap_or_else(|| Err(Error::Internal { message: "Python is shutting down".to_owned() }))
 }

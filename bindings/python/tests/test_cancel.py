@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import logging
+import os
 import signal
 import threading
 import time
@@ -98,6 +100,20 @@ def test_ctrl_c_ends_a_call(busy: RemoteService) -> None:
         # The exception is gone, and the handle still works.
         with pytest.raises(seconder.RateLimited):
             service.with_repeats("none").request_sms(1)
+
+
+def test_ctrl_c_ends_a_wait_for_an_approval(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with seconder.open("sandbox:") as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1)
+        uuid = service.create_approval(user.id, "Log in?").uuid
+        timer = later(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt) as caught:
+            service.wait_for_approval(uuid, user.id, timeout=60)
+        timer.join()
+    cancelled = caught.value.__context__
+    assert isinstance(cancelled, seconder.Cancelled) and cancelled.retry_safe
+    assert "outcome=cancelled" in caplog.records[-1].getMessage()
 
 
 def test_a_signal_handler_that_raises_nothing_lets_the_call_go_on(busy: RemoteService) -> None:
