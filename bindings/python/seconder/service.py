@@ -35,7 +35,8 @@ class Service(Calls):
     otherwise, as with a wrong code. Its attributes are ``seconder_call``, ``seconder_outcome``,
     ``seconder_stage``, ``seconder_timed_out``, ``seconder_user_id``, ``seconder_http_status``,
     ``seconder_code``, ``seconder_attempts`` and ``seconder_duration`` (in seconds). An argument that
-    is invalid by its form is not logged, because no call is made.
+    is invalid by its form is not logged, because no call is made. Calls that a handler of the log
+    makes are not logged either.
 
     After a fork, a client of a remote service keeps working in both processes. An engine keeps
     working in the parent alone; open one in each worker.

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use seconder::{CallOutcome, CallRecord, Log};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The levels of `logging`.
@@ -19,6 +19,9 @@ thread_local! {
     /// The record of the call that has just ended on this thread, which is not attached to Python
     /// then.
     static RECORD: RefCell<Option<CallRecord>> = const { RefCell::new(None) };
+    /// Whether this thread is in a handler of the log, whose own calls are not logged: it would be
+    /// called without end.
+    static LOGGING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Keeps the record of a call until [`log_call`].
@@ -51,7 +54,12 @@ fn level(outcome: CallOutcome) -> u8 {
 /// Logs the call that has just ended on this thread, if it was made.
 pub(crate) fn log_call(py: Python<'_>) -> PyResult<()> {
     let Some(record) = RECORD.take() else { return Ok(()) };
-    match emit(py, &record) {
+    if LOGGING.replace(true) {
+        return Ok(());
+    }
+    let emitted = emit(py, &record);
+    LOGGING.set(false);
+    match emitted {
         // A log that fails must not turn a call that succeeded into one that failed.
         Err(error) if error.is_instance_of::<PyException>(py) => {
             error.write_unraisable(py, None);

@@ -125,16 +125,15 @@ impl Service {
 fn finish<'py>(py: Python<'py>, reply: PyResult<Value>) -> PyResult<Bound<'py, PyAny>> {
     let exception = take_exception();
     let logged = logging::log_call(py);
-    if let Some(exception) = exception {
+    // The log's too, such as Ctrl-C in a handler.
+    if let Some(exception) = exception.or(logged.err()) {
         if let Err(error) = reply {
             // It says whether the call may have been carried out.
             exception.value(py).setattr("__context__", error.value(py))?;
         }
         return Err(exception);
     }
-    let reply = reply?;
-    logged?;
-    values::to_python(py, &reply)
+    values::to_python(py, &reply?)
 }
 
 /// Opens a service. The package documents the settings.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -192,3 +193,48 @@ def test_calls_of_a_log_are_logged_too_but_keep_their_own_records(
             service.request_sms(user.id)
     calls = [fields(record)["call"] for record in caplog.records]
     assert calls == ["create_user", "app_details", "request_sms"]
+
+
+@pytest.fixture
+def handlers() -> Iterator[Callable[[Callable[[], object]], None]]:
+    """Adds handlers of the logger that call a function."""
+    logger = logging.getLogger("seconder")
+    added: list[logging.Handler] = []
+
+    def add(function: Callable[[], object]) -> None:
+        handler = logging.Handler()
+        handler.emit = lambda record: function() and None  # type: ignore[method-assign]
+        added.append(handler)
+        logger.addHandler(handler)
+
+    logger.setLevel(logging.DEBUG)
+    yield add
+    logger.setLevel(logging.NOTSET)
+    for handler in added:
+        logger.removeHandler(handler)
+
+
+def test_the_calls_of_a_handler_are_not_logged(
+    handlers: Callable[[Callable[[], object]], None],
+) -> None:
+    runs: list[int] = []
+    with seconder.open("sandbox:") as service:
+        handlers(lambda: runs.append(service.app_details().app_id))
+        service.app_details()
+        service.app_details()
+    assert len(runs) == 2
+
+
+def test_ctrl_c_in_a_handler_is_not_lost(
+    handlers: Callable[[Callable[[], object]], None],
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with seconder.open("sandbox:") as service:
+        handlers(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            service.app_details()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            service.user_status(99)
+    assert isinstance(caught.value.__context__, seconder.Rejected)
