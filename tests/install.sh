@@ -28,6 +28,11 @@ is_static() {
     [[ $needed != *NEEDED*libseconder* ]] || fail "$1 is not static"
 }
 
+# The compiler may have a wrapper or options.
+CC="env cc" packaging/libraries "$built/../libseconder.a" "$root/linked" "$version"
+[ -e "$root/linked/libseconder.so" ] || fail "a compiler of two words made no library"
+rm -r "$root/linked"
+
 cat >"$root/version.c" <<'C'
 #include <seconder.h>
 #include <stdio.h>
