@@ -35,26 +35,32 @@ impl Waiter {
     fn wait(&mut self, socket: impl AsFd, events: PollFlags) -> io::Result<()> {
         let mut sockets = [PollFd::from_borrowed_fd(socket.as_fd(), events)];
         loop {
-            let now = Instant::now();
-            if now >= self.look {
-                if interrupt::interrupted() {
-                    return Err(io::Error::other(Interrupted));
-                }
-                self.look = now + INTERVAL;
-            }
-            let left = self.deadline.left();
-            if left.is_zero() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            let time = left.min(self.look.saturating_duration_since(now));
+            let time = self.left()?;
             match poll(&mut sockets, Some(&timespec(time))) {
                 Ok(0) => {}
                 Ok(_) => return Ok(()),
                 // A signal handler may have asked for the end of the call.
-                Err(Errno::INTR) => self.look = now,
+                Err(Errno::INTR) => self.look = Instant::now(),
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// How long to wait before this is asked again. An error if the call is to end or the deadline
+    /// has passed.
+    fn left(&mut self) -> io::Result<Duration> {
+        let now = Instant::now();
+        if now >= self.look {
+            if interrupt::interrupted() {
+                return Err(io::Error::other(Interrupted));
+            }
+            self.look = now + INTERVAL;
+        }
+        let left = self.deadline.left();
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(left.min(self.look.saturating_duration_since(now)))
     }
 }
 
@@ -157,6 +163,8 @@ impl Read for Socket {
             self.waiter.readable(&self.stream)?;
         }
         loop {
+            // A peer that never stops sending would otherwise never be waited for.
+            self.waiter.left()?;
             match self.stream.read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.waiter.readable(&self.stream)?;
@@ -172,6 +180,7 @@ impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.wrote = true;
         loop {
+            self.waiter.left()?;
             match self.stream.write(bytes) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.waiter.writable(&self.stream)?;
@@ -214,6 +223,29 @@ mod tests {
         assert!(is_interrupted(&written.unwrap().unwrap_err()));
         let late = cancelled.join().unwrap().elapsed();
         assert!(late < Duration::from_secs(2), "{late:?}");
+    }
+
+    /// Each part of what the peer sends is there before it is read, so nothing waits.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test needs a peer")]
+    fn receiving_from_a_peer_that_never_stops_ends_at_the_deadline() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            while stream.write_all(&[0; 1024 * 1024]).is_ok() {}
+        });
+        let began = Instant::now();
+        let mut socket =
+            Socket::connect(address, Deadline::within(Duration::from_millis(200))).unwrap();
+        let mut buffer = [0; 64];
+        let error = loop {
+            match socket.read(&mut buffer) {
+                Ok(read) => assert!(read > 0 && began.elapsed() < Duration::from_secs(5)),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
 
     #[test]
