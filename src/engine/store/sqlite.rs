@@ -50,7 +50,7 @@ impl Sqlite {
         let path = open::locate(path, must_exist)?;
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
-        let mut held = Held::default();
+        let mut held = Held::begin(&path);
         let writer = open::writer(&path, must_exist)?;
         let reader = open::reader(&path)?;
         held.take(&path)?;

@@ -25,34 +25,61 @@ const SHARED: Bytes = (0x4000_0002, 510);
 /// The byte of the log's index that whoever empties the index locks for writing (`UNIX_SHM_DMS`).
 const INDEX_IN_USE: Bytes = (128, 1);
 
-/// A file that is locked, which all services of the process on one database share: closing any
-/// descriptor of it would drop the locks that SQLite has for the others.
+/// The device and the inode.
+type Id = (u64, u64);
+
+/// A database that services of this process have open or are opening, and the files that they lock.
+/// Closing any descriptor of these files would drop the locks that SQLite has for any of the
+/// services, so they stay open until the last one has closed its connections.
+struct Shared {
+    database: Id,
+    services: usize,
+    files: Vec<Locked>,
+}
+
 struct Locked {
-    id: (u64, u64),
-    files: Vec<Arc<File>>,
+    id: Id,
+    file: Arc<File>,
+    /// Other descriptors of the same file.
+    more: Vec<File>,
     /// How many services have not released the lock.
     locking: usize,
-    /// How many services have not closed the file.
-    users: usize,
 }
 
 /// A forked child never waits for this, because it can neither open a database nor close one while
 /// its parent has one open.
-static LOCKED: Mutex<Vec<Locked>> = Mutex::new(Vec::new());
+static SHARED_BY_SERVICES: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 
 /// The locks of one service on its database. They must be released before its connections are
 /// closed, so that the last one can remove the log, and dropped after that.
-#[derive(Default)]
-pub(super) struct Held(Vec<HeldFile>);
+pub(super) struct Held {
+    /// `None` if there is no such file, so that it cannot be opened either.
+    database: Option<Id>,
+    files: Vec<HeldFile>,
+}
 
 struct HeldFile {
-    id: (u64, u64),
+    id: Id,
     file: Arc<File>,
     bytes: Bytes,
     released: AtomicBool,
 }
 
 impl Held {
+    /// Begins before SQLite opens the database: from then on, no other service that is closed drops
+    /// the locks.
+    pub(super) fn begin(database: &Path) -> Held {
+        let database = std::fs::metadata(database).ok().map(|file| id(&file));
+        if let Some(id) = database {
+            let mut all = shared();
+            match all.iter_mut().find(|shared| shared.database == id) {
+                Some(shared) => shared.services += 1,
+                None => all.push(Shared { database: id, services: 1, files: Vec::new() }),
+            }
+        }
+        Held { database, files: Vec::new() }
+    }
+
     /// Locks a database that this process has open, and the index of its log. Where the system has
     /// no such locks, there are none.
     pub(super) fn take(&mut self, database: &Path) -> Result<()> {
@@ -64,11 +91,14 @@ impl Held {
 
     /// Lets the connections that are closed next remove the log.
     pub(super) fn release(&self) {
-        let mut all = locked();
-        for held in self.0.iter().filter(|held| !held.released.swap(true, Ordering::Relaxed)) {
-            let Some(entry) = all.iter_mut().find(|entry| entry.id == held.id) else { continue };
-            entry.locking -= 1;
-            if entry.locking == 0 {
+        let mut all = shared();
+        let Some(shared) = self.shared(&mut all) else { return };
+        for held in self.files.iter().filter(|held| !held.released.swap(true, Ordering::Relaxed)) {
+            let Some(locked) = shared.files.iter_mut().find(|locked| locked.id == held.id) else {
+                continue;
+            };
+            locked.locking -= 1;
+            if locked.locking == 0 {
                 // This cannot fail for a file that is open.
                 let _ = set(&held.file, held.bytes, libc::F_UNLCK);
             }
@@ -77,16 +107,15 @@ impl Held {
 
     /// Whether one of the files has been removed.
     pub(super) fn is_removed(&self) -> bool {
-        self.0.iter().any(|held| held.file.metadata().is_ok_and(|file| file.nlink() == 0))
+        self.files.iter().any(|held| is_removed(&held.file))
     }
 
     fn lock(&mut self, path: &Path, bytes: Bytes) -> Result<()> {
         let shown = path.display();
         let failed = |e| Error::storage(format!("{shown} cannot be locked: {}", cause(&e)));
-        // Kept even if it cannot be locked: it must not be closed before the connections are.
-        let held = open(path, bytes).map_err(failed)?;
+        let held = self.open(path, bytes).map_err(failed)?;
         let file = Arc::clone(&held.file);
-        self.0.push(held);
+        self.files.push(held);
         for _ in 0..ATTEMPTS {
             if !matches!(set(&file, bytes, libc::F_RDLCK), Err(Errno::EAGAIN | Errno::EACCES)) {
                 return Ok(());
@@ -98,60 +127,91 @@ impl Held {
              per process"
         )))
     }
+
+    fn open(&self, path: &Path, bytes: Bytes) -> std::io::Result<HeldFile> {
+        let mut all = shared();
+        let shared = self.shared(&mut all).ok_or(std::io::ErrorKind::NotFound)?;
+        let known = |files: &[Locked], id| files.iter().position(|locked| locked.id == id);
+        // Looked up before it is opened, because it could not be closed again.
+        let at = match known(&shared.files, id(&std::fs::metadata(path)?)) {
+            Some(at) => at,
+            None => {
+                let file = File::open(path)?;
+                let id = id(&file.metadata()?);
+                if let Some(at) = known(&shared.files, id) {
+                    shared.files[at].more.push(file);
+                    at
+                } else {
+                    let (file, more) = (Arc::new(file), Vec::new());
+                    shared.files.push(Locked { id, file, more, locking: 0 });
+                    shared.files.len() - 1
+                }
+            }
+        };
+        let locked = &mut shared.files[at];
+        locked.locking += 1;
+        let (file, released) = (Arc::clone(&locked.file), AtomicBool::new(false));
+        Ok(HeldFile { id: locked.id, file, bytes, released })
+    }
+
+    /// What this service shares with others.
+    fn shared<'a>(&self, all: &'a mut [Shared]) -> Option<&'a mut Shared> {
+        all.iter_mut().find(|shared| Some(shared.database) == self.database)
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         self.release();
-        let mut all = locked();
-        for HeldFile { id, file, .. } in std::mem::take(&mut self.0) {
-            drop(file);
-            let Some(at) = all.iter().position(|entry| entry.id == id) else { continue };
-            all[at].users -= 1;
-            if all[at].users == 0 {
-                all.swap_remove(at);
-            }
+        let mut all = shared();
+        self.files.clear();
+        let Some(shared) = self.shared(&mut all) else { return };
+        shared.services -= 1;
+        if shared.services == 0 {
+            all.retain(|shared| shared.services > 0);
+        } else {
+            // Nobody opens an index that was removed, and there could be more and more of them.
+            shared.files.retain(|locked| locked.locking > 0 || !is_removed(&locked.file));
         }
     }
 }
 
-fn locked() -> MutexGuard<'static, Vec<Locked>> {
-    LOCKED.lock().unwrap_or_else(PoisonError::into_inner)
+fn shared() -> MutexGuard<'static, Vec<Shared>> {
+    SHARED_BY_SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open(path: &Path, bytes: Bytes) -> std::io::Result<HeldFile> {
-    let mut all = locked();
-    let known = |all: &[Locked], id| all.iter().position(|entry| entry.id == id);
-    // Looked up before it is opened, because it could not be closed again.
-    let at = match known(&all, id(&std::fs::metadata(path)?)) {
-        Some(at) => at,
-        None => {
-            let file = Arc::new(File::open(path)?);
-            let id = id(&file.metadata()?);
-            let at = known(&all, id).unwrap_or(all.len());
-            if at == all.len() {
-                all.push(Locked { id, files: Vec::new(), locking: 0, users: 0 });
-            }
-            all[at].files.push(file);
-            at
-        }
-    };
-    let entry = &mut all[at];
-    entry.locking += 1;
-    entry.users += 1;
-    Ok(HeldFile {
-        id: entry.id,
-        file: Arc::clone(&entry.files[0]),
-        bytes,
-        released: AtomicBool::new(false),
-    })
+fn is_removed(file: &File) -> bool {
+    file.metadata().is_ok_and(|file| file.nlink() == 0)
 }
 
-fn id(file: &std::fs::Metadata) -> (u64, u64) {
+fn id(file: &std::fs::Metadata) -> Id {
     (file.dev(), file.ino())
 }
 
 fn set(file: &File, (l_start, l_len): Bytes, kind: libc::c_int) -> nix::Result<i32> {
     let (l_type, l_whence) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short);
     fcntl(file, FcntlArg::F_OFD_SETLK(&libc::flock { l_type, l_whence, l_start, l_len, l_pid: 0 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Sqlite, open};
+    use super::*;
+
+    #[test]
+    fn a_service_that_is_closed_leaves_the_locks_of_one_that_is_being_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let closed = Sqlite::open(&path, false).unwrap();
+        let _held = Held::begin(&path);
+        let _connection = open::writer(&path, false).unwrap();
+        drop(closed);
+        for (end, bytes) in [("", SHARED), ("-shm", INDEX_IN_USE)] {
+            let file = File::options().write(true).open(beside(&path, end)).unwrap();
+            let locked = set(&file, bytes, libc::F_WRLCK);
+            assert!(matches!(locked, Err(Errno::EAGAIN | Errno::EACCES)), "{end} {locked:?}");
+            // Closing it would drop the locks.
+            std::mem::forget(file);
+        }
+    }
 }

@@ -3,10 +3,13 @@
 use crate::Result;
 use std::path::Path;
 
-#[derive(Default)]
 pub(super) struct Held;
 
 impl Held {
+    pub(super) fn begin(_: &Path) -> Held {
+        Held
+    }
+
     pub(super) fn take(&mut self, _: &Path) -> Result<()> {
         Ok(())
     }
