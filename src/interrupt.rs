@@ -56,7 +56,7 @@ thread_local! {
 /// as a [`Sleeper`](crate::Sleeper). False outside of calls.
 pub fn interrupted() -> bool {
     // Cloned first: the implementation may itself make a call.
-    let current = CURRENT.with_borrow(Option::clone);
+    let current = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
     current.is_some_and(|current| current.interrupted())
 }
 
@@ -65,11 +65,17 @@ pub(crate) fn scope<T>(
     interrupt: Option<&Arc<dyn Interrupt>>,
     call: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    let _scope = Scope(CURRENT.replace(interrupt.cloned()));
+    let _scope = Scope(replace(interrupt.cloned()));
     match interrupted() {
         true => Err(Error::Cancelled { sent: false }),
         false => call(),
     }
+}
+
+/// Sets what is current, and returns what was. While a thread or the process ends, destructors and
+/// functions of `atexit` may still make calls: nothing but their deadline ends those.
+fn replace(new: Option<Arc<dyn Interrupt>>) -> Option<Arc<dyn Interrupt>> {
+    CURRENT.try_with(|current| current.replace(new)).ok().flatten()
 }
 
 /// Restores what was current before: a delivery function may make calls of its own.
@@ -77,7 +83,7 @@ struct Scope(Option<Arc<dyn Interrupt>>);
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        CURRENT.set(self.0.take());
+        replace(self.0.take());
     }
 }
 
@@ -106,5 +112,29 @@ mod tests {
         });
         assert_eq!(found, Ok(true));
         assert!(!interrupted());
+    }
+
+    /// What a thread or C++ destroys when it ends may make calls.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test needs a thread that ends")]
+    fn a_call_can_be_made_while_its_thread_ends() {
+        struct Last(std::sync::mpsc::Sender<Result<bool>>);
+        impl Drop for Last {
+            fn drop(&mut self) {
+                let canceller: Arc<dyn Interrupt> = Arc::new(Canceller::new());
+                self.0.send(scope(Some(&canceller), || Ok(interrupted()))).unwrap();
+            }
+        }
+        thread_local! {
+            static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+        }
+        let (sender, results) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            // Destroyed in the opposite order.
+            LAST.set(Some(Last(sender)));
+            scope(None, || Ok(())).unwrap();
+        });
+        assert_eq!(results.recv().unwrap(), Ok(false));
+        thread.join().unwrap();
     }
 }
