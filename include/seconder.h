@@ -513,7 +513,7 @@ typedef struct seconder_open_options {
     int32_t generation;
     /**
      * Remote service: a PEM file of certificates to trust instead of the system's: of authorities,
-     * or the service's own.
+     * or the service's own if it is self-signed.
      */
     const char *ca_file;
     /**

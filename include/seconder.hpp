@@ -9,7 +9,8 @@
  *             try_verify() returns a Result instead. With -fno-exceptions only the latter exist; a
  *             program may contain files of both kinds, which can pass each other the handles of C.
  * Text in     is read before a call returns, and never kept. A text that contains a NUL is
- *             Status::invalid_argument; it is not truncated there.
+ *             Status::invalid_argument, or Status::token_malformed for a code; it is not truncated
+ *             there.
  * Text out    is a view into its owner, so it cannot be read from a temporary owner, which is gone
  *             at the end of the statement. It is NUL-terminated; its data() is nullptr if the
  *             service does not provide the text.

@@ -17,6 +17,9 @@ DOCDIR ?= $(PREFIX)/share/doc/seconder
 # or, with -static, for which there is no libgcc_s, from libgcc_eh.
 NATIVE_LIBRARIES := util rt pthread m dl c
 
+# The examples in C and C++, which man pages refer to.
+EXAMPLES := $(wildcard examples/*.c examples/*.cpp)
+
 # Where the built files are.
 FROM ?= $(TARGET)/release/install
 
@@ -52,6 +55,8 @@ install-development:
 	install -d "$(DESTDIR)$(DATADIR)/seconder"
 	install -m 644 packaging/valgrind.supp packaging/helgrind.supp "$(DESTDIR)$(DATADIR)/seconder/"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.3 man/*.7
+	install -d "$(DESTDIR)$(DOCDIR)/examples"
+	install -m 644 $(EXAMPLES) "$(DESTDIR)$(DOCDIR)/examples/"
 
 .PHONY: install-program
 install-program:
@@ -74,8 +79,10 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(BINDIR)/seconder"
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
+	rm -f $(EXAMPLES:%="$(DESTDIR)$(DOCDIR)/%")
 	@# A folder that still has files of others stays.
-	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" "$(DESTDIR)$(DOCDIR)" \
+	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" \
+		"$(DESTDIR)$(DOCDIR)/examples" "$(DESTDIR)$(DOCDIR)" \
 		2>/dev/null || true
 
 # An installed tree can be moved, because its files find each other relative to their own location.

@@ -241,7 +241,7 @@ impl Stage {
                 "Check the host of the URL, the network, and the name servers of resolv.conf or of \
                  the setting name_server"
             }
-            Stage::Connect => "Check that the service runs, and the host and port of the URL",
+            Stage::Connect => "Check that it runs, and its host and port",
             Stage::Tls => "Nothing was sent",
             Stage::Response => "The call may have been carried out: check before you retry it",
             Stage::Delivery => "Check the delivery function or gateway, and request the code again",

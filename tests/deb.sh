@@ -61,6 +61,7 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
     "usr/lib/$triplet/cmake/Seconder/SeconderConfig.cmake" \
     usr/share/man/man3/seconder_request_sms.3.gz usr/share/man/man3/seconder-daemon.3.gz \
     usr/share/man/man7/seconder-interface.7.gz usr/share/seconder/valgrind.supp \
+    usr/share/doc/seconder/examples/daemon_fork.c \
     usr/share/seconder/helgrind.supp
 has seconder usr/bin/seconder usr/share/man/man8/seconder.8.gz
 grep -q "libseconder.so.0 libseconder0 #MINVER#" \

@@ -185,7 +185,7 @@ fn every_error_message_advises_what_to_do() {
         (Error::InvalidCallback { message: "no".into() }, "Reply with status 401"),
         (read::<RequestSms>(404, &json!({"message": "No.", "error_code": "60026"})), "again"),
         (unavailable(Stage::Dns), "Check the host"),
-        (unavailable(Stage::Connect), "Check that the service runs"),
+        (unavailable(Stage::Connect), "Check that it runs"),
         (unavailable(Stage::Tls), "Nothing was sent"),
         (unavailable(Stage::Response), "check before you retry it"),
         (unavailable(Stage::Delivery), "request the code again"),

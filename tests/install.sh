@@ -124,6 +124,7 @@ by_man "$root/usual/opt/seconder/share/man"
 for tool in valgrind helgrind; do
     [ -s "$root/usual/opt/seconder/share/seconder/$tool.supp" ] || fail "$tool.supp is missing"
 done
+[ -s "$root/usual/opt/seconder/share/doc/seconder/examples/daemon_epoll.c" ] || fail "there are no examples"
 "$root/usual/opt/seconder/bin/seconder" --version
 
 make -s install-files FROM="$built" "${other[@]}"

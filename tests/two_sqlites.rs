@@ -131,6 +131,22 @@ fn services_that_open_and_close_at_the_same_time_keep_the_locks() {
     }
 }
 
+#[test]
+fn a_database_that_another_copy_has_open_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let user = ada(&open(&path).0);
+    let other = File::open(&path).unwrap();
+    let error = Settings::new(&url(&path)).open().unwrap_err();
+    assert!(matches!(&error, Error::Storage { .. }), "{error}");
+    assert!(error.to_string().contains("not by this copy of the library"), "{error}");
+    drop(other);
+    let (service, _) = open(&path);
+    let (second, _) = open(&path);
+    service.user_status(user).unwrap();
+    second.user_status(user).unwrap();
+}
+
 /// Every call fails, whether it reads or writes, and nothing is sent.
 fn rejects(service: &Service, user: UserId, words: &str) {
     let token: Token = "1234567".parse().unwrap();
@@ -159,6 +175,7 @@ fn a_database_that_is_removed_or_replaced_while_it_is_open_is_an_error() {
         fs::rename(beside(path, ".new"), path).unwrap();
     };
     let without_log: Change = |path| fs::remove_file(beside(path, "-wal")).unwrap();
+    let without_index: Change = |path| fs::remove_file(beside(path, "-shm")).unwrap();
     let all: Change = |path| {
         for end in ["", "-wal", "-shm"] {
             fs::remove_file(beside(path, end)).unwrap();
@@ -169,6 +186,7 @@ fn a_database_that_is_removed_or_replaced_while_it_is_open_is_an_error() {
         (renamed, "seconder.db was removed or replaced"),
         (replaced, "seconder.db was removed or replaced"),
         (without_log, "use one copy of SQLite per process"),
+        (without_index, "use one copy of SQLite per process"),
         (all, "seconder.db was removed or replaced"),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -54,7 +54,7 @@ pub struct seconder_open_options {
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the current one.
     pub generation: i32,
     /// Remote service: a PEM file of certificates to trust instead of the system's: of authorities,
-    /// or the service's own.
+    /// or the service's own if it is self-signed.
     pub ca_file: *const c_char,
     /// Remote service: pinned public keys, one of which the service must present: each is "sha256/"
     /// followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only

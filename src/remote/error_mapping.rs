@@ -114,8 +114,8 @@ fn certificate(error: &CertificateError) -> &'static str {
     match error {
         E::UnknownIssuer => {
             "its certificate was not issued by a trusted authority. If it is your own, name its \
-             authority, or the certificate itself, in the setting ca_file, or its key in the \
-             setting pin"
+             authority, or the certificate itself if it is self-signed, in the setting ca_file, or \
+             its key in the setting pin"
         }
         E::Expired | E::ExpiredContext { .. } => {
             "its certificate has expired: renew it, or correct this machine's clock"

@@ -24,7 +24,7 @@ impl Settings {
     }
 
     /// A PEM file of certificates to trust instead of the system's: those of authorities, or the
-    /// service's own. Without a file or a pin, the system's authorities are trusted.
+    /// service's own if it is self-signed. Without a file or a pin, the system's authorities are trusted.
     pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Settings {
         self.remote.ca_file = Some(file.into());
         self.note("ca_file")

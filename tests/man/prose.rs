@@ -6,6 +6,8 @@ const WIDTH: usize = 76;
 /// Converts the paragraphs of a comment to mdoc. Each sentence starts on a new line, as mdoc
 /// requires.
 pub(crate) fn paragraphs(text: &str) -> String {
+    // What the header says of itself is in another page here.
+    let text = text.replace("as described at the top of the header", "as described in seconder(3)");
     let paragraphs: Vec<String> = text.split("\n\n").map(paragraph).collect();
     paragraphs.join(".Pp\n")
 }

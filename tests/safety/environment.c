@@ -85,8 +85,10 @@ static void use(const char *url, seconder_open_options *options)
     uint64_t id = 1;
     memset(&force, 0, sizeof force);
     force.force = true;
-    options->deliver = deliver;
-    options->deliver_userdata = code;
+    if (strncmp(url, "http", 4) != 0) {
+        options->deliver = deliver;
+        options->deliver_userdata = code;
+    }
     count(seconder_open(url, "a-key", options, sizeof *options, &service, &error));
     if (service == NULL)
         return;
@@ -109,7 +111,7 @@ static void use_with(const char *url, const char *ca_file, const char *proxy, co
     memset(&options, 0, sizeof options);
     options.ca_file = ca_file;
     options.proxy = proxy;
-    options.timeout_ms = 2000;
+    options.timeout_ms = strncmp(url, "http", 4) == 0 ? 2000 : 0;
     options.allow_loopback_http = strncmp(url, "http:", 5) == 0;
     if (server != NULL) {
         options.name_servers = &server;

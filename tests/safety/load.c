@@ -128,6 +128,7 @@ int main(int count, char **arguments)
     look(&after);
     CHECK(dlopen(arguments[1], RTLD_NOW | RTLD_NOLOAD) != NULL);
     same_but_for_memory(&before, &after);
-    same_memory(&before, &after, 64 * 1024, 1024);
+    /* What malloc() keeps for threads grows ever more slowly: 40000 rounds end where 20000 do. */
+    same_memory(&before, &after, 96 * 1024, 1024);
     return 0;
 }

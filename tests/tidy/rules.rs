@@ -22,7 +22,7 @@ pub(crate) const BANS: &[Ban] = &[
     // Ctrl-C is looked for at intervals of the program's time.
     Ban { call: &["Instant", "::", "now"], scope: LIBRARY,
           except: &["src/remote", "src/service/waiting.rs", "src/call_log.rs",
-                    "bindings/python/src/interrupt.rs"],
+                    "src/capi/log.rs", "bindings/python/src/interrupt.rs"],
           instead: "time is given: take the deadline, or ask the engine's Clock" },
     Ban { call: &["env", "::", "var"], scope: LIBRARY, except: &[],
           instead: "a login process's environment decides nothing: take a setting" },

@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 use seconder::{Canceller, Interrupt};
 use std::cell::{Cell, RefCell};
 use std::process;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How often a call lets Python run its signal handlers. Each time, it needs the interpreter, which
@@ -81,7 +81,8 @@ impl CallInterrupt {
         if failure::has_exception() {
             return true;
         }
-        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken while a handler runs, which may make a call of its own.
+        let Ok(mut next) = next.try_lock() else { return false };
         if Instant::now() < *next {
             return false;
         }

@@ -39,8 +39,8 @@ pub(crate) struct Sqlite {
     process: u32,
     /// `None` in memory. Declared after the connections, because its locks must outlive them.
     guard: Option<Arc<Guard>>,
-    /// `None` in memory. Declared last so that it is dropped when all connections are closed.
-    _opened: Option<Opened>,
+    /// Declared last so that it is dropped when all connections are closed.
+    _opened: Opened,
 }
 
 impl Sqlite {
@@ -50,24 +50,25 @@ impl Sqlite {
         let path = open::locate(path, must_exist)?;
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
-        let mut held = Held::begin(&path);
+        let mut held = Held::begin(&path)?;
         let writer = open::writer(&path, must_exist)?;
         let reader = open::reader(&path)?;
         held.take(&path)?;
         let watch = Watch::begin(&path, id, open::has_log(&writer, &path)?)?;
         let guard = Arc::new(Guard::new(watch, held));
-        Ok(Sqlite::new(writer, Some((reader, guard)), Some(opened)))
+        Ok(Sqlite::new(writer, Some((reader, guard)), opened))
     }
 
     /// A database in memory, which is lost when it is dropped.
     pub(crate) fn in_memory() -> Result<Sqlite> {
-        Ok(Sqlite::new(open::memory()?, None, None))
+        let opened = Opened::begin()?;
+        Ok(Sqlite::new(open::memory()?, None, opened))
     }
 
     fn new(
         writer: Connection,
         of_file: Option<(Connection, Arc<Guard>)>,
-        opened: Option<Opened>,
+        opened: Opened,
     ) -> Sqlite {
         let (reader, guard) = of_file.unzip();
         Sqlite {

@@ -12,7 +12,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -68,16 +68,26 @@ struct HeldFile {
 impl Held {
     /// Begins before SQLite opens the database: from then on, no other service that is closed drops
     /// the locks.
-    pub(super) fn begin(database: &Path) -> Held {
-        let database = std::fs::metadata(database).ok().map(|file| id(&file));
-        if let Some(id) = database {
+    ///
+    /// A database that the process has open in another way is rejected: each copy of SQLite, or of
+    /// this library, takes the locks of the other for its own, so both could accept one code.
+    pub(super) fn begin(database: &Path) -> Result<Held> {
+        let id = std::fs::metadata(database).ok().map(|file| id(&file));
+        if let Some(id) = id {
             let mut all = shared();
             match all.iter_mut().find(|shared| shared.database == id) {
                 Some(shared) => shared.services += 1,
+                None if is_open(id) => {
+                    return Err(Error::storage(format!(
+                        "{} is open in this process already, but not by this copy of the library: \
+                         use one copy of SQLite per process",
+                        database.display()
+                    )));
+                }
                 None => all.push(Shared { database: id, services: 1, files: Vec::new() }),
             }
         }
-        Held { database, files: Vec::new() }
+        Ok(Held { database: id, files: Vec::new() })
     }
 
     /// Locks a database that this process has open, and the index of its log. Where the system has
@@ -178,6 +188,13 @@ impl Drop for Held {
 
 fn shared() -> MutexGuard<'static, Vec<Shared>> {
     SHARED_BY_SERVICES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the process has a descriptor of this file. Without /proc, that remains unknown.
+fn is_open(wanted: Id) -> bool {
+    let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return false };
+    let is_it = |path: PathBuf| std::fs::metadata(path).is_ok_and(|file| id(&file) == wanted);
+    descriptors.flatten().any(|descriptor| is_it(descriptor.path()))
 }
 
 fn is_removed(file: &File) -> bool {

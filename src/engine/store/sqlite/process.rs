@@ -2,7 +2,9 @@
 //!
 //! SQLite records for each file which locks its process holds. A fork copies these records, but not
 //! the locks. A child that opened a database then would write without the lock that keeps the
-//! parent from removing the log, and so lose committed data. It is therefore rejected.
+//! parent from removing the log, and so lose committed data. It is therefore rejected. So is a
+//! database in memory, because a thread of the parent may have held one of SQLite's mutexes at the
+//! time of the fork, for which the child would wait for ever.
 
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// mutex, because a thread of the parent may have held a mutex at the time of the fork.
 static OPEN: AtomicU64 = AtomicU64::new(0);
 
-/// Counts a database as open until this is dropped.
+/// Counts a database, also one in memory, as open until this is dropped.
 pub(super) struct Opened(u32);
 
 impl Opened {
@@ -23,9 +25,8 @@ impl Opened {
         };
         OPEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).map_err(|_| {
             Error::storage(
-                "this process was forked from one that has a database open, and the two could \
-                 corrupt it: open services after the fork, in the parent too (of a web server: in \
-                 each worker)",
+                "this process was forked from one that has an engine open: open services after the \
+                 fork, in the parent too (of a web server: in each worker)",
             )
         })?;
         Ok(Opened(process))

@@ -6,8 +6,8 @@ use std::path::Path;
 pub(super) struct Held;
 
 impl Held {
-    pub(super) fn begin(_: &Path) -> Held {
-        Held
+    pub(super) fn begin(_: &Path) -> Result<Held> {
+        Ok(Held)
     }
 
     pub(super) fn take(&mut self, _: &Path) -> Result<()> {

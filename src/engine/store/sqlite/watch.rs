@@ -38,8 +38,10 @@ impl Guard {
 
 pub(super) struct Watch {
     database: (PathBuf, Id),
-    /// `None` where the file system does not allow SQLite to use a log.
-    log: Option<(PathBuf, Id)>,
+    /// The log and its index; none where the file system does not allow SQLite to use a log. A
+    /// process that opens the database without the index takes itself for the first one, and does
+    /// not see what others accept.
+    beside: Vec<(PathBuf, Id)>,
     folder: Folder,
 }
 
@@ -59,11 +61,12 @@ impl Watch {
             let id = folder.id_of(&path).map_err(gone)?.ok_or_else(|| replaced(&path))?;
             Ok::<_, Error>((path, id))
         };
-        let log = has_log.then(|| found(beside(&database, "-wal"))).transpose()?;
+        let ends = if has_log { &["-wal", "-shm"][..] } else { &[] };
+        let beside = ends.iter().map(|end| found(beside(&database, end))).collect::<Result<_>>()?;
         let database = found(database)?;
         match opened {
             Some(id) if id != database.1 => Err(replaced(&database.0)),
-            _ => Ok(Watch { database, log, folder }),
+            _ => Ok(Watch { database, beside, folder }),
         }
     }
 
@@ -71,14 +74,14 @@ impl Watch {
         if self.is_gone(&self.database, held) {
             return Err(replaced(&self.database.0));
         }
-        match &self.log {
-            Some(log) if self.is_gone(log, held) => Err(Error::storage(format!(
-                "{} was removed or replaced while it was in use, probably by another copy of SQLite \
+        match self.beside.iter().find(|file| self.is_gone(file, held)) {
+            Some((path, _)) => Err(Error::storage(format!(
+                "{} was removed or replaced while it was in use, perhaps by another copy of SQLite \
                  in this process that closed the database. Nothing more is read or written: open \
                  the service again, and use one copy of SQLite per process",
-                log.0.display()
+                path.display()
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
