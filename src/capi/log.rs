@@ -178,7 +178,11 @@ mod tests {
         let held = slot.0.read();
         thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| while !end.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !end.load(Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             let begun = Instant::now();
             let set = slot.set(function());
