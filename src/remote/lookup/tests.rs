@@ -84,8 +84,13 @@ fn look_up(name: &str, servers: &[&Server]) -> Result<Vec<IpAddr>, Failure> {
 
 /// On a busy machine, the IPv6 address can be later than the delay that it is waited for.
 fn is_found(servers: &[&Server]) {
-    let found: Vec<_> = (0..5).map(|_| look_up(NAME, servers)).collect();
-    assert!(found.contains(&Ok(both())), "{found:?}");
+    let mut found = look_up(NAME, servers);
+    for _ in 0..4 {
+        if found != Ok(both()) {
+            found = look_up(NAME, servers);
+        }
+    }
+    assert_eq!(found, Ok(both()));
 }
 
 /// Both loopback addresses, or the one that this machine has.
@@ -147,7 +152,7 @@ fn send(stream: &mut TcpStream, message: &[u8]) {
 fn both_kinds_of_addresses_are_queried() {
     let server = server(GOOD, None);
     is_found(&[&server]);
-    assert_eq!(server.queries.load(Ordering::SeqCst), 2);
+    assert_eq!(server.queries.load(Ordering::SeqCst) % 2, 0, "two for each lookup");
 }
 
 #[test]
