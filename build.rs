@@ -1,4 +1,4 @@
-//! Sets the shared library's soname when the C interface is built, and generates the C header when it
+//! Sets the shared library's soname when cargo links it, and generates the C header when it
 //! is tested.
 
 #[cfg(not(feature = "capi"))]
@@ -8,6 +8,7 @@ fn main() {
 
 #[cfg(feature = "capi")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // For cargo-c, which links by itself: what `make` installs is linked by packaging/libraries.
     // The soname has only the major number, so that a newer minor version can replace the library
     // without relinking the programs that use it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libseconder.so.0");
