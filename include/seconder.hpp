@@ -1695,14 +1695,17 @@ public:
     StoppableService(StoppableService &&) noexcept = default;
     StoppableService &operator=(StoppableService &&other) noexcept
     {
-        // The callback must not see a handle that was freed.
-        callback_ = nullptr;
-        service_ = std::move(other.service_);
-        callback_ = std::move(other.callback_);
+        if (this != &other) {
+            // The callback must not see a handle that was freed.
+            callback_ = nullptr;
+            service_ = std::move(other.service_);
+            callback_ = std::move(other.callback_);
+        }
         return *this;
     }
 
-    const Service &operator*() const noexcept { return service_; }
+    const Service &operator*() const & noexcept { return service_; }
+    const Service &operator*() const && = delete;
     const Service *operator->() const noexcept { return &service_; }
 
 private:
