@@ -119,14 +119,20 @@ static void a_fork_does_not_hang(int forks)
         CHECK(child >= 0);
         if (child == 0) {
             seconder_error *why = NULL;
-            alarm(20);
+            alarm(60);
             if (seconder_request_sms(service, 7, NULL, 0, NULL, &why) != SECONDER_UNAVAILABLE)
                 _exit(1);
             seconder_error_free(why);
             if (seconder_set_log(service, ignore, NULL, NULL, &why) != SECONDER_OK)
                 seconder_error_free(why);
             seconder_service_cancel(service);
-            _exit(seconder_request_sms(service, 7, NULL, 0, NULL, NULL) != SECONDER_CANCELLED);
+            if (seconder_request_sms(service, 7, NULL, 0, NULL, NULL) != SECONDER_CANCELLED)
+                _exit(1);
+#ifdef WATCHED
+            /* A leak checker would report its copies of what the parent's threads held. */
+            execl("/bin/true", "true", (char *)NULL);
+#endif
+            _exit(0);
         }
         CHECK(waitpid(child, &status, 0) == child);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
