@@ -134,7 +134,7 @@ impl fmt::Display for CallRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "call={} outcome={}", self.call, self.outcome.name())?;
         if let Some(stage) = self.stage {
-            write!(f, " stage={}", name_of(stage))?;
+            write!(f, " stage={}", stage.name())?;
         }
         if self.timed_out {
             f.write_str(" timed_out=true")?;
@@ -156,16 +156,6 @@ impl fmt::Display for CallRecord {
     }
 }
 
-fn name_of(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Dns => "dns",
-        Stage::Connect => "connect",
-        Stage::Tls => "tls",
-        Stage::Response => "response",
-        Stage::Delivery => "delivery",
-    }
-}
-
 /// What a reply adds to the record of its call.
 #[derive(Default)]
 pub(crate) struct Replied<'a> {
@@ -177,8 +167,8 @@ thread_local! {
     /// The requests of the call that this thread is logging, and the status of the last response.
     /// The client counts them here, because a call does all its work on one thread.
     static REQUESTS: Cell<(u32, Option<u16>)> = const { Cell::new((0, None)) };
-    /// Whether this thread is in a program's log function, whose own calls are not logged: it would
-    /// call itself without end.
+    /// Whether this thread is in a program's `Log`, whose own calls are not logged: it would call
+    /// itself without end.
     static LOGGING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -206,7 +196,14 @@ pub(crate) struct Logged<'a> {
 impl<'a> Logged<'a> {
     /// Begins a call; `None` if it is not logged.
     pub(crate) fn begin(log: Option<&'a dyn Log>) -> Option<Logged<'a>> {
-        let log = log.filter(|log| !LOGGING.get() && log.is_enabled())?;
+        let log = log.filter(|_| !LOGGING.get())?;
+        let enabled = {
+            let _logging = Logging::begin();
+            log.is_enabled()
+        };
+        if !enabled {
+            return None;
+        }
         Some(Logged { log, begun: Instant::now(), outer: REQUESTS.replace((0, None)) })
     }
 

@@ -234,6 +234,17 @@ impl fmt::Display for Stage {
 }
 
 impl Stage {
+    /// The name in the log of a call and in Python: `dns`, `connect`, `tls`, `response`, `delivery`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Dns => "dns",
+            Stage::Connect => "connect",
+            Stage::Tls => "tls",
+            Stage::Response => "response",
+            Stage::Delivery => "delivery",
+        }
+    }
+
     /// What to do about a call that failed at this stage.
     fn advice(self) -> &'static str {
         match self {

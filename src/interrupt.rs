@@ -13,7 +13,8 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
 /// Decides whether the calls of a service are to end early. It is asked before each call, and at
 /// least every 50 ms while a call waits for the network, on the thread that makes the call.
 pub trait Interrupt: Send + Sync {
-    /// Whether the call is to end now.
+    /// Whether the call is to end now. Once it is, this must stay true until the call has ended, since
+    /// it may be asked again.
     fn interrupted(&self) -> bool;
 }
 

@@ -3,22 +3,11 @@
 #include <string.h>
 
 #include "measure.h"
+#include "received.h"
 
 static struct curl_slist *headers;
 static const char *certificate;
-static char url[256], body[4096];
-static size_t size;
-
-static size_t keep(char *data, size_t one, size_t amount, void *unused)
-{
-    (void)unused;
-    /* One byte stays free for the NUL that ends the text. */
-    if (size + one * amount >= sizeof body)
-        return 0;
-    memcpy(body + size, data, one * amount);
-    size += one * amount;
-    return one * amount;
-}
+static char url[256];
 
 static void once(void)
 {

@@ -233,7 +233,7 @@ fn framing(head: &Head) -> Result<Framing, Fault> {
             "it has both Content-Length and Transfer-Encoding, so it is not HTTP/1.1",
         ));
     }
-    if matches!(head.status, 204 | 304) {
+    if head.status == 204 {
         return Ok(Framing::Empty);
     }
     if let Some(coding) = coding {

@@ -15,8 +15,6 @@ enum Use {
     Database,
 }
 
-const USERS: [Use; 3] = [Use::Client, Use::Engine, Use::Database];
-
 /// Every setting that does not apply to every URL.
 const USES: &[(&str, Use)] = &[
     ("timeout", Use::Client),
@@ -78,7 +76,7 @@ impl Settings {
     pub(super) fn check_uses(&self) -> Result<()> {
         let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
         // An unknown scheme is reported as such.
-        if !USERS.iter().any(|used| used.applies_to(scheme)) {
+        if !USES.iter().any(|(_, used)| used.applies_to(scheme)) {
             return Ok(());
         }
         for name in &self.given {

@@ -1,7 +1,7 @@
 //! Drives the example daemons with hundreds of logins, many at once, while signals interrupt every
 //! thread and another thread changes the environment (`storm.c`).
 
-use super::tools::{Folder, command, compile, root, run, strict};
+use super::tools::{Folder, PATIENCE, command, compile, eventually, root, run, strict};
 use seconder::model::UserId;
 use seconder::{Handle, Service, Settings, Verdict, Verify};
 use std::io::{Read, Write};
@@ -11,12 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, thread};
 
 const KEY: &str = "the-key-of-the-daemon";
-/// Long enough for every step, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// How many users log in, in each of two rounds.
 const USERS: usize = 30;
 /// How many clients there are at a time.
@@ -56,17 +54,6 @@ struct Daemon {
     folder: Folder,
     service: Service,
     sent: Arc<Mutex<String>>,
-}
-
-fn eventually<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(result) = poll() {
-            return result;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what}: never");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The program `seconder`, which this builds.
@@ -323,5 +310,19 @@ fn the_daemons_reject_a_key_file_that_others_may_read() {
         let daemon = daemon.current_dir(folder.path()).args(["sqlite:login.db", "key", "s"]);
         let outcome = run(daemon);
         assert!(!outcome.good && outcome.text.contains("chmod 600"), "{}", outcome.text);
+    }
+}
+
+/// Each daemon is to be copied on its own, so both have these functions.
+#[test]
+fn the_daemons_read_secrets_and_check_codes_alike() {
+    let both = ["examples/daemon_epoll.c", "examples/daemon_fork.c"]
+        .map(|source| fs::read_to_string(root().join(source)).unwrap());
+    for function in ["static void read_secret(", "static void check("] {
+        let [one, other] = both.each_ref().map(|text| {
+            let (_, rest) = text.split_once(function).unwrap();
+            rest.split_once("\n}\n").unwrap().0
+        });
+        assert_eq!(one, other, "{function}");
     }
 }

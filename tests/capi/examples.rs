@@ -1,7 +1,7 @@
 //! Runs the examples in C as users do: with typed input, responses on a phone, and callbacks of a
 //! service.
 
-use super::tools::{Folder, command, compile};
+use super::tools::{Folder, PATIENCE, command, compile, eventually};
 use seconder::engine::{ApprovalResponse, DeviceRegistered, DeviceType, RespondToApproval};
 use seconder::model::{ApiKey, UserId};
 use seconder::otp::Totp;
@@ -10,10 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::time::{Duration, Instant, SystemTime};
-
-/// Long enough for every step of the programs here.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::time::SystemTime;
 
 /// A running program, which is killed when the test ends.
 struct Running {
@@ -58,18 +55,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Polls until there is a result.
-fn eventually<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(result) = poll() {
-            return result;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what}: never");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

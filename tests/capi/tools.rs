@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 use std::{env, fs};
 
 /// The result of a program.
@@ -12,6 +13,21 @@ pub(crate) struct Outcome {
     pub(crate) good: bool,
     /// Its standard error, followed by its standard output.
     pub(crate) text: String,
+}
+
+/// Long enough for every step of a program, on a machine that does much else.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Polls until there is a result.
+pub(crate) fn eventually<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(result) = poll() {
+            return result;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what}: never");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// A folder that is removed when the test ends.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use seconder::{Error, Stage};
+use seconder::Error;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -69,21 +69,6 @@ pub(crate) fn detached<T: Send>(
         Err(Error::Internal { message }.into())
     });
     result.map_err(|failure| failure.raise(py))
-}
-
-/// The stages of a call, with their names in Python.
-pub(crate) const STAGES: [(Stage, &str); 5] = [
-    (Stage::Dns, "dns"),
-    (Stage::Connect, "connect"),
-    (Stage::Tls, "tls"),
-    (Stage::Response, "response"),
-    (Stage::Delivery, "delivery"),
-];
-
-/// The name of a stage. One that is not listed counts as `response`, because the call may have been
-/// sent.
-pub(crate) fn name_of(stage: Stage) -> &'static str {
-    STAGES.iter().find(|(known, _)| *known == stage).map_or("response", |(_, name)| name)
 }
 
 impl Failure {
@@ -162,7 +147,7 @@ impl Failure {
                         attributes.set_item("fields", (&rejection.fields).into_py_dict(py)?)?;
                     }
                     Error::Unavailable { stage, .. } => {
-                        attributes.set_item("stage", name_of(*stage))?;
+                        attributes.set_item("stage", stage.name())?;
                     }
                     _ => {}
                 }

@@ -81,7 +81,7 @@ fn emit(py: Python<'_>, record: &CallRecord) -> PyResult<()> {
     let extra = PyDict::new(py);
     extra.set_item("seconder_call", record.call)?;
     extra.set_item("seconder_outcome", record.outcome.name())?;
-    extra.set_item("seconder_stage", record.stage.map(crate::failure::name_of))?;
+    extra.set_item("seconder_stage", record.stage.map(seconder::Stage::name))?;
     extra.set_item("seconder_timed_out", record.timed_out)?;
     extra.set_item("seconder_user_id", record.user_id.map(|user| user.get()))?;
     extra.set_item("seconder_http_status", record.http_status)?;

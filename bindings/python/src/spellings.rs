@@ -1,8 +1,8 @@
 //! The values of the interface by kind, with which Python's enums must agree.
 
-use crate::failure::STAGES;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use seconder::Stage;
 use seconder::calls::{ActivityType, ApprovalStatus, Channel, PhoneType, VerificationStatus};
 use seconder::engine::{ApprovalResponse, DeviceType};
 use seconder::otp::Algorithm;
@@ -21,7 +21,7 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
         ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
         ("PhoneType", [PhoneType::Voip, PhoneType::Landline, PhoneType::Cellphone, PhoneType::Unknown].map(PhoneType::name).into()),
         ("VerificationStatus", [VerificationStatus::Pending, VerificationStatus::Verified, VerificationStatus::Expired, VerificationStatus::Unknown].map(VerificationStatus::name).into()),
-        ("Stage", STAGES.map(|(_, name)| name).into()),
+        ("Stage", [Stage::Dns, Stage::Connect, Stage::Tls, Stage::Response, Stage::Delivery].map(Stage::name).into()),
         ("ApprovalResponse", [ApprovalResponse::Approve, ApprovalResponse::Deny, ApprovalResponse::Report].map(ApprovalResponse::name).into()),
     ]
 }

@@ -53,8 +53,12 @@ impl Sqlite {
         let mut held = Held::begin(&path)?;
         let writer = open::writer(&path, must_exist)?;
         let reader = open::reader(&path)?;
-        held.take(&path)?;
-        let watch = Watch::begin(&path, id, open::has_log(&writer, &path)?)?;
+        let has_log = open::has_log(&writer, &path)?;
+        // Without a log, the locks would keep this service itself from writing.
+        if has_log {
+            held.take(&path)?;
+        }
+        let watch = Watch::begin(&path, id, has_log)?;
         let guard = Arc::new(Guard::new(watch, held));
         Ok(Sqlite::new(writer, Some((reader, guard)), opened))
     }

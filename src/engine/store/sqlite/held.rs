@@ -90,13 +90,11 @@ impl Held {
         Ok(Held { database: id, files: Vec::new() })
     }
 
-    /// Locks a database that this process has open, and the index of its log. Where the system has
-    /// no such locks, there are none.
+    /// Locks a database with a log that this process has open, and the log's index. Where the system
+    /// has no such locks, there are none.
     pub(super) fn take(&mut self, database: &Path) -> Result<()> {
         self.lock(database, SHARED)?;
-        let index = beside(database, "-shm");
-        // There is none where the file system does not allow SQLite to use a log.
-        if index.exists() { self.lock(&index, INDEX_IN_USE) } else { Ok(()) }
+        self.lock(&beside(database, "-shm"), INDEX_IN_USE)
     }
 
     /// Lets the connections that are closed next remove the log.
