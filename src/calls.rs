@@ -87,6 +87,11 @@ pub trait Call: Serialize + DeserializeOwned {
     const KEY_IN_HEADER: bool = false;
     /// The object of the body that holds the reply's fields, all but `message`.
     const REPLY_OBJECT: Option<&'static str> = None;
+    /// Whether a login process may make the call over a local socket, for any user.
+    const FOR_LOGIN: bool = false;
+    /// Whether a user may make the call over a local socket for their own account: the one whose
+    /// login name is the user's on this machine.
+    const FOR_OWN_ACCOUNT: bool = false;
     /// The reply to a call that succeeded.
     type Reply: Serialize + DeserializeOwned;
 

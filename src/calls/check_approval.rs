@@ -49,6 +49,7 @@ impl Call for CheckApproval {
     const KEY_IN_HEADER: bool = true;
     const OLDER: Shape = Shape::Same;
     const REPLY_OBJECT: Option<&'static str> = Some(RECORD);
+    const FOR_LOGIN: bool = true;
     type Reply = Approval;
 
     fn user_of(reply: &Approval) -> Option<UserId> {

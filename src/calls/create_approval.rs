@@ -64,6 +64,7 @@ impl Call for CreateApproval {
     const KEY_IN_HEADER: bool = true;
     const OLDER: Shape = Shape::Same;
     const REPLY_OBJECT: Option<&'static str> = Some("approval_request");
+    const FOR_LOGIN: bool = true;
     type Reply = ApprovalCreated;
 
     fn user(&self) -> Option<UserId> {

@@ -28,6 +28,7 @@ impl EnrolAuthenticator {
 impl Call for EnrolAuthenticator {
     const ROUTE: Route =
         Route::post("enrol_authenticator", "/protected/{format}/users/{user_id}/secret");
+    const FOR_OWN_ACCOUNT: bool = true;
     type Reply = AuthenticatorEnrolled;
 
     fn user(&self) -> Option<UserId> {

@@ -31,6 +31,7 @@ impl Call for RequestCall {
     const ROUTE: Route = Route::get("request_call", "/protected/{format}/call/{svc_id}");
     const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
+    const FOR_LOGIN: bool = true;
     type Reply = CodeRequested;
 
     fn user(&self) -> Option<UserId> {

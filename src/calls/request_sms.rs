@@ -31,6 +31,7 @@ impl Call for RequestSms {
     const ROUTE: Route = Route::get("request_sms", "/protected/{format}/sms/{svc_id}");
     const OLDER: Shape = Shape::MessageAsFlag;
     const MUST_SAY_SUCCESS: bool = true;
+    const FOR_LOGIN: bool = true;
     type Reply = CodeRequested;
 
     fn user(&self) -> Option<UserId> {

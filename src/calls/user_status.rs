@@ -25,6 +25,8 @@ impl Call for UserStatus {
     const ROUTE: Route = Route::get("user_status", "/protected/{format}/users/{user_id}/status");
     const REPEATABLE: bool = true;
     const REPLY_OBJECT: Option<&'static str> = Some("status");
+    const FOR_LOGIN: bool = true;
+    const FOR_OWN_ACCOUNT: bool = true;
     type Reply = UserStatusReply;
 
     fn user(&self) -> Option<UserId> {

@@ -117,6 +117,8 @@ pub struct Device {
 impl Call for Verify {
     const ROUTE: Route = Route::get("verify", "/protected/{format}/verify/{token}/{svc_id}");
     const SUCCESS_IS_TEXT: bool = true;
+    const FOR_LOGIN: bool = true;
+    const FOR_OWN_ACCOUNT: bool = true;
     type Reply = Verification;
 
     fn user(&self) -> Option<UserId> {

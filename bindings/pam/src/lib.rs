@@ -1,0 +1,1 @@
+//! The PAM module `pam_seconder`: see pam_seconder(8).

@@ -1,0 +1,52 @@
+//! How the user and the operator are reached.
+
+use seconder::model::Secret;
+use std::time::Duration;
+
+/// Reaches the user who logs in.
+pub trait Conversation {
+    /// Asks for a line of text. `echo` says whether what is typed may be seen. An empty text is an
+    /// answer: the user pressed Enter.
+    ///
+    /// # Errors
+    /// [`Silent`] if nobody can answer: there is no terminal, or the connection has ended.
+    fn ask(&mut self, prompt: &str, echo: bool) -> Typed;
+
+    /// Shows a line of text, at the latest with the next question.
+    ///
+    /// # Errors
+    /// As [`Conversation::ask`].
+    fn show(&mut self, text: &str, style: Style) -> Result<(), Silent>;
+
+    /// Waits until the user presses Enter, for at most this long, and returns whether they did. What
+    /// was typed is discarded. A conversation that cannot notice this waits, and returns false.
+    fn pressed_enter(&mut self, within: Duration) -> bool;
+
+    /// Whether what is shown reaches the user only with the next question, as in OpenSSH. Then a user
+    /// who has to do something is asked to press Enter afterwards, instead of being waited for.
+    fn holds_text_back(&self) -> bool;
+}
+
+/// What a user typed.
+pub type Typed = Result<Secret, Silent>;
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// For information.
+    Info,
+    /// About something that failed.
+    Error,
+}
+
+/// Nobody can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silent;
+
+/// Reaches the operator, such as syslog. No text holds a secret or a line feed.
+pub trait Journal {
+    /// An error that the operator has to mend.
+    fn error(&mut self, text: &str);
+    /// What was decided and why: one line for each login.
+    fn notice(&mut self, text: &str);
+}
