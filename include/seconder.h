@@ -486,9 +486,10 @@ typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback
 
 /**
  * Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
- * option says which URLs it is for: "Remote service" is https: (and http: to this machine),
- * "Engine" is sqlite: and sandbox:. An option that is set and has no effect with the URL is
- * SECONDER_INVALID_ARGUMENT, so that nobody relies on it.
+ * option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
+ * unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite: and sandbox:.
+ * An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
+ * relies on it.
  */
 typedef struct seconder_open_options {
     /**
@@ -512,12 +513,12 @@ typedef struct seconder_open_options {
      */
     int32_t generation;
     /**
-     * Remote service: a PEM file of certificates to trust instead of the system's: of authorities,
+     * Network: a PEM file of certificates to trust instead of the system's: of authorities,
      * or the service's own if it is self-signed.
      */
     const char *ca_file;
     /**
-     * Remote service: pinned public keys, one of which the service must present: each is "sha256/"
+     * Network: pinned public keys, one of which the service must present: each is "sha256/"
      * followed by the SHA-256 of the key (SubjectPublicKeyInfo) in Base64. Without `ca_file` only
      * the pins are checked; with it, both must match.
      */
@@ -527,21 +528,21 @@ typedef struct seconder_open_options {
      */
     size_t pins_count;
     /**
-     * Remote service: a PEM file with the certificate that this client presents, followed by the
+     * Network: a PEM file with the certificate that this client presents, followed by the
      * chain up to an authority that the service trusts. Requires `client_key`.
      */
     const char *client_certificate;
     /**
-     * Remote service: a PEM file with the private key of `client_certificate`, not encrypted with a password.
+     * Network: a PEM file with the private key of `client_certificate`, not encrypted with a password.
      */
     const char *client_key;
     /**
-     * Remote service: a proxy to connect through, as "http://host:port" or
+     * Network: a proxy to connect through, as "http://host:port" or
      * "http://user:password@host:port". Default: none.
      */
     const char *proxy;
     /**
-     * Remote service: name servers to query, in this order, instead of those in /etc/resolv.conf:
+     * Network: name servers to query, in this order, instead of those in /etc/resolv.conf:
      * IP addresses with or without a port, such as "192.0.2.1:5353" and "[2001:db8::1]:53".
      */
     const char *const *name_servers;
@@ -606,7 +607,13 @@ typedef struct seconder_open_options {
      */
     uint32_t authenticator_period;
     /**
-     * Remote service: allows `http://` to this machine itself. For tests only: the API key is then
+     * Socket: the number of the user who runs the service, as `id -u NAME` prints it. Before anything
+     * is sent, the user who listens on the socket is checked: root, the user of this process and
+     * this one are trusted, and everyone else is SECONDER_UNAVAILABLE. Default: only the first two.
+     */
+    uint32_t service_uid;
+    /**
+     * Network: allows `http://` to this machine itself. For tests only: the API key is then
      * sent in the clear.
      */
     bool allow_loopback_http;
@@ -1345,16 +1352,18 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
 /**
  * Opens a service.
  *
- * `url` selects the service: `https://...` for a remote service, `sqlite:/path/file.db` for an
- * engine in this process, `sandbox:` for an engine that keeps nothing and accepts every token, for
- * the tests of applications (`sandbox:?accept=0000000` accepts that token alone, and
- * `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes has
+ * `url` selects the service: `https://...` for a remote service, `unix:/path/of.sock` for a service
+ * on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process,
+ * `sandbox:` for an engine that keeps nothing and accepts every token, for the tests of applications
+ * (`sandbox:?accept=0000000` accepts that token alone, and `sandbox:?accept=right` checks codes as
+ * `sqlite:` does). A sandbox that does not check codes has
  * no waits and caps, and accepts 0000 for every phone number. With `clear_every`, as in
  * `sandbox:?accept=0000000&clear_every=86400`, a sandbox is emptied every that many seconds, 1 to
  * 31536000, when a call begins; seconder_clear_sandbox() empties it at once.
  *
- * `api_key` is the application's API key. A remote service requires it; for an engine it may be
- * NULL, which generates one for the first application of a new database.
+ * `api_key` is the application's API key. A service on the network requires it; for an engine it may
+ * be NULL, which generates one for the first application of a new database. A service on this
+ * machine recognises the user of this process instead: it must be NULL for `unix:`.
  *
  * Free `out` with seconder_service_free(). SECONDER_INVALID_ARGUMENT for an invalid URL or option,
  * an option that has no effect with the URL, or a URL that this build of the library cannot open;

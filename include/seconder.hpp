@@ -651,6 +651,7 @@ struct OpenOptions {
     std::optional<std::string> client_key = {};
     std::optional<std::string> proxy = {};
     std::vector<std::string> name_servers = {};
+    std::uint32_t service_uid = 0;
     Names names = {};
     std::optional<std::string> application_name = {};
     std::optional<std::string> callback_url = {};
@@ -1762,6 +1763,7 @@ inline void client_options(seconder_open_options &c, const OpenOptions &given) n
     c.client_certificate = text(given.client_certificate);
     c.client_key = text(given.client_key);
     c.proxy = text(given.proxy);
+    c.service_uid = given.service_uid;
     c.allow_loopback_http = given.allow_loopback_http;
 }
 

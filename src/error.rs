@@ -252,7 +252,9 @@ impl Stage {
                 "Check the host of the URL, the network, and the name servers of resolv.conf or of \
                  the setting name_server"
             }
-            Stage::Connect => "Check that it runs, and its host and port",
+            Stage::Connect => {
+                "Check that it runs, and the host and port, or the socket, of the URL"
+            }
             Stage::Tls => "Nothing was sent",
             Stage::Response => "The call may have been carried out: check before you retry it",
             Stage::Delivery => "Check the delivery function or gateway, and request the code again",

@@ -24,7 +24,10 @@ mod service;
 pub mod wire;
 
 #[cfg(all(feature = "capi", not(any(feature = "engine", feature = "remote"))))]
-compile_error!("the feature capi needs engine or remote, which handle the calls");
+compile_error!("the feature capi needs engine, https or unix, which handle the calls");
+
+#[cfg(all(feature = "remote", not(any(feature = "https", feature = "unix"))))]
+compile_error!("the feature remote is a part of https and unix: enable one of them instead");
 
 #[cfg(any(feature = "engine", feature = "remote"))]
 pub use call_log::{CallOutcome, CallRecord, Log};
@@ -41,6 +44,6 @@ pub use service::{ApprovalPoll, ApprovalWait, Service, Settings, Sleep, Sleeper,
 struct Readme;
 
 /// The example of docs/names.md, as a doc test.
-#[cfg(all(doctest, feature = "remote"))]
+#[cfg(all(doctest, feature = "https"))]
 #[doc = include_str!("../docs/names.md")]
 struct NamesDocument;

@@ -1,27 +1,44 @@
 //! The client of a remote service.
 
 mod address;
-#[cfg(feature = "engine")]
+#[cfg(all(feature = "engine", feature = "https"))]
 mod callback;
 mod connect;
 mod deadline;
 mod error_mapping;
 mod http1;
+#[cfg(all(feature = "unix", target_os = "linux"))]
+mod local;
+#[cfg(all(feature = "unix", not(target_os = "linux")))]
+#[path = "remote/nonlocal.rs"]
+mod local;
+#[cfg(feature = "https")]
 mod lookup;
+#[cfg(feature = "https")]
 #[cfg(test)]
 mod loopback;
+#[cfg(feature = "https")]
+mod network;
+#[cfg(feature = "https")]
 mod pin;
+#[cfg(feature = "https")]
 mod proxy;
 mod raw_request;
 mod redact;
 mod reply;
+#[cfg(feature = "https")]
 mod secure;
+mod settings;
 mod socket;
+mod stream;
+#[cfg(feature = "https")]
 mod trust;
 
-#[cfg(feature = "engine")]
+#[cfg(all(feature = "engine", feature = "https"))]
 pub(crate) use callback::{Callbacks, check_authorities};
+pub(crate) use settings::RemoteSettings;
 
+#[cfg(feature = "https")]
 #[doc(hidden)]
 pub use lookup::addresses_in;
 pub use reply::retry_after;
@@ -29,7 +46,7 @@ pub use reply::retry_after;
 use crate::call_log;
 use crate::calls::{self, Call, Handle};
 use crate::interrupt;
-use crate::model::{ApiKey, Secret};
+use crate::model::ApiKey;
 use crate::wire::{Format, Generation, Names, Reply, Request, form, json};
 use crate::{Error, Result, Stage};
 use address::Address;
@@ -37,15 +54,21 @@ use connect::{Connections, Connector};
 use deadline::Deadline;
 use error_mapping::Fault;
 use http1::Head;
+#[cfg(feature = "unix")]
+use local::Local;
+#[cfg(feature = "https")]
 use lookup::Lookup;
+#[cfg(feature = "https")]
+use network::Network;
+#[cfg(feature = "https")]
 use proxy::Proxy;
 use raw_request::RawRequest;
 use redact::{Redactor, Wiped};
 use serde_json::Value;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+#[cfg(feature = "https")]
 use trust::Trust;
 use zeroize::Zeroizing;
 
@@ -109,7 +132,8 @@ impl Repeats {
 
 struct Client {
     address: Address,
-    api_key: ApiKey,
+    /// `None` for a service that recognises the user of this process.
+    api_key: Option<ApiKey>,
     connections: Connections,
     format: Format,
     generation: Generation,
@@ -117,53 +141,18 @@ struct Client {
     names: Names,
 }
 
-#[derive(Clone)]
-pub(crate) struct RemoteSettings {
-    pub(crate) api_key: Option<ApiKey>,
-    pub(crate) timeout: Duration,
-    pub(crate) repeats: Repeats,
-    pub(crate) ca_file: Option<PathBuf>,
-    pub(crate) pins: Vec<String>,
-    pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
-    pub(crate) proxy: Option<Secret>,
-    pub(crate) name_servers: Vec<String>,
-    pub(crate) allow_loopback_http: bool,
-    pub(crate) format: Format,
-    pub(crate) generation: Generation,
-    pub(crate) nested_as_json: bool,
-    pub(crate) names: Names,
-}
-
-impl Default for RemoteSettings {
-    fn default() -> RemoteSettings {
-        RemoteSettings {
-            api_key: None,
-            timeout: Duration::from_secs(10),
-            repeats: Repeats::default(),
-            ca_file: None,
-            pins: Vec::new(),
-            client_certificate: None,
-            proxy: None,
-            name_servers: Vec::new(),
-            allow_loopback_http: false,
-            format: Format::default(),
-            generation: Generation::default(),
-            nested_as_json: false,
-            names: Names::default(),
-        }
-    }
-}
-
 impl Remote {
-    pub(crate) fn open(url: &str, mut settings: RemoteSettings) -> Result<Remote> {
-        let address = Address::parse(url, settings.allow_loopback_http)?;
+    /// The client of a service on the network.
+    #[cfg(feature = "https")]
+    pub(crate) fn open_network(url: &str, mut settings: RemoteSettings) -> Result<Remote> {
+        let (address, host, tls) = Address::parse(url, settings.allow_loopback_http)?;
         let api_key = settings.api_key.take().ok_or_else(|| {
             let reason = "is missing: a remote service requires the application's API key";
             Error::invalid_argument("api_key", reason)
         })?;
         Deadline::after(settings.timeout)?;
         let proxy = settings.proxy.as_ref().map(Proxy::parse).transpose()?;
-        let trust = match address.needs_tls() {
+        let trust = match tls {
             true => Trust::new(&settings)?,
             false if proxy.is_some() => {
                 return Err(Error::invalid_argument("proxy", "is for https: URLs only"));
@@ -171,12 +160,38 @@ impl Remote {
             false => Trust::ThisMachine,
         };
         let lookup = Lookup::new(&settings.name_servers)?;
-        let connections = Connections::new(Connector::new(address.origin(), trust, proxy, lookup)?);
+        let network = Network::new(host, trust, proxy, lookup);
+        let connector = Connector::Network(Box::new(network));
+        Ok(Remote::new(address, Some(api_key), connector, settings))
+    }
+
+    /// The client of a service on this machine, by what follows `unix:` in its URL. The service
+    /// recognises the user of this process, so there is no API key.
+    #[cfg(feature = "unix")]
+    pub(crate) fn open_socket(rest: &str, settings: RemoteSettings) -> Result<Remote> {
+        let local = Local::parse(rest, settings.service_uid)?;
+        Deadline::after(settings.timeout)?;
+        let address = Address::of_socket(local.path());
+        Ok(Remote::new(address, None, Connector::Local(local), settings))
+    }
+
+    fn new(
+        address: Address,
+        api_key: Option<ApiKey>,
+        connector: Connector,
+        settings: RemoteSettings,
+    ) -> Remote {
+        let connections = Connections::new(connector, settings.max_idle);
         let RemoteSettings { timeout, repeats, format, generation, nested_as_json, names, .. } =
             settings;
         let client =
             Client { address, api_key, connections, format, generation, nested_as_json, names };
-        Ok(Remote { client: Arc::new(client), timeout, repeats })
+        Remote { client: Arc::new(client), timeout, repeats }
+    }
+
+    /// Establishes a connection for the next call, unless there is one that can be used.
+    pub(crate) fn keep_warm(&self) -> Result<()> {
+        self.client.connections.keep_warm(Deadline::after(self.timeout)?)
     }
 }
 
@@ -241,9 +256,9 @@ impl Client {
         call_log::count_request();
         let (head, body) = self.fetch(exchange, deadline)?;
         let reply = self.read(exchange.request, &head, &body);
-        reply
-            .and_then(read)
-            .map_err(|error| Redactor::new(exchange.request, &self.api_key).redact_error(error))
+        reply.and_then(read).map_err(|error| {
+            Redactor::new(exchange.request, self.api_key.as_ref()).redact_error(error)
+        })
     }
 
     /// Sends the request, and receives the response. The body of a redirect is not read.
@@ -251,7 +266,7 @@ impl Client {
         let raw = self.raw(exchange)?;
         let process = self.connections.process();
         let mut connection = self.connections.connection(process, deadline)?;
-        let failed = |fault: Fault| fault.at(Stage::Response, self.address.host());
+        let failed = |fault: Fault| fault.at(Stage::Response, self.address.shown());
         let head = connection.send(raw.bytes()).and_then(|()| connection.head());
         let head = head.map_err(failed)?;
         if head.is_redirect() {
@@ -267,7 +282,7 @@ impl Client {
         let mut reply = reply::read(head, body, self.format)?;
         self.names.body_from_wire(&mut reply.body)?;
         if reply.status != 200 {
-            Redactor::new(request, &self.api_key).redact_value(&mut reply.body);
+            Redactor::new(request, self.api_key.as_ref()).redact_value(&mut reply.body);
         }
         reply.generation = request.generation;
         Ok(reply)
@@ -276,10 +291,10 @@ impl Client {
     fn raw(&self, exchange: &Exchange<'_>) -> Result<RawRequest> {
         let request = exchange.request;
         let target = self.target(request, exchange.key_in_header)?;
-        let mut raw = RawRequest::new(request.method, self.address.origin(), &target)?;
+        let mut raw = RawRequest::new(request.method, self.address.host(), &target)?;
         raw = raw.header("accept", self.format.media_type())?;
-        if exchange.key_in_header {
-            raw = raw.secret(&self.names.api_key(), self.api_key.secret())?;
+        if let Some(key) = self.api_key.as_ref().filter(|_| exchange.key_in_header) {
+            raw = raw.secret(&self.names.api_key(), key.secret())?;
         }
         raw.end(exchange.body.as_ref().map(|(kind, bytes)| (*kind, bytes.as_slice())))
     }
@@ -292,8 +307,8 @@ impl Client {
         if request.method == "GET" {
             params = Zeroizing::new(form::write(&request.params));
         }
-        if !key_in_header {
-            let escaped = Zeroizing::new(form::escape(self.api_key.expose()));
+        if let Some(own) = self.api_key.as_ref().filter(|_| !key_in_header) {
+            let escaped = Zeroizing::new(form::escape(own.expose()));
             key = Zeroizing::new(["api_key=", &escaped].concat());
         }
         self.address.target(&path, &[&params, &key])
@@ -347,9 +362,10 @@ fn is_flat(value: &Value) -> bool {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("host", &self.client.address.host()).finish_non_exhaustive()
+        f.debug_struct("Remote").field("host", &self.client.address.shown()).finish_non_exhaustive()
     }
 }
 
+#[cfg(feature = "https")]
 #[cfg(test)]
 mod tests;

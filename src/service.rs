@@ -3,11 +3,15 @@
 mod applies;
 #[cfg(feature = "engine")]
 mod engine_settings;
+#[cfg(feature = "https")]
+mod https_settings;
 mod making;
 mod phones;
 #[cfg(feature = "remote")]
 mod remote_settings;
 mod waiting;
+#[cfg(feature = "remote")]
+mod warm;
 
 pub use waiting::{ApprovalPoll, ApprovalWait, Sleep, Sleeper};
 
@@ -28,8 +32,9 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
-const SCHEMES: &str = "must begin with https: (a remote service), sqlite: (a database file) or \
-                       sandbox: (for tests); a build of the library may lack some of these";
+const SCHEMES: &str = "must begin with https: (a remote service), unix: (the socket of a service on \
+                       this machine), sqlite: (a database file) or sandbox: (for tests); a build \
+                       of the library may lack some of these";
 
 /// Opens a service with the defaults of [`Settings`].
 ///
@@ -39,7 +44,8 @@ pub fn open(url: &str) -> Result<Service> {
     Settings::new(url).open()
 }
 
-/// A service: an engine in this process, or a client of a remote service.
+/// A service: an engine in this process, or a client of a remote service, which may also run on this
+/// machine.
 ///
 /// It can be shared between threads and cloned; clones refer to the same service.
 #[derive(Clone)]
@@ -61,7 +67,7 @@ enum Backend {
 ///
 /// Those of a remote service and those of an engine exclude each other: a setting that has no effect
 /// with the scheme of the URL is rejected. [`Settings::api_key`] and [`Settings::names`] are for
-/// both.
+/// both, but a service on this machine (`unix:`) requires no API key, and rejects one.
 #[must_use = "settings do nothing before open()"]
 #[derive(Clone)]
 pub struct Settings {
@@ -76,8 +82,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The default settings for a URL: `https://…` for a remote service, `sqlite:/path/file.db` for
-    /// an engine in this process, `sandbox:` for an engine in memory that accepts every token, for
+    /// The default settings for a URL: `https://…` for a remote service, `unix:/path/of.sock` for a
+    /// service on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process, `sandbox:` for an engine in memory that accepts every token, for
     /// testing applications (`sandbox:?accept=0000000` accepts only that token, and
     /// `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes
     /// has no waits and caps, and accepts `0000` for every phone number. With `clear_every=86400`,
@@ -96,10 +102,11 @@ impl Settings {
     }
 
     /// The application's API key. A remote service requires it; an engine generates one for the
-    /// first application of a new database unless one is given.
+    /// first application of a new database unless one is given. A service on this machine (`unix:`)
+    /// recognises the user of this process instead.
     pub fn api_key(mut self, key: impl Into<String>) -> Settings {
         self.api_key = Some(Secret::new(key));
-        self
+        self.note("api_key")
     }
 
     /// The names that a remote service uses where the interface document says `svc`, or that an
@@ -135,8 +142,10 @@ impl Settings {
         #[cfg(feature = "remote")]
         self.remote.api_key.clone_from(&api_key);
         let backend = match url.split_once(':') {
-            #[cfg(feature = "remote")]
-            Some(("https" | "http", _)) => Backend::Remote(Remote::open(url, self.remote)?),
+            #[cfg(feature = "https")]
+            Some(("https" | "http", _)) => Backend::Remote(Remote::open_network(url, self.remote)?),
+            #[cfg(feature = "unix")]
+            Some(("unix", rest)) => Backend::Remote(Remote::open_socket(rest, self.remote)?),
             #[cfg(feature = "engine")]
             Some(("sqlite", path)) => {
                 Backend::Engine(Engine::open_sqlite(path, engine_settings::posting(self.engine)?)?)

@@ -32,6 +32,7 @@ const PROGRAMS: &[&str] = &[
     "settings",
     "waiting",
     "cancel",
+    "local",
     "log",
     "finaliser",
     "sandbox",

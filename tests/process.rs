@@ -4,8 +4,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
+#[path = "stub/local.rs"]
+mod local;
 mod stub;
 
+use local::Local;
 use seconder::{Service, Settings};
 use std::collections::BTreeMap;
 use std::fs::{read_dir, read_link, read_to_string};
@@ -70,6 +73,22 @@ fn a_call_starts_no_thread_changes_no_signals_and_closes_sockets_on_exec() {
     });
     let url = format!("http://localhost:{}", stub.addr.port());
     let output = run("child_that_calls", &url, &pid);
+    is_unchanged(during.wait(), &output);
+}
+
+#[test]
+fn a_call_over_a_unix_socket_changes_nothing_else_either() {
+    let pid: Arc<OnceLock<String>> = Arc::default();
+    let during: Arc<OnceLock<Snapshot>> = Arc::default();
+    let (of, keep) = (Arc::clone(&pid), Arc::clone(&during));
+    let local = Local::start(move |mut peer| {
+        while peer.request().is_some() {
+            std::thread::sleep(Duration::from_millis(100));
+            keep.get_or_init(|| look(of.wait()));
+            peer.send(&response(200, "", RIGHT));
+        }
+    });
+    let output = run("child_that_calls", &local.url(), &pid);
     is_unchanged(during.wait(), &output);
 }
 
@@ -153,7 +172,10 @@ fn child_that_resolves_a_name() {
 }
 
 fn open(url: &str) -> Service {
-    Settings::new(url).allow_loopback_http(true).api_key(KEY).open().unwrap()
+    match url.starts_with("unix:") {
+        true => seconder::open(url).unwrap(),
+        false => Settings::new(url).allow_loopback_http(true).api_key(KEY).open().unwrap(),
+    }
 }
 
 fn verify(service: &Service) {

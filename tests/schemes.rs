@@ -1,6 +1,6 @@
 //! A setting that has no effect with the scheme of the URL is rejected, and named.
 
-#![cfg(all(feature = "engine", feature = "remote"))]
+#![cfg(all(feature = "engine", feature = "https", feature = "unix"))]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::remote::Repeats;
@@ -10,19 +10,29 @@ use std::time::Duration;
 
 type Set = fn(Settings) -> Settings;
 
-const OF_THE_CLIENT: &[(&str, Set)] = &[
+const OF_A_CLIENT: &[(&str, Set)] = &[
     ("timeout", |s| s.timeout(Duration::from_secs(10))),
     ("repeats", |s| s.repeats(Repeats::Questions)),
+    ("format", |s| s.format(Format::Json)),
+    ("generation", |s| s.generation(Generation::Current)),
+    ("nested_as_json", |s| s.nested_as_json(true)),
+];
+
+const OF_THE_NETWORK: &[(&str, Set)] = &[
     ("ca_file", |s| s.ca_file("/no/such/file")),
     ("pin", |s| s.pin("sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
     ("client_certificate", |s| s.client_certificate("/no/such/file", "/no/such/file")),
     ("proxy", |s| s.proxy("http://127.0.0.1:1")),
     ("name_server", |s| s.name_server("192.0.2.1")),
     ("allow_loopback_http", |s| s.allow_loopback_http(true)),
-    ("format", |s| s.format(Format::Json)),
-    ("generation", |s| s.generation(Generation::Current)),
-    ("nested_as_json", |s| s.nested_as_json(true)),
 ];
+
+const OF_A_SOCKET: &[(&str, Set)] = &[("service_uid", |s| s.service_uid(1000))];
+
+const NETWORK: &[&str] = &["https://2fa.example", "http://127.0.0.1:1"];
+const SOCKET: &str = "unix:/no/such.sock";
+const CLIENT: &[&str] = &["https://2fa.example", "http://127.0.0.1:1", SOCKET];
+const ENGINE: &[&str] = &["sandbox:", "sqlite:/no/such/a.db"];
 
 const OF_AN_ENGINE: &[(&str, Set)] = &[
     ("application_name", |s| s.application_name("Example")),
@@ -37,7 +47,9 @@ const OF_AN_ENGINE: &[(&str, Set)] = &[
 
 /// Whether opening rejects the setting because of the URL.
 fn rejects(url: &str, name: &str, set: Set) -> bool {
-    match set(Settings::new(url).api_key("key")).open() {
+    let settings = Settings::new(url);
+    let settings = if url == SOCKET { settings } else { settings.api_key("key") };
+    match set(settings).open() {
         Err(Error::InvalidArgument { parameter, reason }) if reason.contains("has no effect") => {
             assert_eq!(parameter, name);
             assert!(reason.contains(url.split_once(':').unwrap().0), "{reason}");
@@ -49,24 +61,16 @@ fn rejects(url: &str, name: &str, set: Set) -> bool {
 
 #[test]
 fn a_setting_without_effect_is_rejected() {
-    for (settings, mine, others) in [
-        (
-            OF_THE_CLIENT,
-            &["https://2fa.example", "http://127.0.0.1:1"][..],
-            &["sandbox:", "sqlite:/no/such/a.db"][..],
-        ),
-        (
-            OF_AN_ENGINE,
-            &["sandbox:", "sqlite:/no/such/a.db"][..],
-            &["https://2fa.example", "http://127.0.0.1:1"][..],
-        ),
+    for (settings, mine) in [
+        (OF_A_CLIENT, CLIENT),
+        (OF_THE_NETWORK, NETWORK),
+        (OF_A_SOCKET, &[SOCKET]),
+        (OF_AN_ENGINE, ENGINE),
+        (&[("api_key", |s: Settings| s.api_key("key"))], &[NETWORK, ENGINE].concat()),
     ] {
         for (name, set) in settings {
-            for url in others {
-                assert!(rejects(url, name, *set), "{name} with {url}");
-            }
-            for url in mine {
-                assert!(!rejects(url, name, *set), "{name} with {url}");
+            for url in [CLIENT, ENGINE].concat() {
+                assert_eq!(rejects(url, name, *set), !mine.contains(&url), "{name} with {url}");
             }
         }
     }
@@ -75,7 +79,7 @@ fn a_setting_without_effect_is_rejected() {
 #[test]
 fn only_a_database_can_be_required_to_exist() {
     let must_exist: Set = |s| s.must_exist(true);
-    for url in ["https://2fa.example", "http://127.0.0.1:1", "sandbox:"] {
+    for url in ["https://2fa.example", "http://127.0.0.1:1", SOCKET, "sandbox:"] {
         assert!(rejects(url, "must_exist", must_exist), "{url}");
     }
     assert!(!rejects("sqlite:/no/such/a.db", "must_exist", must_exist));
@@ -83,8 +87,9 @@ fn only_a_database_can_be_required_to_exist() {
 
 #[test]
 fn names_a_key_and_what_asks_for_nothing_are_for_every_url() {
-    for url in ["sandbox:", "https://2fa.example"] {
-        let settings = Settings::new(url).api_key("key").names(Names::default());
+    for url in ["sandbox:", "https://2fa.example", SOCKET] {
+        let settings = Settings::new(url).names(Names::default());
+        let settings = if url == SOCKET { settings } else { settings.api_key("key") };
         let settings = settings.allow_loopback_http(false).nested_as_json(false).must_exist(false);
         assert!(settings.open().is_ok(), "{url}");
     }

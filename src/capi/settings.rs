@@ -56,7 +56,8 @@ pub(super) unsafe fn open(
         if let Some(names) = names::given(options.names, options.names_size)? {
             settings = settings.names(names);
         }
-        settings = trust(remote_settings(settings, options)?, options)?;
+        settings = trust(of_network(remote_settings(settings, options)?, options)?, options)?;
+        settings = of_socket(settings, options);
         settings = of_engine(settings, options, deliver, post)?;
         Ok(settings.open().map_err(|error| by_option(error, options))?)
     }
@@ -110,18 +111,11 @@ fn repeating(service: &Service, _: Option<()>) -> Service {
     service.clone()
 }
 
-/// The settings of the connection and the protocol.
-///
-/// # Safety
-/// Every pointer is NULL or as the header requires.
+/// The settings of the protocol.
 #[cfg(feature = "remote")]
-unsafe fn remote_settings(
-    mut settings: Settings,
-    options: &seconder_open_options,
-) -> Outcome<Settings> {
+fn remote_settings(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     const FORMATS: [(i32, Format); 2] =
         [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
-    settings = settings.allow_loopback_http(options.allow_loopback_http.is_set());
     settings = settings.nested_as_json(options.nested_as_json.is_set());
     if options.timeout_ms > 0 {
         settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
@@ -135,6 +129,16 @@ unsafe fn remote_settings(
     if let Some(generation) = chosen("generation", options.generation, &GENERATIONS)? {
         settings = settings.generation(generation);
     }
+    Ok(settings)
+}
+
+/// The settings of the connection to a service on the network.
+///
+/// # Safety
+/// Every pointer is NULL or as the header requires.
+#[cfg(feature = "https")]
+unsafe fn of_network(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
+    settings = settings.allow_loopback_http(options.allow_loopback_http.is_set());
     // SAFETY: promised by the caller.
     unsafe {
         if let Some(proxy) = ffi::text_if("proxy", options.proxy)? {
@@ -152,7 +156,7 @@ unsafe fn remote_settings(
 ///
 /// # Safety
 /// Every pointer is NULL or as the header requires.
-#[cfg(feature = "remote")]
+#[cfg(feature = "https")]
 unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     // SAFETY: promised by the caller.
     unsafe {
@@ -173,44 +177,64 @@ unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outc
     }
 }
 
-#[cfg(feature = "remote")]
+#[cfg(feature = "https")]
 fn alone(name: &'static str, reason: &'static str) -> Box<super::error::seconder_error> {
     Error::invalid_argument(name, reason).into()
 }
 
-/// A build without the client of a remote service has no use for its options, and rejects those that
+/// The settings of the connection to a service on this machine. Root, user 0, is always trusted.
+#[cfg(feature = "unix")]
+fn of_socket(settings: Settings, options: &seconder_open_options) -> Settings {
+    match options.service_uid {
+        0 => settings,
+        uid => settings.service_uid(uid),
+    }
+}
+
+/// A build without a client of remote services has no use for its options, and rejects those that
 /// have no effect, as every build does.
 #[cfg(not(feature = "remote"))]
-unsafe fn remote_settings(
-    settings: Settings,
-    options: &seconder_open_options,
-) -> Outcome<Settings> {
+fn remote_settings(settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
     chosen("repeats", options.repeats, &REPEATS)?;
     let given = [
         ("timeout", options.timeout_ms > 0),
         ("repeats", options.repeats != SECONDER_DEFAULT),
         ("format", options.format != SECONDER_DEFAULT),
         ("generation", options.generation != SECONDER_DEFAULT),
+        ("nested_as_json", options.nested_as_json.is_set()),
+    ];
+    Ok(noted(settings, &given))
+}
+
+/// As for [`remote_settings`].
+#[cfg(not(feature = "https"))]
+unsafe fn of_network(settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
+    let given = [
         ("ca_file", !options.ca_file.is_null()),
         ("pin", options.pins_count > 0),
         ("client_certificate", !options.client_certificate.is_null()),
         ("proxy", !options.proxy.is_null()),
         ("name_server", options.name_servers_count > 0),
         ("allow_loopback_http", options.allow_loopback_http.is_set()),
-        ("nested_as_json", options.nested_as_json.is_set()),
     ];
     Ok(noted(settings, &given))
 }
 
+/// As for [`remote_settings`].
+#[cfg(not(feature = "unix"))]
+fn of_socket(settings: Settings, options: &seconder_open_options) -> Settings {
+    noted(settings, &[("service_uid", options.service_uid > 0)])
+}
+
 /// Notes the options that are set.
-#[cfg(not(all(feature = "engine", feature = "remote")))]
+#[cfg(not(all(feature = "engine", feature = "https", feature = "unix")))]
 fn noted(settings: Settings, given: &[(&'static str, bool)]) -> Settings {
     let set = given.iter().filter(|(_, set)| *set);
     set.fold(settings, |settings, (name, _)| settings.note(name))
 }
 
 /// As for [`remote_settings`].
-#[cfg(not(feature = "remote"))]
+#[cfg(not(feature = "https"))]
 unsafe fn trust(settings: Settings, _: &seconder_open_options) -> Outcome<Settings> {
     Ok(settings)
 }

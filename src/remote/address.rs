@@ -1,8 +1,12 @@
-//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine only.
+//! Base URLs: `https://host[:port][/base]`, and `http:` for this machine only. Those of sockets are
+//! in `local.rs`.
 
 use crate::{Error, Result};
+#[cfg(feature = "https")]
 use http::Uri;
-use http::uri::{PathAndQuery, Scheme};
+#[cfg(feature = "https")]
+use http::uri::{Authority, Scheme};
+#[cfg(feature = "https")]
 use std::net::IpAddr;
 use zeroize::Zeroizing;
 
@@ -11,29 +15,34 @@ const LONGEST: usize = 64 * 1024 - 2;
 
 /// Where a service is.
 pub(super) struct Address {
-    /// The URL without its path.
-    origin: Uri,
-    /// Its path, without a slash at the end.
-    base: String,
-    /// `host` or `host:port`, for messages.
+    /// The host of requests: `host` or `host:port`.
     host: String,
-    tls: bool,
+    /// The path of the URL, without a slash at the end.
+    base: String,
+    /// The host, or the path of the socket, for messages.
+    shown: String,
 }
 
 impl Address {
-    pub(super) fn parse(url: &str, loopback_http: bool) -> Result<Address> {
+    /// The address of a service on the network, its host, and whether it uses TLS.
+    #[cfg(feature = "https")]
+    pub(super) fn parse(url: &str, loopback_http: bool) -> Result<(Address, Authority, bool)> {
         if url.contains('?') {
             return Err(Error::invalid_argument("url", "must not have a query"));
         }
         let uri = check(url, loopback_http)?;
-        let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
         let tls = uri.scheme() == Some(&Scheme::HTTPS);
         let base = uri.path().trim_end_matches('/').to_owned();
-        let mut parts = uri.into_parts();
-        parts.path_and_query = Some(PathAndQuery::from_static("/"));
-        let origin =
-            Uri::from_parts(parts).map_err(|_| Error::invalid_argument("url", "is no URL"))?;
-        Ok(Address { origin, base, host, tls })
+        let host = uri.authority().cloned();
+        let host = host.ok_or_else(|| Error::invalid_argument("url", "must name a host"))?;
+        let (named, shown) = (host.to_string(), host.to_string());
+        Ok((Address { host: named, base, shown }, host, tls))
+    }
+
+    /// The address of a service on this machine, by the path of its socket.
+    #[cfg(feature = "unix")]
+    pub(super) fn of_socket(path: &str) -> Address {
+        Address { host: "localhost".to_owned(), base: String::new(), shown: path.to_owned() }
     }
 
     /// The request target of a call: its path and its query, whose parts are joined by `&`. It is
@@ -56,22 +65,19 @@ impl Address {
         Ok(target)
     }
 
-    /// The URL without its path.
-    pub(super) fn origin(&self) -> &Uri {
-        &self.origin
-    }
-
     pub(super) fn host(&self) -> &str {
         &self.host
     }
 
-    pub(super) fn needs_tls(&self) -> bool {
-        self.tls
+    /// The name for messages.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
     }
 }
 
 /// Checks a base URL. Errors do not repeat the URL, because it may contain a secret in a part where
 /// none belongs.
+#[cfg(feature = "https")]
 fn check(url: &str, loopback_http: bool) -> Result<Uri> {
     let bad = |reason: &'static str| Error::invalid_argument("url", reason);
     if url.contains('#') {
@@ -105,17 +111,20 @@ fn check(url: &str, loopback_http: bool) -> Result<Uri> {
 }
 
 /// Whether what follows the host is nothing, or a port that can be connected to.
+#[cfg(feature = "https")]
 fn is_port(rest: &str) -> bool {
     let plain = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
     let port = rest.strip_prefix(':').filter(plain).and_then(|port| port.parse::<u16>().ok());
     rest.is_empty() || port.is_some_and(|port| port > 0)
 }
 
+#[cfg(feature = "https")]
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+#[cfg(feature = "https")]
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,9 +138,9 @@ mod tests {
             "https://[::1]:8443",
             "https://127.0.0.1",
         ] {
-            let address = Address::parse(good, false).unwrap();
+            let (address, host, tls) = Address::parse(good, false).unwrap();
             let target = address.target("/protected/json/app/details", &["", "user_ip=%3A%3A1"]);
-            let whole = format!("{}{}", address.origin(), &target.unwrap()[1..]);
+            let whole = format!("https://{host}{}", target.unwrap().as_str());
             assert_eq!(
                 whole,
                 format!(
@@ -139,7 +148,7 @@ mod tests {
                     good.trim_end_matches('/')
                 )
             );
-            assert!(address.needs_tls());
+            assert!(tls && address.host() == host.as_str());
         }
     }
 
@@ -178,7 +187,7 @@ mod tests {
         for good in
             ["http://127.0.0.1:8080", "http://localhost:1", "http://[::1]:1/b", "http://127.9.9.9"]
         {
-            assert!(!Address::parse(good, true).unwrap().needs_tls(), "{good}");
+            assert!(!Address::parse(good, true).unwrap().2, "{good}");
         }
         for bad in [
             "http://10.0.0.1",

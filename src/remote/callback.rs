@@ -1,9 +1,9 @@
 //! Posts callbacks (interface 6).
 
-use super::connect::Connector;
 use super::deadline::Deadline;
 use super::lookup::Lookup;
-use super::raw_request::RawRequest;
+use super::network::Network;
+use super::raw_request::{RawRequest, unsendable};
 use super::trust::Trust;
 use crate::engine::{Post, SignedCallback};
 use crate::error::Rejection;
@@ -33,22 +33,21 @@ fn post(callback: &SignedCallback, timeout: Duration) -> Result<()> {
         callback.url.as_str().parse().map_err(|_| Error::Internal {
             message: "a callback URL could not be parsed".into(),
         })?;
-    let host = uri.authority().map(|host| host.to_string()).unwrap_or_default();
+    let host = uri.authority().cloned().ok_or_else(unsendable)?;
     let trust = match uri.scheme() == Some(&Scheme::HTTPS) {
         true => trust(callback.ca_file.as_deref())?,
         false => Trust::ThisMachine,
     };
     let target = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let mut request = RawRequest::new("POST", &uri, target)?.header("accept", "*/*")?;
+    let mut request = RawRequest::new("POST", host.as_str(), target)?.header("accept", "*/*")?;
     for (name, value) in &callback.headers {
         request = request.header(name, value)?;
     }
     let request = request.end(Some(("application/json", &callback.body)))?;
-    let connector = Connector::new(&uri, trust, None, Lookup::new(&[])?)?;
-    let tls = connector.tls();
-    let mut connection = connector.connect(tls.as_ref(), Deadline::after(timeout)?)?;
+    let network = Network::new(host.clone(), trust, None, Lookup::new(&[])?);
+    let mut connection = network.connect(&network.session(), Deadline::after(timeout)?)?;
     let sent = connection.send(request.bytes()).and_then(|()| connection.head());
-    let status = sent.map_err(|fault| fault.at(Stage::Response, &host))?.status;
+    let status = sent.map_err(|fault| fault.at(Stage::Response, host.as_str()))?.status;
     match status {
         200..=299 => Ok(()),
         _ => Err(Error::Rejected(Box::new(Rejection {

@@ -29,6 +29,7 @@ impl Deadline {
     }
 
     /// This deadline, or one this long from now if that is sooner.
+    #[cfg(feature = "https")]
     pub(super) fn sooner(self, time: Duration) -> Deadline {
         Deadline(self.0.min(Deadline::within(time).0))
     }

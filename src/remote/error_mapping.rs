@@ -1,12 +1,15 @@
 //! Maps the errors of the transport. Their messages are replaced, because they may contain the URL,
 //! and with it a token.
 
+#[cfg(feature = "https")]
 use super::lookup::Failure;
+#[cfg(feature = "https")]
 use super::pin::NotPinned;
 use super::socket::is_interrupted;
 use crate::error::DEADLINE_EXCEEDED;
 use crate::exhausted::exhausted;
 use crate::{Error, Stage};
+#[cfg(feature = "https")]
 use rustls::{AlertDescription as Alert, CertificateError};
 use std::borrow::Cow;
 use std::io;
@@ -17,9 +20,11 @@ pub(super) enum Fault {
     /// The connection, TLS, the deadline, or the end of the call.
     Io(io::Error),
     /// The name could not be resolved.
+    #[cfg(feature = "https")]
     Lookup(Failure),
-    /// The proxy rejected the connection.
-    Proxy(String),
+    /// There is no service at the other end, or not a trusted one, or the proxy rejected the
+    /// connection.
+    Peer(String),
     /// What was received is not a response.
     BadResponse(Cow<'static, str>),
 }
@@ -46,10 +51,12 @@ impl Fault {
             Fault::Io(error) if is_interrupted(&error) => {
                 return Error::Cancelled { sent: stage == Stage::Response };
             }
+            #[cfg(feature = "https")]
             Fault::Lookup(Failure::Interrupted) => return Error::Cancelled { sent: false },
             Fault::Io(error) => from_io(&error),
+            #[cfg(feature = "https")]
             Fault::Lookup(failure) => failure.to_string(),
-            Fault::Proxy(reason) => reason,
+            Fault::Peer(reason) => reason,
         };
         Error::Unavailable { stage, message: format!("{host}: {message}") }
     }
@@ -57,6 +64,7 @@ impl Fault {
 
 fn from_io(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
+    #[cfg(feature = "https")]
     if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return tls(error);
     }
@@ -80,6 +88,7 @@ fn from_io(error: &io::Error) -> String {
     }
 }
 
+#[cfg(feature = "https")]
 fn tls(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(CertificateError::Other(other)) => {
@@ -109,6 +118,7 @@ fn tls(error: &rustls::Error) -> String {
     }
 }
 
+#[cfg(feature = "https")]
 fn certificate(error: &CertificateError) -> &'static str {
     use CertificateError as E;
     match error {

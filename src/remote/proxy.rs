@@ -57,7 +57,7 @@ impl Proxy {
         stream.write_all(self.request(&target).as_bytes())?;
         match answer(stream)? {
             200..300 => Ok(()),
-            status => Err(Fault::Proxy(rejection(status))),
+            status => Err(Fault::Peer(rejection(status))),
         }
     }
 
@@ -111,7 +111,7 @@ fn answer(stream: &mut impl Read) -> std::result::Result<u16, Fault> {
 }
 
 fn no_proxy() -> Fault {
-    Fault::Proxy("it does not respond as an HTTP proxy".into())
+    Fault::Peer("it does not respond as an HTTP proxy".into())
 }
 
 fn rejection(status: u16) -> String {

@@ -1,15 +1,22 @@
-//! TCP connections, and waiting for them until the deadline or until the call is to end.
+//! Connections, by TCP or by a Unix socket, and waiting for them until the deadline or until the call is to end.
 
 use super::deadline::Deadline;
+#[cfg(feature = "https")]
 use crate::exhausted::exhausted;
 use crate::interrupt::{self, INTERVAL};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
-use socket2::{Domain, Protocol, SockRef, Type};
+#[cfg(all(feature = "unix", target_os = "linux"))]
+use socket2::SockAddr;
+use socket2::{Domain, Type};
+#[cfg(feature = "https")]
+use socket2::{Protocol, SockRef};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+#[cfg(feature = "https")]
+use std::net::SocketAddr;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Waits for sockets, none of which blocks.
@@ -88,8 +95,10 @@ pub(super) fn is_interrupted(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
 }
 
-/// A TCP connection. Reading and writing wait until the deadline.
+/// A connection. Reading and writing wait until the deadline.
 pub(super) struct Socket {
+    /// Of a Unix socket too: the functions of this type apply to every kind of stream, and no other
+    /// type of the standard library promises that writing to a closed one raises no SIGPIPE.
     stream: TcpStream,
     waiter: Waiter,
     /// Whether the last thing done was to write: then there is nothing to read yet.
@@ -99,6 +108,7 @@ pub(super) struct Socket {
 impl Socket {
     /// Connects to the first address that accepts the connection. Each has half of the time that is
     /// left, and the last all of it.
+    #[cfg(feature = "https")]
     pub(super) fn dial(addresses: &[SocketAddr], deadline: Deadline) -> io::Result<Socket> {
         let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
         for (at, address) in addresses.iter().enumerate() {
@@ -120,6 +130,7 @@ impl Socket {
         Err(last)
     }
 
+    #[cfg(feature = "https")]
     pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> io::Result<Socket> {
         let domain = Domain::for_address(address);
         let stream = socket2::Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
@@ -138,6 +149,30 @@ impl Socket {
         Ok(Socket { stream, waiter, wrote: false })
     }
 
+    /// Connects to a Unix socket. If its backlog is full, a socket that does not block would fail at
+    /// once, and could not be waited for. So this one blocks, for as long as a wait may last.
+    #[cfg(all(feature = "unix", target_os = "linux"))]
+    pub(super) fn connect_local(address: &SockAddr, deadline: Deadline) -> io::Result<Socket> {
+        let stream = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        let mut waiter = Waiter::until(deadline);
+        loop {
+            // Less than a microsecond would be no limit at all.
+            let time = waiter.left()?.max(Duration::from_millis(1));
+            stream.set_write_timeout(Some(time))?;
+            match stream.connect(address) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // A signal handler may have asked for the end of the call.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {
+                    waiter.look = Instant::now();
+                }
+                connected => break connected?,
+            }
+        }
+        let stream = TcpStream::from(stream);
+        stream.set_nonblocking(true)?;
+        Ok(Socket { stream, waiter, wrote: false })
+    }
+
     /// Begins a call that ends by this deadline.
     pub(super) fn set_deadline(&mut self, deadline: Deadline) {
         self.waiter = Waiter::until(deadline);
@@ -150,7 +185,15 @@ impl Socket {
     }
 }
 
+#[cfg(all(feature = "unix", target_os = "linux"))]
+impl std::os::fd::AsFd for Socket {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
 /// Whether a connection is being established.
+#[cfg(feature = "https")]
 fn is_under_way(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
         || Errno::from_io_error(error).is_some_and(|error| error == Errno::INPROGRESS)
@@ -196,6 +239,7 @@ impl Write for Socket {
     }
 }
 
+#[cfg(feature = "https")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,14 @@ use crate::{Error, Result};
 /// What uses a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// The client of a remote service: `https:`, and `http:` to this machine.
+    /// An API key: every URL but `unix:`, where the service recognises the user of this process.
+    Key,
+    /// The client of a remote service: `https:`, `http:` to this machine, and `unix:`.
     Client,
+    /// The client of a service on the network: `https:`, and `http:` to this machine.
+    Network,
+    /// The client of a service on this machine: `unix:`.
+    Socket,
     /// An engine in this process: `sqlite:` and `sandbox:`.
     Engine,
     /// An engine with a database that stays: `sqlite:`.
@@ -17,14 +23,16 @@ enum Use {
 
 /// Every setting that does not apply to every URL.
 const USES: &[(&str, Use)] = &[
+    ("api_key", Use::Key),
     ("timeout", Use::Client),
     ("repeats", Use::Client),
-    ("ca_file", Use::Client),
-    ("pin", Use::Client),
-    ("client_certificate", Use::Client),
-    ("proxy", Use::Client),
-    ("name_server", Use::Client),
-    ("allow_loopback_http", Use::Client),
+    ("ca_file", Use::Network),
+    ("pin", Use::Network),
+    ("client_certificate", Use::Network),
+    ("proxy", Use::Network),
+    ("name_server", Use::Network),
+    ("allow_loopback_http", Use::Network),
+    ("service_uid", Use::Socket),
     ("format", Use::Client),
     ("generation", Use::Client),
     ("nested_as_json", Use::Client),
@@ -45,7 +53,10 @@ const USES: &[(&str, Use)] = &[
 impl Use {
     fn applies_to(self, scheme: &str) -> bool {
         let schemes: &[&str] = match self {
-            Use::Client => &["https", "http"],
+            Use::Key => &["https", "http", "sqlite", "sandbox"],
+            Use::Client => &["https", "http", "unix"],
+            Use::Network => &["https", "http"],
+            Use::Socket => &["unix"],
             Use::Engine => &["sqlite", "sandbox"],
             Use::Database => &["sqlite"],
         };
@@ -54,7 +65,13 @@ impl Use {
 
     fn purpose(self) -> &'static str {
         match self {
-            Use::Client => "a remote service (https:)",
+            Use::Key => {
+                "https:, sqlite: and sandbox: (a service on this machine recognises the user of the \
+                 process, and needs no key)"
+            }
+            Use::Client => "a remote service (https: and unix:)",
+            Use::Network => "a service on the network (https:)",
+            Use::Socket => "a service on this machine (unix:)",
             Use::Engine => "an engine in this process (sqlite: and sandbox:)",
             Use::Database => "a database (sqlite:)",
         }
@@ -105,10 +122,13 @@ mod tests {
             });
             names.collect()
         };
-        let client = setters(include_str!("remote_settings.rs"));
+        let mut client = setters(include_str!("remote_settings.rs"));
+        client.extend(setters(include_str!("https_settings.rs")));
         let engine = setters(include_str!("engine_settings.rs"));
         let listed = |of_client: bool| -> Vec<String> {
-            let of = USES.iter().filter(|(_, used)| (*used == Use::Client) == of_client);
+            let clients = [Use::Client, Use::Network, Use::Socket];
+            let of = USES.iter().filter(|(_, used)| *used != Use::Key);
+            let of = of.filter(|(_, used)| clients.contains(used) == of_client);
             of.map(|(name, _)| (*name).to_owned()).collect()
         };
         for (mut declared, mut listed) in [(client, listed(true)), (engine, listed(false))] {
@@ -118,13 +138,18 @@ mod tests {
         }
         for (name, _) in USES {
             let noted = format!(".note(\"{name}\")");
-            let sources = [include_str!("remote_settings.rs"), include_str!("engine_settings.rs")];
+            let sources = [
+                include_str!("../service.rs"),
+                include_str!("remote_settings.rs"),
+                include_str!("https_settings.rs"),
+                include_str!("engine_settings.rs"),
+            ];
             assert!(sources.iter().any(|source| source.contains(&noted)), "{noted}");
-            // The C interface notes it by name in a build that has no setter for it. These two are
-            // for Rust alone.
+            // The C interface notes it by name in a build that has no setter for it. The API key is
+            // a setting of every build, and the other two are for Rust alone.
             let listed = format!("(\"{name}\", ");
             let in_c = include_str!("../capi/settings.rs").contains(&listed);
-            assert!(in_c || ["clock", "random"].contains(name), "{listed}");
+            assert!(in_c || ["api_key", "clock", "random"].contains(name), "{listed}");
         }
     }
 }

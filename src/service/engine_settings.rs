@@ -102,7 +102,7 @@ impl Settings {
 }
 
 /// An engine's settings, with the default for posting callbacks filled in.
-#[cfg(feature = "remote")]
+#[cfg(feature = "https")]
 pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
     if let Some(file) = settings.callback_ca_file.as_ref().filter(|f| !f.as_os_str().is_empty()) {
         crate::remote::check_authorities("callback_ca_file", file)?;
@@ -111,8 +111,8 @@ pub(super) fn posting(mut settings: EngineSettings) -> Result<EngineSettings> {
     Ok(settings)
 }
 
-/// Without the remote client, only the host application can post callbacks.
-#[cfg(not(feature = "remote"))]
+/// Without HTTPS, only the host application can post callbacks.
+#[cfg(not(feature = "https"))]
 pub(super) fn posting(settings: EngineSettings) -> Result<EngineSettings> {
     Ok(settings)
 }

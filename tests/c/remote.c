@@ -35,6 +35,11 @@ int main(void)
     seconder_totp *totp = NULL;
     EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
     EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
+    EXPECT_INVALID("url", seconder_open("unix:/no/such.sock", NULL, NULL, 0, &service, &error));
+    options.service_uid = 1;
+    EXPECT_INVALID("service_uid", seconder_open("https://127.0.0.1:1", "key", &options,
+                                                sizeof options, &service, &error));
+    options.service_uid = 0;
     options.deliver = deliver;
     options.deliver_userdata = &freed;
     options.deliver_userdata_free = count;

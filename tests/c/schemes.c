@@ -1,7 +1,10 @@
 /* An option that has no effect with the URL is rejected, and named. */
 #include "check.h"
 
-static const char *const urls[] = {"sandbox:", "sqlite:/no/such/folder/a.db", "https://2fa.example"};
+static const char *const urls[] = {"sandbox:", "sqlite:/no/such/folder/a.db", "https://2fa.example",
+                                   "unix:/no/such.sock"};
+/* Which of them an option is for. */
+enum { ENGINE = 3, NETWORK = 4, SOCKET = 8, CLIENT = NETWORK | SOCKET };
 
 static int32_t deliver(const seconder_message *message, void *userdata)
 {
@@ -17,20 +20,26 @@ static int32_t post(const seconder_signed_callback *callback, void *userdata)
     return 0;
 }
 
-/* Opens with one option, which only `https:` or only the other two URLs accept. */
-static void belongs(const char *name, bool to_client, const seconder_open_options *options)
+/* A service on this machine needs no key. */
+static const char *key_for(const char *url)
+{
+    return strncmp(url, "unix", 4) == 0 ? NULL : "key";
+}
+
+/* Opens with one option, which only some of the URLs accept. */
+static void belongs(const char *name, unsigned mine, const seconder_open_options *options)
 {
     size_t index;
     for (index = 0; index < sizeof urls / sizeof *urls; index++) {
-        bool is_client = strncmp(urls[index], "https", 5) == 0;
+        bool is_mine = (mine >> index & 1) != 0;
         seconder_service *service = NULL;
         seconder_status status =
-            seconder_open(urls[index], "key", options, sizeof *options, &service, &error);
+            seconder_open(urls[index], key_for(urls[index]), options, sizeof *options, &service, &error);
         const char *why = seconder_error_message(error);
         bool rejected = status == SECONDER_INVALID_ARGUMENT && strstr(why, "has no effect") != NULL;
-        if (rejected == (is_client == to_client))
+        if (rejected == is_mine)
             fprintf(stderr, "%s with %s: %s\n", name, urls[index], why);
-        CHECK(rejected == (is_client != to_client));
+        CHECK(rejected == !is_mine);
         CHECK(!rejected || same(seconder_error_parameter(error), name));
         CHECK((service != NULL) == (status == SECONDER_OK));
         seconder_service_free(service);
@@ -39,11 +48,11 @@ static void belongs(const char *name, bool to_client, const seconder_open_option
     }
 }
 
-#define BELONGS(to_client, name, field, value) \
+#define BELONGS(mine, name, field, value) \
     do { \
         seconder_open_options options = {0}; \
         options.field = value; \
-        belongs(name, to_client, &options); \
+        belongs(name, mine, &options); \
     } while (0)
 
 static void of_the_client(void)
@@ -51,38 +60,39 @@ static void of_the_client(void)
     static const char *const pins[] = {"sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="};
     static const char *const servers[] = {"192.0.2.1"};
     seconder_open_options options = {0};
-    BELONGS(true, "timeout_ms", timeout_ms, 10000);
-    BELONGS(true, "repeats", repeats, SECONDER_REPEATS_QUESTIONS);
-    BELONGS(true, "format", format, SECONDER_FORMAT_JSON);
-    BELONGS(true, "generation", generation, SECONDER_GENERATION_CURRENT);
-    BELONGS(true, "ca_file", ca_file, "/no/such/file");
-    BELONGS(true, "proxy", proxy, "http://127.0.0.1:1");
-    BELONGS(true, "allow_loopback_http", allow_loopback_http, true);
-    BELONGS(true, "nested_as_json", nested_as_json, true);
+    BELONGS(CLIENT, "timeout_ms", timeout_ms, 10000);
+    BELONGS(CLIENT, "repeats", repeats, SECONDER_REPEATS_QUESTIONS);
+    BELONGS(CLIENT, "format", format, SECONDER_FORMAT_JSON);
+    BELONGS(CLIENT, "generation", generation, SECONDER_GENERATION_CURRENT);
+    BELONGS(NETWORK, "ca_file", ca_file, "/no/such/file");
+    BELONGS(NETWORK, "proxy", proxy, "http://127.0.0.1:1");
+    BELONGS(NETWORK, "allow_loopback_http", allow_loopback_http, true);
+    BELONGS(CLIENT, "nested_as_json", nested_as_json, true);
+    BELONGS(SOCKET, "service_uid", service_uid, 1000);
     options.pins = pins;
     options.pins_count = 1;
-    belongs("pins", true, &options);
+    belongs("pins", NETWORK, &options);
     memset(&options, 0, sizeof options);
     options.name_servers = servers;
     options.name_servers_count = 1;
-    belongs("name_servers", true, &options);
+    belongs("name_servers", NETWORK, &options);
     memset(&options, 0, sizeof options);
     options.client_certificate = options.client_key = "/no/such/file";
-    belongs("client_certificate", true, &options);
+    belongs("client_certificate", NETWORK, &options);
 }
 
 static void of_the_engine(void)
 {
-    BELONGS(false, "application_name", application_name, "Example");
-    BELONGS(false, "callback_url", callback_url, "");
-    BELONGS(false, "callback_ca_file", callback_ca_file, "");
-    BELONGS(false, "install_link", install_link, "");
-    BELONGS(false, "replies", replies, SECONDER_GENERATION_CURRENT);
-    BELONGS(false, "token_length", token_length, 7);
-    BELONGS(false, "authenticator_digits", authenticator_digits, 6);
-    BELONGS(false, "authenticator_period", authenticator_period, 30);
-    BELONGS(false, "deliver", deliver, deliver);
-    BELONGS(false, "post", post, post);
+    BELONGS(ENGINE, "application_name", application_name, "Example");
+    BELONGS(ENGINE, "callback_url", callback_url, "");
+    BELONGS(ENGINE, "callback_ca_file", callback_ca_file, "");
+    BELONGS(ENGINE, "install_link", install_link, "");
+    BELONGS(ENGINE, "replies", replies, SECONDER_GENERATION_CURRENT);
+    BELONGS(ENGINE, "token_length", token_length, 7);
+    BELONGS(ENGINE, "authenticator_digits", authenticator_digits, 6);
+    BELONGS(ENGINE, "authenticator_period", authenticator_period, 30);
+    BELONGS(ENGINE, "deliver", deliver, deliver);
+    BELONGS(ENGINE, "post", post, post);
 }
 
 /* A sandbox is not a file, so it cannot be one that exists. */
@@ -94,7 +104,7 @@ static void of_a_database(void)
     for (index = 0; index < sizeof urls / sizeof *urls; index++) {
         seconder_status wanted = strncmp(urls[index], "sqlite", 6) == 0 ? SECONDER_STORAGE
                                                                         : SECONDER_INVALID_ARGUMENT;
-        EXPECT(wanted, seconder_open(urls[index], "key", &options, sizeof options, &service, &error));
+        EXPECT(wanted, seconder_open(urls[index], key_for(urls[index]), &options, sizeof options, &service, &error));
     }
 }
 
@@ -107,6 +117,7 @@ int main(int count, char **arguments)
     of_the_client();
     of_the_engine();
     of_a_database();
+    EXPECT_INVALID("api_key", seconder_open("unix:/no/such.sock", "key", NULL, 0, &service, &error));
     /* Of an unknown URL, the URL is what is wrong. */
     options.timeout_ms = 1;
     EXPECT_INVALID("url", seconder_open("nonsense:", NULL, &options, sizeof options, &service, &error));

@@ -139,7 +139,7 @@ fn place() -> &'static Path {
 pub(crate) fn variant() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
-        let place = built(&["capi,remote,panic-test", "--no-default-features"], "variant");
+        let place = built(&["capi,https,panic-test", "--no-default-features"], "variant");
         // Others use the library where cargo leaves it, and must not find this build there.
         built(&["capi"], "lib");
         place

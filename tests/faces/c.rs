@@ -195,6 +195,7 @@ fn every_setting_is_an_option() {
     let by_value = |takes: Takes| takes == Takes::ByValue;
     let mut settings = methods("src/service.rs", "Settings", by_value);
     settings.extend(methods("src/service/engine_settings.rs", "Settings", by_value));
+    settings.extend(methods("src/service/https_settings.rs", "Settings", by_value));
     settings.extend(methods("src/service/remote_settings.rs", "Settings", by_value));
     let others = [
         mapped("api_key", &[], "an argument of seconder_open()"),

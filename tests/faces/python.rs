@@ -103,6 +103,7 @@ fn events_messages_and_devices_have_their_fields() {
 fn every_setting_is_a_parameter() {
     let mut rust = methods("src/service.rs", "Settings");
     rust.extend(methods("src/service/engine_settings.rs", "Settings"));
+    rust.extend(methods("src/service/https_settings.rs", "Settings"));
     rust.extend(methods("src/service/remote_settings.rs", "Settings"));
     rust.extend(["repeats".to_owned(), "url".to_owned()]);
     let others: [Mapped; 7] = [

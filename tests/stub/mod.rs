@@ -16,7 +16,7 @@ pub(crate) const RIGHT: &str =
     r#"{"token":"is valid","success":"true","message":"Token is valid."}"#;
 
 /// How long a stub serves one connection at most, whatever the test's function does.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A listener that counts its connections and records the requests.
 pub(crate) struct Stub {
@@ -50,8 +50,7 @@ impl Stub {
                 stream.set_read_timeout(Some(PATIENCE)).unwrap();
                 stream.set_write_timeout(Some(PATIENCE)).unwrap();
                 stream.set_nodelay(true).unwrap();
-                let until = Instant::now() + PATIENCE;
-                let peer = Peer { stream, requests: Arc::clone(&requests), until };
+                let peer = Peer::of(stream, &requests);
                 let behave = Arc::clone(&behave);
                 spawn(move || behave(peer));
             }
@@ -76,6 +75,13 @@ impl Stub {
     /// The requests received so far.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
+    }
+}
+
+impl<S> Peer<S> {
+    /// The end of a connection whose requests are recorded.
+    pub(crate) fn of(stream: S, requests: &Arc<Mutex<Vec<String>>>) -> Peer<S> {
+        Peer { stream, requests: Arc::clone(requests), until: Instant::now() + PATIENCE }
     }
 }
 

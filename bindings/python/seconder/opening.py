@@ -31,6 +31,7 @@ def open(
     client_certificate: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
     proxy: str | None = None,
     name_servers: Sequence[str] = (),
+    service_uid: int | None = None,
     allow_loopback_http: bool = False,
     format: Format | Literal["json", "xml"] | None = None,
     generation: Generation | Literal["current", "older"] | None = None,
@@ -50,7 +51,9 @@ def open(
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
     call. A setting that has no effect with the URL is an :class:`seconder.InvalidArgument`: those
-    from ``timeout`` to ``nested_as_json`` are for a remote service, those from
+    from ``timeout`` to ``nested_as_json`` are for a remote service (those from ``ca_file`` to
+    ``name_servers`` and ``allow_loopback_http`` for ``https:`` alone, ``service_uid`` for ``unix:``
+    alone), those from
     ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``), and ``must_exist`` for
     ``sqlite:``.
 
@@ -62,16 +65,17 @@ def open(
     such as the program ``sqlite3``.
 
     Args:
-        url: The backend: ``https://…`` is a remote service; ``sqlite:/path/file.db`` an engine in
-            this process; ``sandbox:`` an engine in memory that accepts every token, for the tests
+        url: The backend: ``https://…`` is a remote service; ``unix:/path/of.sock`` a service on this
+            machine, by its Unix socket; ``sqlite:/path/file.db`` an engine in this process; ``sandbox:`` an engine in memory that accepts every token, for the tests
             of applications (``sandbox:?accept=0000000`` accepts only that one, and
             ``sandbox:?accept=right`` checks codes as ``sqlite:`` does). A sandbox that does not
             check codes has no waits and caps, and accepts ``0000`` for every phone number. With
             ``clear_every``, as in ``sandbox:?accept=0000000&clear_every=86400``, it is emptied
             every that many seconds, 1 to 31536000, when a call begins;
             :meth:`seconder.Service.clear_sandbox` empties it at once.
-        api_key: The application's API key. Required for a remote service; an engine generates one
-            for the first application of a new database if none is given.
+        api_key: The application's API key. Required for a service on the network; an engine
+            generates one for the first application of a new database if none is given. A service on
+            this machine (``unix:``) recognises the user of this process instead, and takes no key.
         timeout: How long a call to a remote service may take in all, in seconds: more than 0 and
             at most 3600. Default: 10.
         repeats: Which calls to a remote service are retried when it is rate limiting. Default: those
@@ -86,6 +90,10 @@ def open(
         name_servers: The name servers that resolve the host of the URL or the proxy, tried in this
             order, as IP addresses with or without a port: ``192.0.2.1``, ``[2001:db8::1]:53``.
             Default: those of ``/etc/resolv.conf``.
+        service_uid: The number of the user who runs a service on this machine (``unix:``), as
+            ``id -u NAME`` prints it. Before anything is sent, the user who listens on the socket is
+            checked: root, the user of this process and this one are trusted, and everyone else is
+            :class:`seconder.Unavailable`. Default: only the first two.
         allow_loopback_http: Allows ``http://`` to this machine itself. For tests: the key then
             travels in the clear.
         format: The format of a remote service's responses. Default: JSON.
@@ -158,6 +166,7 @@ def open(
         "client_certificate": client_certificate,
         "proxy": proxy,
         "name_servers": name_servers,
+        "service_uid": service_uid,
         "allow_loopback_http": allow_loopback_http,
         "format": format,
         "generation": generation,

@@ -81,6 +81,9 @@ fn of_a_remote_service(mut settings: Settings, given: &Given<'_>) -> PyResult<Se
     for address in given.take::<Vec<String>>("name_servers", "be a list of strings")? {
         settings = settings.name_server(address);
     }
+    if let Some(uid) = given.take::<Option<u32>>("service_uid", "be the number of a user")? {
+        settings = settings.service_uid(uid);
+    }
     if let Some(names) = given.take::<Option<names::Given>>("names", "be a seconder.Names")? {
         settings = settings.names(names::read(names).map_err(|failure| failure.raise(py))?);
     }

@@ -9,6 +9,7 @@ import pytest
 
 import seconder
 
+SOCKET = "unix:/no/such.sock"
 OF_THE_CLIENT: dict[str, Any] = {
     "timeout": 10.0,
     "repeats": "questions",
@@ -17,11 +18,13 @@ OF_THE_CLIENT: dict[str, Any] = {
     "client_certificate": ("/no/such/file", "/no/such/file"),
     "proxy": "http://127.0.0.1:1",
     "name_servers": ["192.0.2.1"],
+    "service_uid": 1000,
     "allow_loopback_http": True,
     "format": "json",
     "generation": "current",
     "nested_as_json": True,
 }
+FOR_EVERY_CLIENT = {"timeout", "repeats", "format", "generation", "nested_as_json"}
 OF_AN_ENGINE: dict[str, Any] = {
     "application_name": "Example",
     "callback_url": "",
@@ -45,21 +48,39 @@ def test_every_setting_is_here() -> None:
 def test_a_setting_without_effect_is_rejected(name: str) -> None:
     of_the_client = name in OF_THE_CLIENT
     value = (OF_THE_CLIENT | OF_AN_ENGINE)[name]
-    for url in ["sandbox:"] if of_the_client else ["https://2fa.example"]:
+    others = ["sandbox:"] if of_the_client else ["https://2fa.example", SOCKET]
+    if of_the_client and name not in FOR_EVERY_CLIENT:
+        others += ["https://2fa.example" if name == "service_uid" else SOCKET]
+    for url in others:
         with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
-            seconder.open(url, api_key="key", **{name: value})
+            seconder.open(url, api_key=_key(url), **{name: value})
         assert caught.value.parameter == name
 
 
+def test_a_service_on_this_machine_takes_no_key() -> None:
+    with pytest.raises(seconder.InvalidArgument, match="has no effect with unix:") as caught:
+        seconder.open(SOCKET, api_key="key")
+    assert caught.value.parameter == "api_key"
+
+
+@pytest.mark.parametrize("name", [*FOR_EVERY_CLIENT, "service_uid"])
+def test_what_a_service_on_this_machine_takes(name: str) -> None:
+    seconder.open(SOCKET, **{name: OF_THE_CLIENT[name]}).close()
+
+
+def _key(url: str) -> str | None:
+    return None if url == SOCKET else "key"
+
+
 def test_only_a_database_can_be_required_to_exist() -> None:
-    for url in "sandbox:", "https://2fa.example":
+    for url in "sandbox:", "https://2fa.example", SOCKET:
         with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
-            seconder.open(url, api_key="key", must_exist=True)
+            seconder.open(url, api_key=_key(url), must_exist=True)
         assert caught.value.parameter == "must_exist"
 
 
 def test_what_was_not_given_is_not_rejected() -> None:
-    for url in "sandbox:", "https://2fa.example":
+    for url in "sandbox:", "https://2fa.example", SOCKET:
         none: dict[str, Any] = dict.fromkeys(OF_THE_CLIENT | OF_AN_ENGINE)
         none |= {"pins": (), "name_servers": (), "allow_loopback_http": False, "must_exist": False}
-        seconder.open(url, api_key="key", **(none | {"nested_as_json": False})).close()
+        seconder.open(url, api_key=_key(url), **(none | {"nested_as_json": False})).close()

@@ -1,0 +1,147 @@
+//! Services on the network, and how connections to them are established.
+
+use super::connect::Connection;
+use super::deadline::Deadline;
+use super::error_mapping::Fault;
+use super::lookup::{Failure, Lookup};
+use super::proxy::Proxy;
+use super::secure;
+use super::socket::Socket;
+use super::stream::Stream;
+use super::trust::Trust;
+use crate::{Result, Stage};
+use http::uri::Authority;
+use rustls::ClientConfig;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What the connections of one process share: the configuration of TLS, if they use it.
+pub(super) type Session = Option<Arc<ClientConfig>>;
+
+/// How connections to one host are established.
+pub(super) struct Network {
+    host: Authority,
+    tls: Option<Box<ClientConfig>>,
+    proxy: Option<Proxy>,
+    lookup: Lookup,
+}
+
+impl Network {
+    /// Connections to this host.
+    pub(super) fn new(
+        host: Authority,
+        trust: Trust,
+        proxy: Option<Proxy>,
+        lookup: Lookup,
+    ) -> Network {
+        let tls = match trust {
+            Trust::Tls(tls) => Some(tls),
+            Trust::ThisMachine => None,
+        };
+        Network { host, tls, proxy, lookup }
+    }
+
+    pub(super) fn session(&self) -> Session {
+        self.tls.as_deref().map(secure::of_process)
+    }
+
+    /// Establishes a connection. A proxy resolves the host itself.
+    pub(super) fn connect(&self, tls: &Session, deadline: Deadline) -> Result<Connection> {
+        let (peer, named) = match &self.proxy {
+            Some(proxy) => (&proxy.address, format!("the proxy {}", proxy.address)),
+            None => (&self.host, self.host.to_string()),
+        };
+        let at = |stage: Stage| {
+            let named = &named;
+            move |fault: Fault| fault.at(stage, named)
+        };
+        let addresses = self.addresses(peer, deadline).map_err(Fault::Lookup);
+        let socket = Socket::dial(&addresses.map_err(at(Stage::Dns))?, deadline);
+        let mut socket = socket.map_err(Fault::Io).map_err(at(Stage::Connect))?;
+        if let Some(proxy) = &self.proxy {
+            proxy.tunnel(&mut socket, &self.host).map_err(at(Stage::Connect))?;
+        }
+        let stream = match tls {
+            Some(tls) => secure::handshake(tls, self.host.host(), socket)
+                .map_err(|fault| fault.at(Stage::Tls, self.host.as_str()))?,
+            None => Stream::Plain(socket),
+        };
+        Ok(Connection::new(stream))
+    }
+
+    fn addresses(
+        &self,
+        peer: &Authority,
+        deadline: Deadline,
+    ) -> std::result::Result<Vec<SocketAddr>, Failure> {
+        let https = self.tls.is_some();
+        let port = peer.port_u16().unwrap_or(if https { 443 } else { 80 });
+        let found = self.lookup.addresses(peer.host(), deadline)?;
+        // Unencrypted requests must not leave this machine, whatever addresses a name resolves to.
+        let allowed = found.into_iter().filter(|address| https || address.is_loopback());
+        let addresses: Vec<_> = allowed.map(|ip| SocketAddr::new(ip, port)).collect();
+        match addresses.is_empty() {
+            true => Err(Failure::Unknown),
+            false => Ok(addresses),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::raw_request::RawRequest;
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::time::{Duration, Instant};
+
+    /// A listener with a full backlog, so that no further connection to it is established.
+    fn full(address: SocketAddr) -> Option<(socket2::Socket, Vec<TcpStream>)> {
+        let kinds = (socket2::Domain::for_address(address), socket2::Type::STREAM);
+        let socket = socket2::Socket::new(kinds.0, kinds.1, None).unwrap();
+        socket.bind(&address.into()).ok()?;
+        socket.listen(0).unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            waiting.push(stream);
+            assert!(waiting.len() < 16);
+        }
+        Some((socket, waiting))
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[allow(clippy::disallowed_methods, reason = "a test needs a server")]
+    fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+        let (listener, silent) = loop {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            if let Some(silent) = full(([127, 0, 0, 2], port).into()) {
+                break (listener, silent);
+            }
+        };
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 204 X\r\nContent-Length: 0\r\n\r\n");
+        });
+        let hosts = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(hosts.path(), "127.0.0.2 two\n127.0.0.1 two\n192.0.2.1 two\n").unwrap();
+        let lookup = Lookup::new(&[]).unwrap();
+        let lookup = lookup.with_files(hosts.path().into(), "/nowhere".into());
+        let host: Authority = format!("two:{port}").parse().unwrap();
+        let request = RawRequest::new("GET", host.as_str(), "/").unwrap().end(None).unwrap();
+        let network = Network::new(host, Trust::ThisMachine, None, lookup);
+        let started = Instant::now();
+        let deadline = Deadline::within(Duration::from_secs(3));
+        let mut connection = network.connect(&None, deadline).unwrap();
+        connection.send(request.bytes()).unwrap();
+        assert_eq!(connection.head().unwrap().status, 204);
+        // The silent address was tried, and the one of another machine was not, because the
+        // connection is unencrypted.
+        let took = started.elapsed();
+        assert!(took > Duration::from_secs(1) && took < Duration::from_millis(2900), "{took:?}");
+        drop(silent);
+    }
+}

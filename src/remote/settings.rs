@@ -1,0 +1,67 @@
+//! What a client of a remote service is opened with.
+
+use super::Repeats;
+use super::connect::MAX_IDLE;
+use crate::model::ApiKey;
+#[cfg(feature = "https")]
+use crate::model::Secret;
+use crate::wire::{Format, Generation, Names};
+#[cfg(feature = "https")]
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Clone)]
+pub(crate) struct RemoteSettings {
+    pub(crate) api_key: Option<ApiKey>,
+    pub(crate) timeout: Duration,
+    pub(crate) repeats: Repeats,
+    #[cfg(feature = "https")]
+    pub(crate) ca_file: Option<PathBuf>,
+    #[cfg(feature = "https")]
+    pub(crate) pins: Vec<String>,
+    #[cfg(feature = "https")]
+    pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
+    #[cfg(feature = "https")]
+    pub(crate) proxy: Option<Secret>,
+    #[cfg(feature = "https")]
+    pub(crate) name_servers: Vec<String>,
+    #[cfg(feature = "https")]
+    pub(crate) allow_loopback_http: bool,
+    /// A user who may run the service, besides root and the one of this process.
+    #[cfg(feature = "unix")]
+    pub(crate) service_uid: Option<u32>,
+    pub(crate) max_idle: Duration,
+    pub(crate) format: Format,
+    pub(crate) generation: Generation,
+    pub(crate) nested_as_json: bool,
+    pub(crate) names: Names,
+}
+
+impl Default for RemoteSettings {
+    fn default() -> RemoteSettings {
+        RemoteSettings {
+            api_key: None,
+            timeout: Duration::from_secs(10),
+            repeats: Repeats::default(),
+            #[cfg(feature = "https")]
+            ca_file: None,
+            #[cfg(feature = "https")]
+            pins: Vec::new(),
+            #[cfg(feature = "https")]
+            client_certificate: None,
+            #[cfg(feature = "https")]
+            proxy: None,
+            #[cfg(feature = "https")]
+            name_servers: Vec::new(),
+            #[cfg(feature = "https")]
+            allow_loopback_http: false,
+            #[cfg(feature = "unix")]
+            service_uid: None,
+            max_idle: MAX_IDLE,
+            format: Format::default(),
+            generation: Generation::default(),
+            nested_as_json: false,
+            names: Names::default(),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A connection to a service: with TLS, or without it on this machine.
+
+use super::socket::Socket;
+#[cfg(feature = "https")]
+use rustls::{ClientConnection, IoState, StreamOwned};
+use std::io::{self, Read, Write};
+
+/// A connection to a service.
+pub(super) enum Stream {
+    Plain(Socket),
+    #[cfg(feature = "https")]
+    Encrypted(Box<StreamOwned<ClientConnection, Socket>>),
+}
+
+impl Stream {
+    pub(super) fn socket(&mut self) -> &mut Socket {
+        match self {
+            Stream::Plain(socket) => socket,
+            #[cfg(feature = "https")]
+            Stream::Encrypted(stream) => &mut stream.sock,
+        }
+    }
+
+    /// Whether the connection can be reused. Data after a response would be taken for the response
+    /// to the next call, so there must be none: neither decrypted, nor received but not decrypted.
+    pub(super) fn is_idle(&mut self) -> bool {
+        match self {
+            Stream::Plain(socket) => socket.is_idle(),
+            #[cfg(feature = "https")]
+            Stream::Encrypted(stream) => {
+                let idle = |state: IoState| {
+                    state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed()
+                };
+                stream.conn.process_new_packets().is_ok_and(idle) && stream.sock.is_idle()
+            }
+        }
+    }
+}
+
+impl Read for Stream {
+    /// An attacker on the network can close a connection, but cannot send TLS's own end of data. A
+    /// truncated response without a length would otherwise seem complete, so that is an error.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.read(buffer),
+            #[cfg(feature = "https")]
+            Stream::Encrypted(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.write(bytes),
+            #[cfg(feature = "https")]
+            Stream::Encrypted(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Plain(socket) => socket.flush(),
+            #[cfg(feature = "https")]
+            Stream::Encrypted(stream) => stream.flush(),
+        }
+    }
+}

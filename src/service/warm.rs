@@ -1,0 +1,36 @@
+//! A connection that is there before a call needs it, for `seconder relay`.
+
+use super::{Backend, Service, Settings};
+use crate::Result;
+use crate::interrupt;
+use std::time::Duration;
+
+#[doc(hidden)]
+impl Settings {
+    /// How long a connection to a remote service may be idle before it is dropped, 1 s by default.
+    /// Services close idle connections, and a request that crosses the close fails without being
+    /// repeated: the time must be shorter than the service's.
+    pub fn max_idle(mut self, time: Duration) -> Settings {
+        self.remote.max_idle = time;
+        self
+    }
+}
+
+#[doc(hidden)]
+impl Service {
+    /// Establishes a connection to a remote service for the next call, with TLS where the URL has
+    /// it, unless there is one that can be used. No request is sent. Without effect on an engine in
+    /// this process.
+    ///
+    /// # Errors
+    /// Those of a call that fails before it is sent.
+    pub fn keep_warm(&self) -> Result<()> {
+        match &self.backend {
+            #[cfg(feature = "engine")]
+            Backend::Engine(_) => Ok(()),
+            Backend::Remote(remote) => {
+                interrupt::scope(self.interrupt.as_ref(), || remote.keep_warm())
+            }
+        }
+    }
+}
