@@ -10,6 +10,7 @@ mod create_user;
 mod delete_user;
 mod enrol_authenticator;
 mod failure;
+mod matched;
 mod phone_info;
 mod phone_verification_status;
 mod register_activity;
@@ -33,6 +34,7 @@ pub use delete_user::DeleteUser;
 pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
 #[cfg(feature = "engine")]
 pub(crate) use failure::{approval_not_found, user_not_found};
+pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
 pub use phone_verification_status::{
     PhoneVerificationRecord, PhoneVerificationStatus, VerificationStatus,
@@ -188,89 +190,6 @@ pub fn request<C: Call>(call: &C, format: Format, generation: Generation) -> Req
     C::ROUTE.request(format, generation, object(call))
 }
 
-/// The result of [`match_route`].
-#[derive(Debug)]
-pub enum RouteMatch {
-    /// This call.
-    Call(MatchedCall),
-    /// The path is that of a call, but the call is made with one of these methods.
-    MethodNotAllowed(Vec<&'static str>),
-    /// No call has the path.
-    NotFound,
-}
-
-/// A call by its path, before its parameters are read.
-#[derive(Debug)]
-pub struct MatchedCall {
-    /// Its index in [`ROUTES`].
-    index: usize,
-    in_path: InPath,
-}
-
-/// Finds the call with this method and path. The path is in the interface document's own names.
-pub fn match_route(method: &str, path: &str) -> RouteMatch {
-    let mut allowed = Vec::new();
-    for (index, route) in ROUTES.iter().enumerate() {
-        match route.read(path) {
-            Some(in_path) if route.method == method => {
-                return RouteMatch::Call(MatchedCall { index, in_path });
-            }
-            Some(_) if !allowed.contains(&route.method) => allowed.push(route.method),
-            _ => {}
-        }
-    }
-    match allowed.is_empty() {
-        true => RouteMatch::NotFound,
-        false => RouteMatch::MethodNotAllowed(allowed),
-    }
-}
-
-impl MatchedCall {
-    /// The call's route.
-    pub fn route(&self) -> &'static Route {
-        ROUTES[self.index]
-    }
-
-    /// The format that the path asks for.
-    pub fn format(&self) -> Format {
-        self.in_path.format
-    }
-
-    /// The fields in the path.
-    pub fn fields(&self) -> &Map<String, Value> {
-        &self.in_path.fields
-    }
-
-    /// Writes the call's reply to an error that precedes it, such as a wrong API key.
-    #[cfg(feature = "engine")]
-    pub(crate) fn failure_writer(&self) -> FailureWriter {
-        FAILURES[self.index]
-    }
-
-    /// Reads the parameters, checks them and lets the service handle the call. The reply is of the
-    /// generation `replies`, whatever the path (interface 9).
-    pub fn handle(
-        self,
-        service: &impl HandleAll,
-        params: Map<String, Value>,
-        replies: Generation,
-    ) -> Reply {
-        service.handle_matched(self, params, replies)
-    }
-}
-
-/// Handles a request, and returns a reply of the generation `replies` with the format that the path
-/// asks for; `None` when no call has its method and path.
-pub fn dispatch(
-    service: &impl HandleAll,
-    request: Request,
-    replies: Generation,
-) -> Option<(Format, Reply)> {
-    let RouteMatch::Call(call) = match_route(request.method, &request.path) else { return None };
-    let format = call.format();
-    Some((format, call.handle(service, request.params, replies)))
-}
-
 fn handle<C: Call>(
     service: &impl Handle<C>,
     mut in_path: InPath,
@@ -368,6 +287,12 @@ macro_rules! calls {
         /// Writes the errors that precede each call, in the order of `ROUTES`.
         #[cfg(feature = "engine")]
         const FAILURES: [FailureWriter; ROUTES.len()] = [$(failure::write_early::<$call>),*];
+
+        /// `Call::FOR_LOGIN` of each call, in the order of `ROUTES`.
+        const FOR_LOGIN: [bool; ROUTES.len()] = [$($call::FOR_LOGIN),*];
+
+        /// `Call::FOR_OWN_ACCOUNT` of each call, in the order of `ROUTES`.
+        const FOR_OWN_ACCOUNT: [bool; ROUTES.len()] = [$($call::FOR_OWN_ACCOUNT),*];
 
         /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {

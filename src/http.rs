@@ -1,6 +1,7 @@
 //! The HTTP edge: one function turns a request as it was received into the reply to send, for every
-//! server in front of an [`Engine`]. It opens no socket: connections and their time limits are the
-//! server's responsibility.
+//! server in front of an [`Engine`](crate::engine::Engine) or a [`Relay`]. It opens no socket:
+//! connections and their time limits are the server's responsibility, and so is who the peer of a
+//! local socket is.
 //!
 //! ```
 //! use seconder::http::{Caller, RawRequest, respond};
@@ -14,11 +15,15 @@
 //! # Ok::<(), seconder::Error>(())
 //! ```
 
+mod backend;
 mod multipart;
 mod params;
+mod peer;
+
+pub use backend::{Backend, Relay};
+pub use peer::{Peer, Right, Rights};
 
 use crate::calls::{self, MatchedCall, RouteMatch, match_route};
-use crate::engine::Engine;
 use crate::error::{Rejection, whole_seconds};
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Wiping};
@@ -34,12 +39,16 @@ use zeroize::Zeroizing;
 pub const BODY_LIMIT: usize = 1024 * 1024;
 
 /// Who sends a request, as far as the transport knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caller {
     /// Anyone who can reach the server. The API key in the request identifies the application
     /// (interface 5).
     Network,
+    /// A process on this machine, known by the operating system and not by a key. Its calls are
+    /// those of the application that the [`Backend`] was opened for. A request with a key is
+    /// rejected: whoever sends one expects that it is checked.
+    Peer(Peer),
 }
 
 /// A request as it was received. Its target, headers and body are wiped when it is dropped, because
@@ -81,6 +90,8 @@ pub struct RawReply {
     /// The body, of the media type in `content-type`. It may contain a secret, such as that of an
     /// authenticator app.
     pub body: Vec<u8>,
+    /// For the log of the server, if a [`Peer`] may not make the call: who may not do what.
+    pub refused: Option<String>,
 }
 
 impl RawRequest {
@@ -154,10 +165,10 @@ impl RawReply {
 }
 
 /// Handles any request. Blocks while the engine waits for its database and for the delivery of
-/// messages.
-pub fn respond(engine: &Engine, caller: Caller, request: RawRequest) -> RawReply {
-    match route(engine, request) {
-        Ok(routed) => routed.respond(engine, caller),
+/// messages, or the relay for its service.
+pub fn respond(backend: &impl Backend, caller: Caller, request: RawRequest) -> RawReply {
+    match route(backend, request) {
+        Ok(routed) => routed.respond(backend, caller),
         Err(reply) => reply,
     }
 }
@@ -167,10 +178,13 @@ pub fn respond(engine: &Engine, caller: Caller, request: RawRequest) -> RawReply
 ///
 /// # Errors
 /// The reply to send: 404, or 405 with the methods that are allowed.
-pub fn route(engine: &Engine, request: RawRequest) -> std::result::Result<RoutedRequest, RawReply> {
+pub fn route(
+    backend: &impl Backend,
+    request: RawRequest,
+) -> std::result::Result<RoutedRequest, RawReply> {
     let (path, _) = request.path_and_query();
-    let replies = engine.replies();
-    let Some(path) = engine.names().path_from_wire(path).map(Zeroizing::new) else {
+    let replies = backend.replies();
+    let Some(path) = backend.names().path_from_wire(path).map(Zeroizing::new) else {
         return Err(not_found(path, replies));
     };
     match match_route(&request.method, &path) {
@@ -199,27 +213,44 @@ impl RoutedRequest {
     }
 
     /// Handles the request, as the second half of [`respond`].
-    pub fn respond(self, engine: &Engine, caller: Caller) -> RawReply {
+    pub fn respond(self, backend: &impl Backend, caller: Caller) -> RawReply {
         let (format, failure) = (self.call.format(), self.call.failure_writer());
+        let mut refused = None;
         // A panic is a bug, and still the client gets a reply in its format.
-        let handled = catch_unwind(AssertUnwindSafe(|| self.handle(engine, caller)));
+        let handled =
+            catch_unwind(AssertUnwindSafe(|| self.handle(backend, &caller, &mut refused)));
         let reply = handled.unwrap_or_else(|_| Err(no_reply()));
         // Of which application such a request is may be unknown, so the server's own decides.
-        let mut reply = reply.unwrap_or_else(|error| failure(&error, engine.replies()));
-        engine.names().body_to_wire(&mut reply.body);
-        encode(format, &reply)
+        let mut reply = reply.unwrap_or_else(|error| failure(&error, backend.replies()));
+        backend.names().body_to_wire(&mut reply.body);
+        RawReply { refused, ..encode(format, &reply) }
     }
 
-    fn handle(self, engine: &Engine, caller: Caller) -> Result<Reply> {
+    fn handle(
+        self,
+        backend: &impl Backend,
+        caller: &Caller,
+        refused: &mut Option<String>,
+    ) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
+        if let Caller::Peer(peer) = caller {
+            peer.permit(&call, |login| backend.user_with_login(login)).map_err(|reason| {
+                let error = rejected(403, &reason);
+                *refused = Some(reason);
+                error
+            })?;
+        }
         let mut params = Params::read(&request)?;
         let key = match caller {
-            Caller::Network => api_key(&request, &mut params, engine.names())?,
+            Caller::Network => Some(api_key(&request, &mut params, backend.names())?),
+            Caller::Peer(_) => {
+                no_api_key(&request, &mut params, backend.names())?;
+                None
+            }
         };
         // The request is wiped before the call runs, because that may wait for a message to be sent.
         drop(request);
-        let engine = engine.authenticate(&key)?;
-        Ok(call.handle(&engine, params.take(), engine.replies()))
+        backend.handle_call(key.as_ref(), call, params.take())
     }
 }
 
@@ -255,6 +286,18 @@ fn api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<A
     let key = key.filter(|key| !key.expose().is_empty());
     let key = key.ok_or_else(|| calls::unauthorized("it is empty or not text"))?;
     ApiKey::try_from(key).map_err(|_| calls::unauthorized("no application has it"))
+}
+
+/// Rejects a request of a peer with an API key, which nobody would check.
+fn no_api_key(request: &RawRequest, params: &mut Params, names: &Names) -> Result<()> {
+    let parameter = params.remove("api_key").map(Wiping);
+    match request.values(&names.api_key()).next().is_some() || parameter.is_some() {
+        true => Err(Error::invalid_argument(
+            "api_key",
+            "must not be sent over a local socket, where the operating system says who calls",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The format that a path asks for, if no call has that path.
@@ -306,7 +349,8 @@ fn encode(format: Format, reply: &Reply) -> RawReply {
     if let Some(wait) = reply.retry_after {
         headers.push(("retry-after", whole_seconds(wait).to_string()));
     }
-    RawReply { status: reply.status, headers, body: format.write(&reply.body) }
+    let body = format.write(&reply.body);
+    RawReply { status: reply.status, headers, body, refused: None }
 }
 
 impl fmt::Debug for RawRequest {

@@ -318,6 +318,9 @@ mod tests {
         assert_eq!(names.path_from_wire("/push/json"), None);
         assert_eq!(names.path_to_wire("/protected/push"), "/protected/push");
         assert_eq!(Names::default().path_from_wire("/push/x").as_deref(), Some("/push/x"));
+        // Paths of this project alone, which no names change.
+        assert_eq!(names.path_to_wire("/-/json/push"), "/-/json/push");
+        assert_eq!(names.path_from_wire("/-/json/onetouch").as_deref(), Some("/-/json/onetouch"));
     }
 
     #[test]
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn invalid_names_are_rejected() {
-        for bad in ["", "Acme", "a-b", "a/b", "1a", "ü", &"a".repeat(33)] {
+        for bad in ["", "-", "Acme", "a-b", "a/b", "1a", "ü", &"a".repeat(33)] {
             assert!(Names::new(bad).is_err(), "{bad}");
             assert!(Names::default().push_path(bad).is_err(), "{bad}");
         }

@@ -1,0 +1,173 @@
+//! What handles the requests that a server receives: an engine, or a relay.
+
+use crate::calls::{self, Call, Handle, HandleAll, MatchedCall};
+use crate::engine::Engine;
+use crate::error::Rejection;
+use crate::model::{ApiKey, UserId};
+use crate::wire::{Generation, Names, Reply};
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+
+/// The error code of a failure that has no other.
+const GENERIC: &str = "60000";
+const WRONG_KEY: &str = "60001";
+
+/// Handles the calls of requests: an [`Engine`], or a [`Relay`].
+pub trait Backend {
+    /// The names in requests and replies.
+    fn names(&self) -> &Names;
+
+    /// The generation of the replies to requests whose application is not known.
+    fn replies(&self) -> Generation;
+
+    /// The user whose login name on this machine this is.
+    fn user_with_login(&self, login: &str) -> Option<UserId>;
+
+    /// Handles a call of the application with this API key; without one, of the application that
+    /// this was opened for.
+    ///
+    /// # Errors
+    /// If no application has the key. Every other error is a reply.
+    fn handle_call(
+        &self,
+        key: Option<&ApiKey>,
+        call: MatchedCall,
+        params: Map<String, Value>,
+    ) -> Result<Reply>;
+}
+
+impl Backend for Engine {
+    fn names(&self) -> &Names {
+        Engine::names(self)
+    }
+
+    fn replies(&self) -> Generation {
+        Engine::replies(self)
+    }
+
+    // Nobody has a login name yet, so a peer has no account of its own.
+    fn user_with_login(&self, _login: &str) -> Option<UserId> {
+        None
+    }
+
+    fn handle_call(
+        &self,
+        key: Option<&ApiKey>,
+        call: MatchedCall,
+        params: Map<String, Value>,
+    ) -> Result<Reply> {
+        match key {
+            Some(key) => {
+                let engine = self.authenticate(key)?;
+                Ok(call.handle(&engine, params, engine.replies()))
+            }
+            None => Ok(call.handle(self, params, self.replies())),
+        }
+    }
+}
+
+/// Passes calls on to another service, usually a remote one, with the key that it was opened with.
+/// It has no key of its own, so only a [`Peer`](super::Peer) can make calls.
+///
+/// What the service replies is read as the reply of the call and written anew, so nothing else than
+/// what this library understands is passed on. What goes wrong behind the relay is a failure with
+/// status 502, 503 or 504 that says so; other rejections, waits and error codes are those of the
+/// service.
+#[derive(Clone, Debug)]
+pub struct Relay<S> {
+    service: S,
+    names: Names,
+    replies: Generation,
+}
+
+impl<S> Relay<S> {
+    /// A relay to a service, with the names that its own requests and replies have, and the
+    /// generation of its replies.
+    pub fn new(service: S, names: Names, replies: Generation) -> Relay<S> {
+        Relay { service, names, replies }
+    }
+
+    /// The service that calls are passed on to.
+    pub fn service(&self) -> &S {
+        &self.service
+    }
+}
+
+impl<S: HandleAll> Backend for Relay<S> {
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
+    fn replies(&self) -> Generation {
+        self.replies
+    }
+
+    // As for an engine.
+    fn user_with_login(&self, _login: &str) -> Option<UserId> {
+        None
+    }
+
+    fn handle_call(
+        &self,
+        key: Option<&ApiKey>,
+        call: MatchedCall,
+        params: Map<String, Value>,
+    ) -> Result<Reply> {
+        match key {
+            Some(_) => Err(calls::unauthorized("a relay has no key to compare it with")),
+            None => Ok(call.handle(&PassedOn(&self.service), params, self.replies)),
+        }
+    }
+}
+
+/// A service whose errors are worded for the clients of a relay.
+struct PassedOn<'a, S>(&'a S);
+
+impl<C: Call, S: Handle<C>> Handle<C> for PassedOn<'_, S> {
+    fn handle(&self, call: &C) -> Result<C::Reply> {
+        self.0.handle(call).map_err(worded)
+    }
+
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<C::Reply>> {
+        self.0.prepare(params)
+    }
+}
+
+/// The error for the client of a relay. Without this, it would be that of an engine, whose messages
+/// say nothing, because they might show what is inside.
+fn worded(error: Error) -> Error {
+    let behind = |status, code: &str, message: String| {
+        let fields = [("message".to_owned(), message.clone())].into();
+        Error::Rejected(Box::new(Rejection { status, code: Some(code.into()), message, fields }))
+    };
+    match error {
+        Error::Unavailable { ref message, .. } => {
+            let status = if is_timeout(&error) { 504 } else { 503 };
+            behind(status, GENERIC, format!("The service behind this relay failed: {message}"))
+        }
+        Error::InvalidResponse { message } => {
+            let message = format!("The service behind this relay is not understood: {message}");
+            behind(502, GENERIC, message)
+        }
+        // Whoever made the call sent no key: it is the relay's that is wrong.
+        Error::Unauthorized { message, .. } => {
+            let message =
+                format!("The service behind this relay rejected the relay's API key: {message}");
+            behind(401, WRONG_KEY, message)
+        }
+        other => other,
+    }
+}
+
+#[cfg(feature = "remote")]
+fn is_timeout(error: &Error) -> bool {
+    error.timed_out()
+}
+
+#[cfg(not(feature = "remote"))]
+fn is_timeout(_error: &Error) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests;
