@@ -20,6 +20,9 @@ NATIVE_LIBRARIES := util rt pthread m dl c
 # The examples in C and C++, which man pages refer to.
 EXAMPLES := $(wildcard examples/*.c examples/*.cpp)
 
+# Examples of units, which need an administrator's decisions.
+UNITS := packaging/systemd/seconder.service packaging/systemd/seconder.socket
+
 # Where the built files are.
 FROM ?= $(TARGET)/release/install
 
@@ -63,6 +66,8 @@ install-program:
 	install -d "$(DESTDIR)$(BINDIR)"
 	install -m 755 "$(FROM)/seconder" "$(DESTDIR)$(BINDIR)/"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.8
+	install -d "$(DESTDIR)$(DOCDIR)/systemd"
+	install -m 644 $(UNITS) "$(DESTDIR)$(DOCDIR)/systemd/"
 
 .PHONY: install-licences
 install-licences:
@@ -80,9 +85,10 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
 	rm -f $(EXAMPLES:%="$(DESTDIR)$(DOCDIR)/%")
+	rm -f $(UNITS:packaging/%="$(DESTDIR)$(DOCDIR)/%")
 	@# A folder that still has files of others stays.
 	rmdir "$(DESTDIR)$(CMAKEDIR)" "$(DESTDIR)$(DATADIR)/seconder" \
-		"$(DESTDIR)$(DOCDIR)/examples" "$(DESTDIR)$(DOCDIR)" \
+		"$(DESTDIR)$(DOCDIR)/examples" "$(DESTDIR)$(DOCDIR)/systemd" "$(DESTDIR)$(DOCDIR)" \
 		2>/dev/null || true
 
 # An installed tree can be moved, because its files find each other relative to their own location.

@@ -1,12 +1,19 @@
 //! Passes axum's requests to the HTTP edge of the library, and its replies back.
 
+use crate::journal::Journal;
+#[cfg(unix)]
+use crate::local::Slot;
+use crate::source::Source;
+use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use http_body_util::BodyExt;
-use seconder::engine::Engine;
-use seconder::http::{self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest};
+#[cfg(unix)]
+use seconder::http::Peer;
+use seconder::http::{self, BODY_LIMIT, BodyError, Caller, RawReply, RawRequest, RoutedRequest};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How much of a body is read, 8 MiB. Of a body that is too large, the rest up to this is
@@ -17,8 +24,54 @@ const DISCARD: usize = 8 * BODY_LIMIT;
 /// ever.
 const BODY_TIME: Duration = Duration::from_secs(15);
 
-/// Handles every request: the library matches the path and the method itself.
-pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Response {
+/// Handles the requests of a connection, or of all that are alike.
+#[derive(Clone)]
+pub(crate) struct Edge(Arc<Inner>);
+
+struct Inner {
+    source: Source,
+    caller: Caller,
+    journal: Arc<Journal>,
+    /// Given back when the connection is closed and its last call has ended.
+    #[cfg(unix)]
+    _slot: Option<Slot>,
+}
+
+impl Edge {
+    /// Handles the requests of whoever comes by network.
+    pub(crate) fn network(source: Source, journal: Arc<Journal>) -> Edge {
+        Edge(Arc::new(Inner {
+            source,
+            caller: Caller::Network,
+            journal,
+            #[cfg(unix)]
+            _slot: None,
+        }))
+    }
+
+    /// Handles the requests of a peer of a local socket.
+    #[cfg(unix)]
+    pub(crate) fn peer(source: Source, caller: Peer, journal: Arc<Journal>, slot: Slot) -> Edge {
+        let (caller, _slot) = (Caller::Peer(caller), Some(slot));
+        Edge(Arc::new(Inner { source, caller, journal, _slot }))
+    }
+
+    /// The library matches the path and the method itself.
+    pub(crate) fn router(self) -> Router {
+        Router::new().fallback(handle).with_state(self)
+    }
+
+    fn respond(&self, routed: RoutedRequest) -> RawReply {
+        let reply = routed.respond(&self.0.source, self.0.caller.clone());
+        if let Some(refused) = &reply.refused {
+            self.0.journal.note(refused);
+        }
+        reply
+    }
+}
+
+/// Handles every request.
+async fn handle(State(edge): State<Edge>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let mut raw = RawRequest::new(head.method.as_str(), target);
@@ -26,7 +79,7 @@ pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Re
         raw = raw.header(name.as_str(), value.as_bytes());
     }
     // Nobody waits for the body of a request that no call can use.
-    let routed = match http::route(&engine, raw) {
+    let routed = match http::route(&edge.0.source, raw) {
         Ok(routed) => routed,
         Err(reply) => return response(reply),
     };
@@ -35,9 +88,9 @@ pub(crate) async fn handle(State(engine): State<Engine>, request: Request) -> Re
         Ok(body) => routed.body(body),
         Err(error) => routed.body_error(error),
     };
-    // The engine blocks while it waits for its database and for the delivery of messages. On a
-    // thread of the runtime, it would hold up other connections.
-    let reply = tokio::task::spawn_blocking(move || routed.respond(&engine, Caller::Network));
+    // The engine blocks while it waits for its database and for the delivery of messages, and a
+    // relay for its service. On a thread of the runtime, they would hold up other connections.
+    let reply = tokio::task::spawn_blocking(move || edge.respond(routed));
     response(reply.await.unwrap_or_else(|_| RawReply::internal_error()))
 }
 

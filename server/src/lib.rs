@@ -1,4 +1,5 @@
-//! Serves the engine of the crate [`seconder`] over HTTPS.
+//! Serves the engine of the crate [`seconder`] over HTTPS and on local sockets, and relays from local
+//! sockets to a remote service.
 //!
 //! The program `seconder` is built on this crate. Tests of clients can use it too:
 //!
@@ -13,10 +14,18 @@
 //! ```
 
 mod edge;
+mod journal;
+mod listeners;
+#[cfg(unix)]
+mod local;
 mod server;
 mod signals;
+mod source;
 mod tls;
 
+pub use listeners::Listeners;
+#[cfg(unix)]
+pub use local::{LocalSocket, PeerRules, SocketOptions};
 pub use server::Server;
 pub use signals::{Signal, Signals};
 pub use tls::Tls;

@@ -1,16 +1,25 @@
-//! The HTTPS server: start, time limits and graceful shutdown.
+//! The server: start, time limits and graceful shutdown.
 
+use crate::edge::Edge;
+use crate::journal::Journal;
+use crate::listeners::Listeners;
+#[cfg(unix)]
+use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
 use crate::signals::Signals;
+use crate::source::Source;
 use crate::tls::{Identity, Tls};
-use crate::{edge, internal, invalid};
-use axum::Router;
-use axum_server::Handle;
+use crate::{internal, invalid};
 use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use axum_server::{Address, Handle};
 use hyper_util::rt::TokioTimer;
-use seconder::engine::Engine;
+use seconder::http::Relay;
+use seconder::wire::{Generation, Names};
 use seconder::{Result, Service};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+#[cfg(unix)]
+use std::os::unix::net::SocketAddr as LocalAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -24,53 +33,163 @@ const HOUSEKEEPING: Duration = Duration::from_secs(5);
 /// How long calls in progress may continue when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// An HTTPS server in front of an engine, on separate threads. It stops when it is dropped.
+/// A server in front of an engine or a remote service, on separate threads. It stops when it is
+/// dropped.
 pub struct Server {
-    addr: SocketAddr,
-    certificate_pem: String,
-    source: Tls,
-    tls: RustlsConfig,
-    handle: Handle<SocketAddr>,
+    addrs: Vec<SocketAddr>,
+    https: Option<Https>,
+    tcp: Handle<SocketAddr>,
+    #[cfg(unix)]
+    local: Handle<LocalAddr>,
+    /// Shared with the task that looks after them.
+    #[cfg(unix)]
+    files: Arc<Vec<SocketFile>>,
     runtime: Option<Runtime>,
 }
 
+/// The certificate.
+struct Https {
+    certificate_pem: String,
+    source: Tls,
+    config: RustlsConfig,
+}
+
 impl Server {
-    /// Listens on an address. Port 0 selects a free port, which [`Server::addr`] returns.
+    /// Listens on an address with HTTPS. Port 0 selects a free port, which [`Server::addr`] returns.
+    ///
+    /// # Errors
+    /// As [`Server::serve`], and if the address cannot be bound.
+    pub fn start(service: Service, addr: SocketAddr, tls: Tls) -> Result<Server> {
+        service.require_engine()?;
+        Server::serve(service, Listeners::new().tls(tls).https(addr)?)
+    }
+
+    /// Serves an engine.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the service is not an engine
-    /// in this process, if the certificate or its key is invalid, or if the address cannot be
-    /// bound.
-    pub fn start(service: Service, addr: SocketAddr, tls: Tls) -> Result<Server> {
+    /// in this process, if there is nothing to listen on, or if the certificate or its key is
+    /// invalid or missing.
+    pub fn serve(service: Service, listeners: Listeners) -> Result<Server> {
         let engine = service.require_engine()?.clone();
-        let Identity { certificate_pem, config } = tls.identity()?;
-        let unbound = |error| invalid("listen", format!("{addr} cannot be bound: {error}"));
-        // Bound here rather than in the runtime, so that the caller gets the error and the port.
-        let listener = TcpListener::bind(addr).map_err(unbound)?;
-        listener.set_nonblocking(true).map_err(unbound)?;
-        let addr = listener.local_addr().map_err(unbound)?;
+        Server::open(Source::Engine(engine), listeners)
+    }
+
+    /// Passes calls on to a remote service, which has these names, and which the service was opened
+    /// with the API key of. So it listens on local sockets only.
+    ///
+    /// # Errors
+    /// As [`Server::serve`], and if an engine is to be served, or by HTTPS.
+    pub fn relay(service: Service, names: Names, listeners: Listeners) -> Result<Server> {
+        if service.engine().is_some() {
+            return Err(invalid("url", "is an engine in this process, which needs no relay"));
+        }
+        if !listeners.tcp.is_empty() {
+            let reason = "a relay has no API keys to compare, so it listens on local sockets only";
+            return Err(invalid("listen", reason));
+        }
+        Server::open(Source::Relay(Relay::new(service, names, Generation::Current)), listeners)
+    }
+
+    fn open(source: Source, listeners: Listeners) -> Result<Server> {
+        let unusable = |_| invalid("listen", "the socket cannot be used");
+        let nothing = listeners.tcp.is_empty();
+        #[cfg(unix)]
+        let nothing = nothing && listeners.local.is_empty();
+        if nothing {
+            return Err(invalid("listen", "there is nothing to listen on"));
+        }
+        let https = match (listeners.tls, listeners.tcp.is_empty()) {
+            (Some(tls), false) => {
+                let Identity { certificate_pem, config } = tls.identity()?;
+                let config = RustlsConfig::from_config(config);
+                Some(Https { certificate_pem, source: tls, config })
+            }
+            (None, false) => return Err(invalid("certificate", "is missing, which HTTPS needs")),
+            (_, true) => None,
+        };
+        let mut addrs = Vec::new();
+        for listener in &listeners.tcp {
+            listener.set_nonblocking(true).map_err(unusable)?;
+            addrs.push(listener.local_addr().map_err(unusable)?);
+        }
+        let journal = Arc::new(Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {}))));
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
-        let handle = Handle::new();
-        let config = RustlsConfig::from_config(config);
-        runtime.spawn(housekeep(engine.clone()));
-        runtime.spawn(serve(listener, config.clone(), handle.clone(), engine));
-        let (source, runtime) = (tls, Some(runtime));
-        Ok(Server { addr, certificate_pem, source, tls: config, handle, runtime })
+        let tcp = Handle::new();
+        if let Some(Https { config, .. }) = &https {
+            for listener in listeners.tcp {
+                let edge = Edge::network(source.clone(), Arc::clone(&journal));
+                runtime.spawn(serve(listener, config.clone(), tcp.clone(), edge));
+            }
+        }
+        let server = Server {
+            addrs,
+            https,
+            tcp,
+            #[cfg(unix)]
+            local: Handle::new(),
+            #[cfg(unix)]
+            files: Arc::default(),
+            runtime: Some(runtime),
+        };
+        #[cfg(unix)]
+        let server = server.open_local(&source, listeners.local, &journal)?;
+        if let Some(runtime) = &server.runtime {
+            runtime.spawn(housekeep(source));
+        }
+        Ok(server)
     }
 
-    /// The address that the server listens on.
+    /// Serves the local sockets.
+    #[cfg(unix)]
+    fn open_local(
+        mut self,
+        source: &Source,
+        sockets: Vec<LocalSocket>,
+        journal: &Arc<Journal>,
+    ) -> Result<Server> {
+        let Some(runtime) = &self.runtime else { return Ok(self) };
+        // One set of limits: the sockets share what they protect.
+        let (slots, mut files) = (Arc::new(Slots::default()), Vec::new());
+        for socket in sockets {
+            let unusable = |_| invalid("unix", "the socket cannot be used");
+            socket.listener.set_nonblocking(true).map_err(unusable)?;
+            files.extend(socket.file);
+            let acceptor = PeerAcceptor {
+                source: source.clone(),
+                rules: Arc::new(socket.rules),
+                slots: Arc::clone(&slots),
+                journal: Arc::clone(journal),
+            };
+            runtime.spawn(serve_local(socket.listener, acceptor, self.local.clone()));
+        }
+        self.files = Arc::new(files);
+        if !self.files.is_empty() {
+            runtime.spawn(watch(Arc::clone(&self.files), Arc::clone(journal)));
+        }
+        Ok(self)
+    }
+
+    /// The address that the server listens on with HTTPS, the first if there are several; without
+    /// any, 0.0.0.0:0.
     pub fn addr(&self) -> SocketAddr {
-        self.addr
+        self.addrs.first().copied().unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into())
     }
 
-    /// The base URL for clients.
+    /// All addresses that the server listens on with HTTPS.
+    pub fn addrs(&self) -> &[SocketAddr] {
+        &self.addrs
+    }
+
+    /// The base URL for clients by HTTPS.
     pub fn url(&self) -> String {
-        format!("https://{}", self.addr)
+        format!("https://{}", self.addr())
     }
 
-    /// The certificate in PEM. If it is self-signed, clients trust it by their setting `ca_file`.
+    /// The certificate in PEM; empty without HTTPS. If it is self-signed, clients trust it by their
+    /// setting `ca_file`.
     pub fn certificate_pem(&self) -> &str {
-        &self.certificate_pem
+        self.https.as_ref().map_or("", |https| &https.certificate_pem)
     }
 
     /// Receives the signals of this process from now on: see [`Signal`](crate::Signal). A SIGHUP that
@@ -84,18 +203,20 @@ impl Server {
     }
 
     /// Reads the files of the certificate and its key again, and presents them to every client that
-    /// connects from now on. Returns false if there are none, because the certificate is self-signed.
+    /// connects from now on. Returns false if there are none, because the certificate is self-signed
+    /// or there is no HTTPS.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the files are invalid; the
     /// server then keeps the certificate that it has.
     pub fn reload(&mut self) -> Result<bool> {
-        if self.source == Tls::SelfSigned {
+        let Some(https) = self.https.as_mut().filter(|https| https.source != Tls::SelfSigned)
+        else {
             return Ok(false);
-        }
-        let Identity { certificate_pem, config } = self.source.identity()?;
-        self.certificate_pem = certificate_pem;
-        self.tls.reload_from_config(config);
+        };
+        let Identity { certificate_pem, config } = https.source.identity()?;
+        https.certificate_pem = certificate_pem;
+        https.config.reload_from_config(config);
         Ok(true)
     }
 
@@ -106,11 +227,17 @@ impl Server {
 
     fn end(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
+        // While the sockets still accept connections, so that no other server takes their files for
+        // stale ones and replaces them, which would then be removed.
+        #[cfg(unix)]
+        self.files.iter().for_each(SocketFile::remove);
         // This only starts the shutdown, so the connections are counted until all are closed.
-        self.handle.graceful_shutdown(Some(GRACE));
+        self.tcp.graceful_shutdown(Some(GRACE));
+        #[cfg(unix)]
+        self.local.graceful_shutdown(Some(GRACE));
         runtime.block_on(async {
             let all_closed = async {
-                while self.handle.connection_count() > 0 {
+                while self.connection_count() > 0 {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
@@ -118,6 +245,13 @@ impl Server {
         });
         // Dropping the runtime would wait without limit for a call that blocks.
         runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+
+    fn connection_count(&self) -> usize {
+        let count = self.tcp.connection_count();
+        #[cfg(unix)]
+        let count = count + self.local.connection_count();
+        count
     }
 }
 
@@ -127,15 +261,34 @@ impl Drop for Server {
     }
 }
 
-/// Removes the messages of expired codes from time to time, beginning at once: an earlier process may
-/// have left some.
-async fn housekeep(engine: Engine) {
+/// Does what is due from time to time, beginning at once.
+async fn housekeep(source: Source) {
     let mut ticks = tokio::time::interval(HOUSEKEEPING);
     loop {
         ticks.tick().await;
-        let engine = engine.clone();
-        // It reads a folder, which may block. If it panicked, the next one tries again.
-        let _ = tokio::task::spawn_blocking(move || engine.housekeep()).await;
+        let source = source.clone();
+        // It may block. If it panicked, the next one tries again.
+        let _ = tokio::task::spawn_blocking(move || source.housekeep()).await;
+    }
+}
+
+/// Reports a socket that clients no longer reach, because its file was removed or replaced.
+#[cfg(unix)]
+async fn watch(files: Arc<Vec<SocketFile>>, journal: Arc<Journal>) {
+    let mut ticks = tokio::time::interval(HOUSEKEEPING);
+    let mut lost = vec![false; files.len()];
+    loop {
+        ticks.tick().await;
+        for (file, lost) in files.iter().zip(&mut lost) {
+            let was_lost = std::mem::replace(lost, !file.is_ours());
+            if *lost && !was_lost {
+                let path = file.path().display();
+                journal.note(&format!(
+                    "warning: {path} was removed or replaced, so nobody reaches this server by it: \
+                     restart it"
+                ));
+            }
+        }
     }
 }
 
@@ -143,14 +296,31 @@ async fn serve(
     listener: TcpListener,
     tls: RustlsConfig,
     handle: Handle<SocketAddr>,
-    engine: Engine,
+    edge: Edge,
 ) -> std::io::Result<()> {
-    let app = Router::new().fallback(edge::handle).with_state(engine);
     let acceptor = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
     // Otherwise the end of a response could wait until the client acknowledges its beginning.
     let acceptor = acceptor.acceptor(NoDelayAcceptor::new());
-    let mut server =
-        axum_server::from_tcp(listener)?.acceptor(acceptor).http1_only().handle(handle);
+    let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
+    limited(server).serve(edge.router().into_make_service()).await
+}
+
+#[cfg(unix)]
+async fn serve_local(
+    listener: std::os::unix::net::UnixListener,
+    acceptor: PeerAcceptor,
+    handle: Handle<LocalAddr>,
+) -> std::io::Result<()> {
+    let server = axum_server::from_unix(listener)?.acceptor(acceptor).handle(handle);
+    // The acceptor makes the service of each connection.
+    limited(server).serve(axum::Router::new().into_make_service()).await
+}
+
+/// The same server, for HTTP/1 within the time limits.
+fn limited<A: Address, Acceptor>(
+    server: axum_server::Server<A, Acceptor>,
+) -> axum_server::Server<A, Acceptor> {
+    let mut server = server.http1_only();
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
-    server.serve(app.into_make_service()).await
+    server
 }

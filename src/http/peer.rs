@@ -98,6 +98,11 @@ impl Peer {
         self.uid
     }
 
+    /// What the peer may do.
+    pub fn rights(&self) -> Rights {
+        self.rights
+    }
+
     /// Whether the peer may make a call. `user_of` finds the user with a login name.
     ///
     /// # Errors

@@ -40,7 +40,8 @@ fn read(reply: &RawReply, body: serde_json::Value) -> Result<Verification> {
 
 #[test]
 fn trouble_behind_a_relay_is_a_failure_with_its_message() {
-    let cases: [(fn() -> Error, u16, &str, &str); 3] = [
+    type Case = (fn() -> Error, u16, &'static str, &'static str);
+    let cases: [Case; 3] = [
         (
             || Error::Unavailable {
                 stage: Stage::Connect,

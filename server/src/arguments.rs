@@ -1,0 +1,183 @@
+//! The options of the commands that several of them share, or that have many.
+
+use clap::{ArgGroup, Args};
+use seconder::wire::Generation;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct Database {
+    /// Database to open: sqlite:/path/file.db, or sandbox: for one in memory that accepts every
+    /// code; sandbox:?clear_every=86400 is also emptied every day.
+    #[arg(long = "database", value_name = "URL", default_value = "sqlite:seconder.db")]
+    pub(crate) url: String,
+    /// File with the API key of the application; without it, a new database gets a generated key,
+    /// which `seconder key` prints.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+    /// Word that clients use for `svc` in the names of headers, fields and devices: with `acme`,
+    /// the API key is in X-Acme-API-Key and a user's id in acme_id. A new database keeps its names;
+    /// of the options for names, an existing one accepts none or all that lead to its own.
+    #[arg(long, value_name = "WORD")]
+    pub(crate) names: Option<String>,
+    #[command(flatten)]
+    pub(crate) single_names: SingleNames,
+}
+
+/// The names that --names does not give.
+#[derive(Args)]
+pub(crate) struct SingleNames {
+    /// Field that holds a user's id, such as svc_id; overrides --names.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id_field: Option<String>,
+    /// Device type of the browser, such as svc_chrome; overrides --names.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chrome_device: Option<String>,
+    /// Prefix of the header names, such as X-Svc-; overrides --names.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) header_prefix: Option<String>,
+    /// First part of the paths of approval requests, in place of push.
+    #[arg(long, value_name = "WORD")]
+    pub(crate) push_path: Option<String>,
+}
+
+/// A local socket, and who may call through it.
+#[cfg(unix)]
+#[derive(Args)]
+pub(crate) struct Local {
+    /// Socket to create for processes of this machine, which need no API key; --allow says what they
+    /// may do. A socket there on which nobody listens is replaced; anything else is an error. Its
+    /// folder must not be one in which every user can create files.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) unix: Option<PathBuf>,
+    /// Owner of the socket, by name or number; by default the user of this process.
+    #[arg(long, value_name = "USER", requires = "unix")]
+    pub(crate) unix_owner: Option<String>,
+    /// Group of the socket, by name or number; by default that of this process.
+    #[arg(long, value_name = "GROUP", requires = "unix")]
+    pub(crate) unix_group: Option<String>,
+    /// Mode of the socket in octal: who may connect at all. By default 0660 with --unix-group and
+    /// 0600 without it, because whoever may connect can at least keep the server busy.
+    #[arg(long, value_name = "MODE", requires = "unix")]
+    pub(crate) unix_mode: Option<String>,
+    /// What a process that connects to the local socket may do, as WHO=WHAT; repeat it for more.
+    /// WHO is root, user:NAME, group:NAME (or their numbers) or any. WHAT is login (request and verify
+    /// codes and approvals for any user), application (every call) or own-account (calls for the
+    /// account whose login name is the user's own). The groups are the one that the process runs as,
+    /// and those that the user database lists for its user. By default root and the user of this
+    /// process may make every call; with this option, only what it says.
+    #[arg(long, value_name = "WHO=WHAT", requires = "local")]
+    pub(crate) allow: Vec<String>,
+    /// Accept connections on the sockets that systemd passes (LISTEN_FDS): local ones as --unix does,
+    /// those of TCP as --listen does. Their files, owners and modes are the matter of the .socket unit.
+    #[arg(long)]
+    pub(crate) socket_activation: bool,
+}
+
+#[derive(Args)]
+#[command(group = ArgGroup::new("tls").args(["self_signed", "certificate"]))]
+#[cfg_attr(unix, command(group = ArgGroup::new("local").multiple(true).args(["unix", "socket_activation"])))]
+#[cfg_attr(unix, command(group = ArgGroup::new("listener").multiple(true).required(true)
+    .args(["self_signed", "certificate", "unix", "socket_activation"])))]
+#[cfg_attr(not(unix), command(group = ArgGroup::new("listener").multiple(true).required(true)
+    .args(["self_signed", "certificate"])))]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// Address and port to listen on with HTTPS; port 0 selects a free port. By default
+    /// 127.0.0.1:8443 if there is a certificate and systemd passes no socket for it.
+    #[arg(long, value_name = "ADDRESS", requires = "tls")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Generate a self-signed certificate for localhost at each start, for development.
+    #[arg(long, conflicts_with_all = ["certificate", "key"])]
+    pub(crate) self_signed: bool,
+    /// File to write the self-signed certificate to, for the setting ca_file of clients; by default
+    /// seconder-certificate.pem.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "self_signed",
+        default_value_if("self_signed", "true", "seconder-certificate.pem")
+    )]
+    pub(crate) certificate_out: Option<PathBuf>,
+    /// PEM file with the server's certificate, followed by the intermediate certificates that lead
+    /// to a trusted authority.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) certificate: Option<PathBuf>,
+    /// PEM file with the private key of the certificate.
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub(crate) key: Option<PathBuf>,
+    #[cfg(unix)]
+    #[command(flatten)]
+    pub(crate) local: Local,
+    /// Name of the application in messages and authenticator apps; by default the one stored in the
+    /// database, or Seconder in a new one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) application_name: Option<String>,
+    /// URL that callbacks with the responses to approval requests are posted to: https:, or http:
+    /// on this machine; '' for none; by default the one stored in the database, if any.
+    #[arg(long, value_name = "URL")]
+    pub(crate) callback_url: Option<String>,
+    /// PEM file with the authorities to trust when callbacks are posted, instead of the system's; ''
+    /// for none; by default the one stored in the database, if any.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) callback_ca_file: Option<String>,
+    /// Generation of the bodies to reply with: current, or older for clients of 2012 that read
+    /// `success` as text; by default the one stored in the database, or current in a new one.
+    #[arg(long, value_name = "GENERATION")]
+    pub(crate) replies: Option<Generation>,
+    /// Link to the app that a new user receives by SMS, an https: URL; '' for none; by default the one
+    /// stored in the database, if any.
+    #[arg(long, value_name = "URL")]
+    pub(crate) install_link: Option<String>,
+}
+
+#[cfg(unix)]
+#[derive(Args)]
+#[command(group = ArgGroup::new("local").multiple(true).required(true)
+    .args(["unix", "socket_activation"]))]
+pub(crate) struct Relay {
+    /// Remote service to pass calls on to, an https: URL.
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) local: Local,
+    /// File with the API key of the application. It must belong to root or to the user of this
+    /// process, and others must have no access to it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) api_key_file: PathBuf,
+    /// PEM file of certificates to trust instead of the system's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Pinned public key of the service, as sha256/ and the SHA-256 of the key in Base64; repeat it for
+    /// a reserve key.
+    #[arg(long, value_name = "PIN")]
+    pub(crate) pin: Vec<String>,
+    /// PEM file with the certificate that the relay presents to the service.
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    pub(crate) client_certificate: Option<PathBuf>,
+    /// PEM file with the private key of that certificate.
+    #[arg(long, value_name = "FILE", requires = "client_certificate")]
+    pub(crate) client_key: Option<PathBuf>,
+    /// Proxy to connect through, as http://host:port. A URL with a password is read from --proxy-file
+    /// only, because every user can see the options of a process.
+    #[arg(long, value_name = "URL", conflicts_with = "proxy_file")]
+    pub(crate) proxy: Option<String>,
+    /// File with the URL of the proxy, which others must have no access to either.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) proxy_file: Option<PathBuf>,
+    /// Name server to resolve the service's name with, in place of those of resolv.conf; repeat it for
+    /// more.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) name_server: Vec<String>,
+    /// How long a call to the service may take, in seconds. The default is less than the 10 seconds
+    /// that clients wait, so that they learn what is wrong.
+    #[arg(long, value_name = "SECONDS", default_value = "8")]
+    pub(crate) timeout: u64,
+    /// Word that the service and the clients use for `svc` in the names of headers, fields and
+    /// devices.
+    #[arg(long, value_name = "WORD")]
+    pub(crate) names: Option<String>,
+    #[command(flatten)]
+    pub(crate) single_names: SingleNames,
+}

@@ -1,0 +1,168 @@
+//! `seconder serve`.
+
+use super::invalid;
+use crate::arguments::Serve;
+use crate::log;
+use seconder::Result;
+use seconder::engine::{ApplicationSettings, Deliver, Message, Spool};
+use seconder_server::{Listeners, Server, Signal, Signals, Tls};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::Path;
+
+/// Where HTTPS is served unless the options say otherwise.
+const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8443));
+
+/// The spool folder, of which the operator learns when it cannot be written.
+struct LoggedSpool(Spool);
+
+impl Deliver for LoggedSpool {
+    fn deliver(&self, message: &Message) -> std::result::Result<(), String> {
+        self.0.deliver(message).inspect_err(|error| {
+            let last_two = message.to.get(message.to.len().saturating_sub(2)..).unwrap_or_default();
+            let via = message.via.name();
+            log(&format!(
+                "a message by {via} to the number ending in {last_two} was lost: {error}"
+            ));
+        })
+    }
+
+    fn housekeep(&self) {
+        self.0.housekeep();
+    }
+}
+
+pub(crate) fn serve(options: Serve) -> Result<()> {
+    let listeners = listeners(&options)?;
+    let mut settings = options.database.settings()?;
+    if let Some(path) = options.database.path() {
+        settings = settings.deliver(LoggedSpool(Spool::beside(path)));
+    }
+    if let Some(name) = options.application_name {
+        settings = settings.application_name(name);
+    }
+    if let Some(url) = options.callback_url {
+        settings = settings.callback_url(url);
+    }
+    if let Some(file) = options.callback_ca_file {
+        settings = settings.callback_ca_file(file);
+    }
+    if let Some(replies) = options.replies {
+        settings = settings.replies(replies);
+    }
+    if let Some(link) = options.install_link {
+        settings = settings.install_link(link);
+    }
+    let service = settings.open()?;
+    let engine = service.require_engine()?;
+    show(&engine.application_settings());
+    let has_https = options.self_signed || options.certificate.is_some();
+    if has_https && options.database.is_sandbox() && options.database.api_key_file.is_none() {
+        // Peers of a local socket need none. It protects nothing: the sandbox is for tests, and is lost with this process.
+        log(&format!("API key of this sandbox: {}", engine.api_key().expose()));
+    }
+    let header = engine.names().api_key();
+    let server = Server::serve(service, listeners)?;
+    let mut signals = server.signals()?;
+    if let Some(file) = options.certificate_out.as_ref().filter(|_| !server.addrs().is_empty()) {
+        write_certificate(&server, file, &header)?;
+    }
+    for addr in server.addrs() {
+        log(&format!("listening on https://{addr}"));
+    }
+    #[cfg(unix)]
+    options.local.show();
+    run(server, &mut signals);
+    Ok(())
+}
+
+/// Where the options say that the server listens.
+fn listeners(options: &Serve) -> Result<Listeners> {
+    let listeners = Listeners::new().log(log);
+    #[cfg(unix)]
+    let (listeners, passed) = options.local.listeners(listeners)?;
+    #[cfg(not(unix))]
+    let passed = 0;
+    let tls = match (&options.certificate, &options.key) {
+        (Some(certificate), Some(key)) => {
+            Tls::Files { certificate: certificate.clone(), key: key.clone() }
+        }
+        _ if options.self_signed => Tls::SelfSigned,
+        _ if passed > 0 => {
+            let reason = "is missing: systemd passes a socket of TCP, on which only HTTPS is \
+                          served, with --certificate and --key, or --self-signed";
+            return Err(invalid("certificate", reason.to_owned()));
+        }
+        _ => return Ok(listeners),
+    };
+    let listeners = listeners.tls(tls);
+    match options.listen {
+        Some(addr) => listeners.https(addr),
+        None if passed > 0 => Ok(listeners),
+        None => listeners.https(DEFAULT_ADDRESS),
+    }
+}
+
+/// Serves until a signal says to stop.
+pub(super) fn run(mut server: Server, signals: &mut Signals) {
+    loop {
+        match signals.wait() {
+            Signal::Reload => reload(&mut server),
+            Signal::Other(name) => log(&format!("{name} is ignored")),
+            _ => break,
+        }
+    }
+    log("stopping");
+    server.stop();
+    log("stopped");
+}
+
+fn reload(server: &mut Server) {
+    log(&match server.reload() {
+        Ok(true) => "SIGHUP: the certificate and its key were read again".to_owned(),
+        Ok(false) if server.addrs().is_empty() => {
+            "SIGHUP: there is no certificate, so there is no file to read".to_owned()
+        }
+        Ok(false) => {
+            "SIGHUP: the certificate is self-signed, so there is no file to read".to_owned()
+        }
+        Err(error) => format!("SIGHUP: the certificate stays as it was: {error}"),
+    });
+}
+
+/// Shows the settings that are in effect, most of which are stored in the database.
+fn show(settings: &ApplicationSettings) {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+    let url = settings.callback_url.as_ref().map(ToString::to_string);
+    let file = settings.callback_ca_file.as_ref().map(|file| file.display().to_string());
+    let link = settings.install_link.as_ref().map(ToString::to_string);
+    log(&format!("application: {}", settings.name));
+    log(&format!("names: {}", settings.names));
+    log(&format!("replies: {}", settings.replies.name()));
+    log(&format!("token length: {}", settings.token_length));
+    log(&format!("callback URL: {}", or_none(url)));
+    log(&format!("callback CA file: {}", or_none(file)));
+    // The file may have gone since it was stored. Users can log in without callbacks, so this is no
+    // reason not to start.
+    if let Some(Err(error)) = settings.callback_ca_file.as_ref().map(std::fs::File::open) {
+        log(&format!(
+            "warning: the callback CA file cannot be read, so callbacks will fail: {error}"
+        ));
+    }
+    log(&format!("install link: {}", or_none(link)));
+}
+
+/// Writes the self-signed certificate to a file, and shows how clients trust it.
+fn write_certificate(server: &Server, file: &Path, header: &str) -> Result<()> {
+    std::fs::write(file, server.certificate_pem()).map_err(|error| {
+        invalid("certificate-out", format!("{} cannot be written: {error}", file.display()))
+    })?;
+    let (file, url, port) = (file.display(), server.url(), server.addr().port());
+    log(&format!("the self-signed certificate is in {file}; to trust it, in a client:"));
+    log(&format!("  Rust    Settings::new(\"{url}\").api_key(key).ca_file(\"{file}\").open()"));
+    log(&format!("  Python  seconder.open(\"{url}\", api_key=key, ca_file=\"{file}\")"));
+    log(&format!(
+        "  curl    curl --cacert {file} -H \"{header}: $KEY\" \
+         https://localhost:{port}/protected/json/app/details"
+    ));
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Where a server listens.
+
+use crate::invalid;
+use crate::journal::Sink;
+#[cfg(unix)]
+use crate::local::{LocalSocket, PeerRules};
+use crate::tls::Tls;
+use seconder::Result;
+use std::net::{SocketAddr, TcpListener};
+
+/// Where a server listens: at addresses for HTTPS, and on local sockets.
+#[must_use = "listeners do nothing before Server::serve()"]
+#[derive(Default)]
+pub struct Listeners {
+    pub(crate) tcp: Vec<TcpListener>,
+    pub(crate) tls: Option<Tls>,
+    #[cfg(unix)]
+    pub(crate) local: Vec<LocalSocket>,
+    pub(crate) log: Option<Sink>,
+}
+
+impl Listeners {
+    /// None.
+    pub fn new() -> Listeners {
+        Listeners::default()
+    }
+
+    /// The certificate for HTTPS.
+    pub fn tls(mut self, tls: Tls) -> Listeners {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// HTTPS at this address. Port 0 selects a free port, which [`Server::addr`](crate::Server::addr)
+    /// returns.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if the address cannot be bound.
+    pub fn https(self, addr: SocketAddr) -> Result<Listeners> {
+        // Bound here rather than in the runtime, so that the caller gets the error and the port.
+        let listener = TcpListener::bind(addr)
+            .map_err(|error| invalid("listen", format!("{addr} cannot be bound: {error}")))?;
+        Ok(self.passed(listener))
+    }
+
+    /// HTTPS on a socket that another process listens on and passed on.
+    pub fn passed(mut self, listener: TcpListener) -> Listeners {
+        self.tcp.push(listener);
+        self
+    }
+
+    /// A local socket.
+    #[cfg(unix)]
+    pub fn local(mut self, socket: LocalSocket) -> Listeners {
+        self.local.push(socket);
+        self
+    }
+
+    /// What receives lines for the operator, such as what a peer may not do. At most a few each
+    /// second are passed on. Default: nothing.
+    pub fn log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> Listeners {
+        self.log = Some(Box::new(log));
+        self
+    }
+
+    /// The sockets that systemd passes to this process: those for TCP serve HTTPS, and local ones
+    /// have these rules. The variables that announce them are removed, so this is called before
+    /// other threads are started. Returns how many there are for HTTPS.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if there are none, or one is of
+    /// another kind.
+    #[cfg(unix)]
+    pub fn activated(mut self, rules: &PeerRules) -> Result<(Listeners, usize)> {
+        let mut passed = listenfd::ListenFd::from_env();
+        let mut https = 0;
+        let wrong = |index: usize| {
+            let reason = format!(
+                "socket {} is not one of TCP or a local one that accepts connections",
+                index + 1
+            );
+            invalid("socket-activation", reason)
+        };
+        for index in 0..passed.len() {
+            if let Ok(Some(listener)) = passed.take_unix_listener(index) {
+                accepts(&listener).then_some(()).ok_or_else(|| wrong(index))?;
+                self.local.push(LocalSocket::passed(listener, rules.clone()));
+            } else if let Ok(Some(listener)) = passed.take_tcp_listener(index) {
+                accepts(&listener).then_some(()).ok_or_else(|| wrong(index))?;
+                https += 1;
+                self.tcp.push(listener);
+            } else {
+                return Err(wrong(index));
+            }
+        }
+        match passed.len() {
+            0 => Err(invalid(
+                "socket-activation",
+                "found no sockets: systemd passes them to a service that has a .socket unit",
+            )),
+            _ => Ok((self, https)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn accepts(listener: &impl std::os::fd::AsFd) -> bool {
+    rustix::net::sockopt::socket_acceptconn(listener).unwrap_or(false)
+}

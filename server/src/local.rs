@@ -1,0 +1,48 @@
+//! Local sockets: their files, who may call through them, and how many connections they accept.
+
+mod accept;
+mod file;
+mod rules;
+mod slots;
+
+pub(crate) use accept::PeerAcceptor;
+pub(crate) use file::SocketFile;
+pub(crate) use slots::{Slot, Slots};
+
+pub use file::SocketOptions;
+pub use rules::PeerRules;
+
+use crate::invalid;
+use seconder::Result;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+/// A local socket that accepts connections, and the rules for its peers.
+#[derive(Debug)]
+pub struct LocalSocket {
+    pub(crate) listener: UnixListener,
+    pub(crate) file: Option<SocketFile>,
+    pub(crate) rules: PeerRules,
+}
+
+impl LocalSocket {
+    /// Listens on a socket at this path, with these options, for peers that these rules allow. The
+    /// file is removed when the server stops.
+    ///
+    /// A socket on which nobody listens any more is replaced. Any other file stays, and is an error.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](seconder::Error::InvalidArgument) if somebody listens there, if
+    /// the file is not a socket, if others can write to its folder, or if it cannot be created.
+    pub fn bind(path: &Path, options: SocketOptions, rules: PeerRules) -> Result<LocalSocket> {
+        let (listener, file) = SocketFile::bind(path, options)
+            .map_err(|reason| invalid("unix", format!("{} {reason}", path.display())))?;
+        Ok(LocalSocket { listener, file: Some(file), rules })
+    }
+
+    /// A socket that another process listens on and passed on, such as systemd. Its file is the
+    /// business of that process.
+    pub fn passed(listener: UnixListener, rules: PeerRules) -> LocalSocket {
+        LocalSocket { listener, file: None, rules }
+    }
+}

@@ -1,0 +1,82 @@
+//! Who is at the other end of each connection.
+
+use super::{PeerRules, Slots};
+use crate::edge::Edge;
+use crate::journal::Journal;
+use crate::source::Source;
+use axum::Router;
+use axum_server::accept::Accept;
+use seconder::http::Peer;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixStream;
+
+/// How long the user database may take for the name and the groups of a peer.
+const LOOK_UP: Duration = Duration::from_secs(5);
+
+/// Finds the rights of each connection's peer, and closes those beyond the limits.
+#[derive(Clone)]
+pub(crate) struct PeerAcceptor {
+    pub(crate) source: Source,
+    pub(crate) rules: Arc<PeerRules>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) journal: Arc<Journal>,
+}
+
+impl<S> Accept<UnixStream, S> for PeerAcceptor {
+    type Stream = UnixStream;
+    type Service = Router;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(UnixStream, Router)>> + Send>>;
+
+    fn accept(&self, stream: UnixStream, _: S) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            let peer = stream.peer_cred()?;
+            let Some(slot) = this.slots.take(peer.uid()) else {
+                let reason = format!("user {} has too many connections to this socket", peer.uid());
+                // The socket's buffer is empty, so this does not wait.
+                let _ = stream.try_write(&too_many(&reason));
+                this.journal.note(&format!("{reason}, and another one was closed"));
+                return Err(io::Error::other(reason));
+            };
+            let peer = this.peer(peer.uid(), peer.gid()).await;
+            let edge = Edge::peer(this.source, peer, this.journal, slot);
+            Ok((stream, edge.router()))
+        })
+    }
+}
+
+impl PeerAcceptor {
+    async fn peer(&self, uid: u32, gid: u32) -> Peer {
+        if !self.rules.need_names() {
+            return self.rules.peer(uid, gid);
+        }
+        let rules = Arc::clone(&self.rules);
+        let looked_up = tokio::task::spawn_blocking(move || rules.peer(uid, gid));
+        if let Ok(Ok(peer)) = tokio::time::timeout(LOOK_UP, looked_up).await {
+            return peer;
+        }
+        self.journal.note(&format!(
+            "the user database gave no name and groups for user {uid} in time, so rules for \
+             groups and own accounts do not apply"
+        ));
+        self.rules.peer_without_names(uid)
+    }
+}
+
+/// The reply on a connection beyond the limits.
+fn too_many(reason: &str) -> Vec<u8> {
+    let body = serde_json::json!({
+        "message": reason, "success": false, "errors": {"message": reason}, "error_code": "60003",
+    });
+    let body = body.to_string();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\n\
+         retry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}

@@ -1,0 +1,239 @@
+//! The file of a local socket: it appears with its owner and mode, and takes the place of nothing but
+//! a socket that nobody listens on.
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// The longest name of a socket on Linux.
+const LONGEST: usize = 107;
+/// The socket within the private folder in which it is made.
+const NAME: &str = "s";
+
+/// The owner, group and mode of a socket's file. By default, those of this process, and 0600.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    owner: Option<u32>,
+    group: Option<u32>,
+    mode: Option<u32>,
+}
+
+/// The file of a socket, which is removed when this is dropped, unless it is somebody else's by then.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    id: FileId,
+}
+
+/// The device and inode of a file.
+type FileId = (u64, u64);
+
+impl SocketOptions {
+    /// The options by the names or numbers of a user and a group, and a mode in octal. Without a
+    /// mode, a socket with a group has 0660, and one without 0600: whoever may open a socket may at
+    /// least occupy the server, so it is closed unless somebody opens it.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn parse(
+        owner: Option<&str>,
+        group: Option<&str>,
+        mode: Option<&str>,
+    ) -> Result<SocketOptions, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut number = |option: &str,
+                          name: Option<&str>,
+                          find: fn(&str) -> Result<u32, String>| {
+            match name.map(find).transpose() {
+                Ok(number) => number,
+                Err(problem) => {
+                    problems.push(format!("{option} {problem}"));
+                    None
+                }
+            }
+        };
+        let owner = number("--unix-owner", owner, super::rules::user);
+        let group = number("--unix-group", group, super::rules::group);
+        let mode = number("--unix-mode", mode, permissions);
+        match problems.is_empty() {
+            true => Ok(SocketOptions { owner, group, mode }),
+            false => Err(problems),
+        }
+    }
+
+    /// The mode that the file has.
+    pub fn mode(&self) -> u32 {
+        self.mode.unwrap_or(if self.group.is_some() { 0o660 } else { 0o600 })
+    }
+}
+
+fn permissions(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| mode & !0o666 == 0);
+    let digits = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    mode.filter(|mode| digits && mode & 0o600 == 0o600).ok_or_else(|| {
+        format!(
+            "must be the octal mode of a file that its owner can read and write, such as 0660, \
+                 and not {text}"
+        )
+    })
+}
+
+impl SocketFile {
+    /// Listens on a socket at this path.
+    ///
+    /// It is made in a private folder next to its place, because others could connect to it before
+    /// its mode is set, and then moved.
+    ///
+    /// # Errors
+    /// What is wrong with the path, to be read after it.
+    pub(super) fn bind(
+        path: &Path,
+        options: SocketOptions,
+    ) -> Result<(UnixListener, SocketFile), String> {
+        let Some(_) = path.file_name() else { return Err("must name a file".into()) };
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        check_folder(folder)?;
+        let stale = stale(path)?;
+        let private = Private::new(folder).map_err(cannot("be created"))?;
+        let made = private.0.join(NAME);
+        for name in [path, &made] {
+            if name.as_os_str().len() > LONGEST {
+                return Err(format!("is too long for a socket: shorten it, {LONGEST} bytes fit"));
+            }
+        }
+        let listener = UnixListener::bind(&made).map_err(cannot("be created"))?;
+        chown(&made, options.owner, options.group).map_err(cannot("get its owner and group"))?;
+        fs::set_permissions(&made, Permissions::from_mode(options.mode()))
+            .map_err(cannot("get its mode"))?;
+        let id = id(&fs::symlink_metadata(&made).map_err(cannot("be created"))?);
+        place(&made, path, stale)?;
+        Ok((listener, SocketFile { path: path.to_owned(), id }))
+    }
+
+    /// Whether the file at the path is still this one.
+    pub(crate) fn is_ours(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|found| id(&found) == self.id)
+    }
+
+    /// Removes the file, if it is still this one.
+    pub(crate) fn remove(&self) {
+        if self.is_ours() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// The path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// A folder that only this user can enter, until it is dropped.
+struct Private(PathBuf);
+
+impl Private {
+    fn new(folder: &Path) -> io::Result<Private> {
+        let mut number: u32 = 0;
+        loop {
+            // Short, because it is part of the name of a socket.
+            let path = folder.join(format!(".{:x}{number:x}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 4096 => {
+                    number += 1;
+                }
+                result => return result.map(|()| Private(path)),
+            }
+        }
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.0.join(NAME));
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Rejects a folder in which others could put a socket of their own in the place of this one, which
+/// login processes would then believe.
+fn check_folder(folder: &Path) -> Result<(), String> {
+    let found = fs::metadata(folder).map_err(cannot("be created"))?;
+    match found.mode() & 0o002 {
+        0 => Ok(()),
+        _ => Err(format!(
+            "must not be in {}, where every user can create files, and so a socket in its place: \
+             use a folder such as /run/seconder",
+            folder.display()
+        )),
+    }
+}
+
+/// The socket at this path on which nobody listens; `None` if there is no file.
+fn stale(path: &Path) -> Result<Option<FileId>, String> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot("be looked at")(error)),
+    };
+    if !found.file_type().is_socket() {
+        return Err("exists and is not a socket, so it is left alone".into());
+    }
+    match try_to_connect(path) {
+        // The backlog of a server that hangs may be full.
+        Ok(()) | Err(Errno::AGAIN) => Err("is in use: another server listens on it".into()),
+        Err(Errno::CONNREFUSED) => Ok(Some(id(&found))),
+        Err(error) => Err(format!(
+            "exists, and it is not known whether somebody listens on it: {}",
+            io::Error::from(error)
+        )),
+    }
+}
+
+/// Without blocking: see above.
+fn try_to_connect(path: &Path) -> Result<(), Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)
+}
+
+/// Moves a new socket to its place. What is there by now must be what was seen before.
+fn place(made: &Path, path: &Path, stale: Option<FileId>) -> Result<(), String> {
+    let moved = |flags| renameat_with(CWD, made, CWD, path, flags);
+    let Some(stale) = stale else {
+        return match moved(RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) => Err("was created by another process just now".into()),
+            Err(error) => Err(cannot("be put in its place")(error.into())),
+        };
+    };
+    moved(RenameFlags::EXCHANGE).map_err(|error| cannot("be put in its place")(error.into()))?;
+    match fs::symlink_metadata(made) {
+        Ok(found) if id(&found) == stale => Ok(()),
+        _ => {
+            let _ = moved(RenameFlags::EXCHANGE);
+            Err("was replaced by another process just now".into())
+        }
+    }
+}
+
+fn id(found: &Metadata) -> FileId {
+    (found.dev(), found.ino())
+}
+
+fn cannot(what: &str) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("cannot {what}: {error}")
+}

@@ -1,0 +1,67 @@
+//! What a server passes requests to: an engine in this process, or a remote service.
+
+use seconder::calls::MatchedCall;
+use seconder::engine::Engine;
+use seconder::http::{Backend, Relay};
+use seconder::model::{ApiKey, UserId};
+use seconder::wire::{Generation, Names, Reply};
+use seconder::{Result, Service};
+use serde_json::{Map, Value};
+
+/// An engine, or a relay to a remote service.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Engine(Engine),
+    Relay(Relay<Service>),
+}
+
+impl Source {
+    /// What is done from time to time. It may block.
+    pub(crate) fn housekeep(&self) {
+        match self {
+            // An earlier process may have left messages of expired codes.
+            Source::Engine(engine) => engine.housekeep(),
+            Source::Relay(relay) => keep_warm(relay.service()),
+        }
+    }
+}
+
+/// Keeps a connection to the service open for the next call.
+fn keep_warm(_service: &Service) {
+    // Calls keep the connection that they used; `Service` has nothing yet that opens one ahead.
+}
+
+impl Backend for Source {
+    fn names(&self) -> &Names {
+        match self {
+            Source::Engine(engine) => Backend::names(engine),
+            Source::Relay(relay) => relay.names(),
+        }
+    }
+
+    fn replies(&self) -> Generation {
+        match self {
+            Source::Engine(engine) => Backend::replies(engine),
+            Source::Relay(relay) => relay.replies(),
+        }
+    }
+
+    fn user_with_login(&self, login: &str) -> Option<UserId> {
+        match self {
+            Source::Engine(engine) => engine.user_with_login(login),
+            Source::Relay(relay) => relay.user_with_login(login),
+        }
+    }
+
+    fn handle_call(
+        &self,
+        key: Option<&ApiKey>,
+        call: MatchedCall,
+        params: Map<String, Value>,
+    ) -> Result<Reply> {
+        match self {
+            Source::Engine(engine) => engine.handle_call(key, call, params),
+            Source::Relay(relay) => relay.handle_call(key, call, params),
+        }
+    }
+}
