@@ -22,6 +22,8 @@ use std::os::unix::net::SocketAddr as LocalAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
+#[cfg(unix)]
+use tokio::task::JoinHandle;
 
 /// How long a client may take to send the head of a request. It also limits how long a connection
 /// may be idle.
@@ -44,6 +46,8 @@ pub struct Server {
     /// Shared with the task that looks after them.
     #[cfg(unix)]
     files: Arc<Vec<SocketFile>>,
+    #[cfg(unix)]
+    watching: Option<JoinHandle<()>>,
     runtime: Option<Runtime>,
 }
 
@@ -130,6 +134,8 @@ impl Server {
             local: Handle::new(),
             #[cfg(unix)]
             files: Arc::default(),
+            #[cfg(unix)]
+            watching: None,
             runtime: Some(runtime),
         };
         #[cfg(unix)]
@@ -155,17 +161,14 @@ impl Server {
             let unusable = |_| invalid("unix", "the socket cannot be used");
             socket.listener.set_nonblocking(true).map_err(unusable)?;
             files.extend(socket.file);
-            let acceptor = PeerAcceptor {
-                source: source.clone(),
-                rules: Arc::new(socket.rules),
-                slots: Arc::clone(&slots),
-                journal: Arc::clone(journal),
-            };
+            let (source, slots) = (source.clone(), Arc::clone(&slots));
+            let acceptor = PeerAcceptor::new(source, socket.rules, slots, Arc::clone(journal));
             runtime.spawn(serve_local(socket.listener, acceptor, self.local.clone()));
         }
         self.files = Arc::new(files);
         if !self.files.is_empty() {
-            runtime.spawn(watch(Arc::clone(&self.files), Arc::clone(journal)));
+            let watching = watch(Arc::clone(&self.files), Arc::clone(journal));
+            self.watching = Some(runtime.spawn(watching));
         }
         Ok(self)
     }
@@ -227,10 +230,15 @@ impl Server {
 
     fn end(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
-        // While the sockets still accept connections, so that no other server takes their files for
-        // stale ones and replaces them, which would then be removed.
         #[cfg(unix)]
-        self.files.iter().for_each(SocketFile::remove);
+        {
+            if let Some(watching) = self.watching.take() {
+                watching.abort();
+            }
+            // While the sockets still accept connections, so that no other server takes their files
+            // for stale ones and replaces them, which would then be removed.
+            self.files.iter().for_each(SocketFile::remove);
+        }
         // This only starts the shutdown, so the connections are counted until all are closed.
         self.tcp.graceful_shutdown(Some(GRACE));
         #[cfg(unix)]

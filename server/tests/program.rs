@@ -229,7 +229,11 @@ fn mistakes_on_the_command_line_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let error =
         |arguments: &str| error_of(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
-    assert!(error("serve").contains("--self-signed"));
+    let none = error("serve");
+    assert!(["--self-signed", "--unix"].iter().all(|option| none.contains(option)), "{none}");
+    assert!(error("serve --unix s.sock --listen 127.0.0.1:0").contains("--self-signed"));
+    assert!(error("serve --self-signed --allow root=login").contains("--unix"));
+    assert!(error("serve --self-signed --unix-mode 0600").contains("--unix"));
     assert!(error("serve --self-signed --certificate a --key b").contains("cannot be used with"));
     assert!(error("serve --certificate a").contains("--key"));
     assert!(error("serve --certificate a --key b").contains("a cannot be read"));

@@ -13,17 +13,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
 
 /// How long the user database may take for the name and the groups of a peer.
 const LOOK_UP: Duration = Duration::from_secs(5);
+/// How many look-ups may be under way. Each has a thread until the database responds, and calls need
+/// threads too.
+const LOOK_UPS: usize = 32;
 
 /// Finds the rights of each connection's peer, and closes those beyond the limits.
 #[derive(Clone)]
 pub(crate) struct PeerAcceptor {
-    pub(crate) source: Source,
-    pub(crate) rules: Arc<PeerRules>,
-    pub(crate) slots: Arc<Slots>,
-    pub(crate) journal: Arc<Journal>,
+    source: Source,
+    rules: Arc<PeerRules>,
+    slots: Arc<Slots>,
+    journal: Arc<Journal>,
+    look_ups: Arc<Semaphore>,
 }
 
 impl<S> Accept<UnixStream, S> for PeerAcceptor {
@@ -50,13 +55,31 @@ impl<S> Accept<UnixStream, S> for PeerAcceptor {
 }
 
 impl PeerAcceptor {
+    pub(crate) fn new(
+        source: Source,
+        rules: PeerRules,
+        slots: Arc<Slots>,
+        journal: Arc<Journal>,
+    ) -> PeerAcceptor {
+        let (rules, look_ups) = (Arc::new(rules), Arc::new(Semaphore::new(LOOK_UPS)));
+        PeerAcceptor { source, rules, slots, journal, look_ups }
+    }
+
     async fn peer(&self, uid: u32, gid: u32) -> Peer {
-        if !self.rules.need_names() {
+        if !self.rules.need_names(uid) {
             return self.rules.peer(uid, gid);
         }
-        let rules = Arc::clone(&self.rules);
-        let looked_up = tokio::task::spawn_blocking(move || rules.peer(uid, gid));
-        if let Ok(Ok(peer)) = tokio::time::timeout(LOOK_UP, looked_up).await {
+        let look_up = async {
+            let place = Arc::clone(&self.look_ups).acquire_owned().await.ok()?;
+            let rules = Arc::clone(&self.rules);
+            let found = tokio::task::spawn_blocking(move || {
+                let peer = rules.peer(uid, gid);
+                drop(place);
+                peer
+            });
+            found.await.ok()
+        };
+        if let Ok(Some(peer)) = tokio::time::timeout(LOOK_UP, look_up).await {
             return peer;
         }
         self.journal.note(&format!(

@@ -1,7 +1,6 @@
 //! The file of a local socket: it appears with its owner and mode, and takes the place of nothing but
 //! a socket that nobody listens on.
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -212,22 +211,67 @@ fn try_to_connect(path: &Path) -> Result<(), Errno> {
 
 /// Moves a new socket to its place. What is there by now must be what was seen before.
 fn place(made: &Path, path: &Path, stale: Option<FileId>) -> Result<(), String> {
-    let moved = |flags| renameat_with(CWD, made, CWD, path, flags);
+    let put = cannot("be put in its place");
     let Some(stale) = stale else {
-        return match moved(RenameFlags::NOREPLACE) {
+        return match rename(made, path, Replace::Nothing) {
             Ok(()) => Ok(()),
-            Err(Errno::EXIST) => Err("was created by another process just now".into()),
-            Err(error) => Err(cannot("be put in its place")(error.into())),
+            Err(error) if is_unsupported(&error) => link(made, path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(CREATED.into()),
+            Err(error) => Err(put(error)),
         };
     };
-    moved(RenameFlags::EXCHANGE).map_err(|error| cannot("be put in its place")(error.into()))?;
-    match fs::symlink_metadata(made) {
-        Ok(found) if id(&found) == stale => Ok(()),
-        _ => {
-            let _ = moved(RenameFlags::EXCHANGE);
-            Err("was replaced by another process just now".into())
+    let is_stale = |file: &Path| fs::symlink_metadata(file).is_ok_and(|found| id(&found) == stale);
+    match rename(made, path, Replace::Exchange) {
+        Ok(()) if is_stale(made) => Ok(()),
+        Ok(()) => {
+            let _ = rename(made, path, Replace::Exchange);
+            Err(CREATED.into())
         }
+        Err(error) if is_unsupported(&error) && is_stale(path) => {
+            fs::remove_file(path).map_err(put)?;
+            link(made, path)
+        }
+        Err(error) => Err(put(error)),
     }
+}
+
+/// Where files cannot be exchanged. A link does not replace anything either.
+fn link(made: &Path, path: &Path) -> Result<(), String> {
+    match fs::hard_link(made, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(CREATED.into()),
+        result => result.map_err(cannot("be put in its place")),
+    }
+}
+
+const CREATED: &str = "was created by another process just now";
+
+/// What a file that is moved does to one that has its name.
+#[derive(Clone, Copy)]
+enum Replace {
+    Nothing,
+    Exchange,
+}
+
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn rename(from: &Path, to: &Path, replace: Replace) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let flags = match replace {
+        Replace::Nothing => RenameFlags::NOREPLACE,
+        Replace::Exchange => RenameFlags::EXCHANGE,
+    };
+    Ok(renameat_with(CWD, from, CWD, to, flags)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn rename(_from: &Path, _to: &Path, _replace: Replace) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Some file systems cannot rename without replacing.
+fn is_unsupported(error: &io::Error) -> bool {
+    let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP].map(Errno::raw_os_error);
+    error.kind() == io::ErrorKind::Unsupported
+        || error.raw_os_error().is_some_and(|number| unsupported.contains(&number))
 }
 
 fn id(found: &Metadata) -> FileId {
@@ -236,4 +280,65 @@ fn id(found: &Metadata) -> FileId {
 
 fn cannot(what: &str) -> impl FnOnce(io::Error) -> String {
     move |error| format!("cannot {what}: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sockets on which nobody listens, and their folder.
+    fn sockets() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let (made, path) = (folder.path().join("made"), folder.path().join("path"));
+        drop(UnixListener::bind(&made).unwrap());
+        drop(UnixListener::bind(&path).unwrap());
+        (folder, made, path)
+    }
+
+    fn id_of(path: &Path) -> FileId {
+        id(&fs::symlink_metadata(path).unwrap())
+    }
+
+    #[test]
+    fn what_took_the_place_meanwhile_stays() {
+        let (_folder, made, path) = sockets();
+        let (new, stale) = (id_of(&made), id_of(&path));
+        // It was not there when it was looked for.
+        assert!(place(&made, &path, None).unwrap_err().contains("just now"));
+        assert!(link(&made, &path).unwrap_err().contains("just now"));
+        // It was another one.
+        fs::rename(&path, path.with_extension("stale")).unwrap();
+        fs::write(&path, "notes").unwrap();
+        assert!(place(&made, &path, Some(stale)).unwrap_err().contains("just now"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "notes");
+        assert_eq!(id_of(&made), new);
+        fs::remove_file(&path).unwrap();
+        assert!(place(&made, &path, Some(stale)).is_err());
+        place(&made, &path, None).unwrap();
+        assert_eq!(id_of(&path), new);
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced() {
+        let (_folder, made, path) = sockets();
+        let (new, stale) = (id_of(&made), id_of(&path));
+        place(&made, &path, Some(stale)).unwrap();
+        assert_eq!((id_of(&path), id_of(&made)), (new, stale));
+        fs::remove_file(&path).unwrap();
+        link(&made, &path).unwrap();
+        assert_eq!(id_of(&path), stale);
+    }
+
+    #[test]
+    fn a_mode_is_that_of_a_file_which_its_owner_can_use() {
+        let mode = |text| SocketOptions::parse(None, None, Some(text)).map(|found| found.mode());
+        for (text, wanted) in [("0600", 0o600), ("660", 0o660), ("0666", 0o666), ("0622", 0o622)] {
+            assert_eq!(mode(text), Ok(wanted));
+        }
+        for bad in ["", "0", "0060", "0700", "1600", "0o600", "+600", "00660", "0680", "rw"] {
+            assert!(mode(bad).is_err(), "{bad}");
+        }
+        assert_eq!(SocketOptions::parse(None, Some("4711"), None).unwrap().mode(), 0o660);
+        assert_eq!(SocketOptions::default().mode(), 0o600);
+    }
 }

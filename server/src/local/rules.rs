@@ -67,40 +67,40 @@ impl PeerRules {
         self.0.iter().any(|(who, _)| *who == Who::Any)
     }
 
-    /// Whether the rights of a peer depend on the user database, whose look-ups may block.
-    pub(crate) fn need_names(&self) -> bool {
-        let needs = |(who, right): &(Who, Right)| {
-            matches!(who, Who::Group(_)) || *right == Right::OwnAccount
+    /// Whether the rights of this user depend on the user database, whose look-ups may block.
+    pub(crate) fn need_names(&self, uid: u32) -> bool {
+        let known = self.peer_without_names(uid).rights();
+        let adds = |(who, right): &(Who, Right)| match who {
+            Who::Group(_) => !known.has(*right),
+            _ => *right == Right::OwnAccount && known.has(*right),
         };
-        self.0.iter().any(needs)
+        uid != OVERFLOW && !known.has(Right::Application) && self.0.iter().any(adds)
     }
 
     /// The peer that runs as this user and group.
     pub(crate) fn peer(&self, uid: u32, gid: u32) -> Peer {
-        let names = self.need_names() && uid != OVERFLOW;
-        let user = names.then(|| User::from_uid(Uid::from_raw(uid)).ok().flatten()).flatten();
+        let user = match self.need_names(uid) {
+            true => User::from_uid(Uid::from_raw(uid)).ok().flatten(),
+            false => None,
+        };
         let mut groups = vec![gid];
         groups.extend(user.as_ref().map(groups_of).unwrap_or_default());
+        Peer::new(uid, user.map(|user| user.name), self.rights(uid, &groups))
+    }
+
+    /// The peer that runs as this user, if its name and groups could not be looked up.
+    pub(crate) fn peer_without_names(&self, uid: u32) -> Peer {
+        Peer::new(uid, None, self.rights(uid, &[]))
+    }
+
+    fn rights(&self, uid: u32, groups: &[u32]) -> Rights {
         let applies = |who: Who| match who {
             Who::Any => true,
             Who::User(wanted) => wanted == uid && uid != OVERFLOW,
             Who::Group(wanted) => groups.contains(&wanted) && wanted != OVERFLOW,
         };
         let granted = self.0.iter().filter(|(who, _)| applies(*who));
-        let rights = granted.fold(Rights::default(), |rights, (_, right)| rights.with(*right));
-        Peer::new(uid, user.map(|user| user.name), rights)
-    }
-
-    /// The peer that runs as this user, if its name and groups could not be looked up.
-    pub(crate) fn peer_without_names(&self, uid: u32) -> Peer {
-        let applies = |who: Who| match who {
-            Who::Any => true,
-            Who::User(wanted) => wanted == uid && uid != OVERFLOW,
-            Who::Group(_) => false,
-        };
-        let granted = self.0.iter().filter(|(who, _)| applies(*who));
-        let rights = granted.fold(Rights::default(), |rights, (_, right)| rights.with(*right));
-        Peer::new(uid, None, rights)
+        granted.fold(Rights::default(), |rights, (_, right)| rights.with(*right))
     }
 }
 
@@ -206,7 +206,17 @@ mod tests {
         assert_eq!(rights(&none, 0, 0), ["application"]);
         assert_eq!(rights(&none, Uid::effective().as_raw(), 4711), ["application"]);
         assert!(rights(&none, 4711, 0).is_empty());
-        assert!(!none.need_names() && !none.allow_any());
+        assert!(!none.need_names(4711) && !none.allow_any());
+    }
+
+    #[test]
+    fn names_are_looked_up_only_where_they_may_add_a_right() {
+        let some = rules(&["root=application", "user:1=login", "group:7=login"]);
+        assert!(!some.need_names(0) && !some.need_names(1) && some.need_names(2));
+        let own = rules(&["user:1=own-account", "user:2=login"]);
+        assert!(own.need_names(1) && !own.need_names(2) && !own.need_names(3));
+        let group = rules(&["group:7=own-account"]);
+        assert!(group.need_names(1) && !group.need_names(OVERFLOW));
     }
 
     #[test]
