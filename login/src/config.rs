@@ -1,11 +1,57 @@
 //! The configuration: seconder-pam.conf(5).
 
-use std::path::Path;
+mod entries;
+mod keys;
+mod open;
+mod values;
+
+pub use keys::{KEYS, Key, Needs};
+
+pub(crate) use entries::{Place, lines};
+
+use crate::networks::Network;
+use crate::trusted_file::{self, Readers};
+use entries::{Entries, of_arguments, of_text};
+use seconder::model::Secret;
+use seconder::wire::Names;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use values::Values;
+
+/// The configuration that is read unless another is named.
+pub const DEFAULT_FILE: &str = "/etc/seconder/pam.conf";
 
 /// A configuration that was read and is valid.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Config {}
+pub struct Config {
+    pub(crate) url: String,
+    pub(crate) service_user: Option<u32>,
+    pub(crate) api_key: Option<Secret>,
+    pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) pins: Vec<String>,
+    pub(crate) proxy: Option<Secret>,
+    pub(crate) name_servers: Vec<String>,
+    pub(crate) names: Option<Names>,
+    pub(crate) timeout: Duration,
+    pub(crate) approval_timeout: Duration,
+    pub(crate) tries: u32,
+    pub(crate) method: Method,
+    pub(crate) offer: Offer,
+    pub(crate) users: Users,
+    pub(crate) command_timeout: Duration,
+    pub(crate) ignore_unenrolled: bool,
+    pub(crate) ignore_trouble: bool,
+    pub(crate) only: Vec<Who>,
+    pub(crate) except: Vec<Who>,
+    pub(crate) trusted_networks: Vec<Network>,
+    pub(crate) first_pass: FirstPass,
+    pub(crate) approval_message: String,
+    /// Whether users may log in while the service cannot be reached.
+    pub offline: Option<Offline>,
+    effective: Vec<(&'static str, String, String)>,
+}
 
 /// What is wrong with a configuration, and what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,13 +64,116 @@ pub struct Problem {
     pub text: String,
 }
 
+/// What is done at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Ask,
+    Code,
+    Sms,
+    Call,
+    Push,
+}
+
+/// What the user may choose from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) push: bool,
+    pub(crate) sms: bool,
+    pub(crate) call: bool,
+}
+
+/// Where the service's user of a login name is looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Users {
+    File(PathBuf),
+    Directory,
+    Command(PathBuf),
+}
+
+/// A user, or the members of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    User(String),
+    Group(String),
+}
+
+/// What becomes of what was typed for an earlier module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstPass {
+    No,
+    Try,
+    Use,
+    /// The password, and then a code of this many digits.
+    WithCode(usize),
+}
+
+/// How users log in while the service cannot be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Offline {
+    /// The folder that holds what is needed for it.
+    pub cache: PathBuf,
+    /// For how many days after the last login with the service.
+    pub days: u32,
+    /// For how many logins after the last one with the service.
+    pub logins: u32,
+}
+
 impl Config {
-    /// Reads a configuration, with arguments such as `tries=2`, which override it.
+    /// Reads a configuration, with arguments such as `tries=2`, which override it. The argument
+    /// `conf=FILE` names another file.
     ///
     /// # Errors
     /// Everything that is wrong.
-    pub fn read(file: &Path, _arguments: &[&str]) -> Result<Config, Vec<Problem>> {
-        let text = "is not implemented".to_owned();
-        Err(vec![Problem { file: file.display().to_string(), line: 0, text }])
+    pub fn read(file: &Path, arguments: &[&str]) -> Result<Config, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let (named, overriding) = of_arguments(arguments, &mut problems);
+        let file = named.as_deref().unwrap_or(file);
+        let mut entries = match trusted_file::read(file, Readers::All) {
+            Ok(text) => {
+                let entries = of_text(text.expose(), file, &mut problems);
+                if entries.contains_key("proxy") {
+                    check_proxy(file, &entries, &mut problems);
+                }
+                entries
+            }
+            Err(reason) => {
+                problems.push(Place::file(file).problem(reason));
+                Entries::new()
+            }
+        };
+        entries.extend(overriding);
+        let mut values = Values::new(entries, &mut problems);
+        let config = values.config();
+        match config {
+            Some(config) if problems.is_empty() => Ok(config),
+            _ if problems.is_empty() => Err(vec![Place::file(file).problem("is invalid")]),
+            _ => Err(problems),
+        }
+    }
+
+    /// Every key that is in effect, with its value and where it was set: for the operator. A secret is
+    /// not shown.
+    pub fn effective(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.effective.iter().map(|(key, value, place)| (*key, value.as_str(), place.as_str()))
+    }
+}
+
+/// A password in the URL of a proxy is nobody's business.
+fn check_proxy(file: &Path, entries: &Entries, problems: &mut Vec<Problem>) {
+    let Some(entry) = entries.get("proxy").filter(|entry| entry.value.contains('@')) else {
+        return;
+    };
+    if let Err(reason) = trusted_file::read(file, Readers::Few) {
+        problems.push(entry.place.problem(format!("the file {reason}")));
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.text),
+            line => write!(f, "{}:{line}: {}", self.file, self.text),
+        }
     }
 }

@@ -4,11 +4,17 @@
 //! `seconder pam check`. It knows neither PAM nor terminals: a [`Conversation`] reaches the user,
 //! and a [`Journal`] the operator.
 
+mod backend;
+mod clean;
 pub mod config;
 mod conversation;
 mod dialogue;
+mod networks;
 mod outcome;
+mod trusted_file;
+mod users;
 
+pub use backend::Backend;
 pub use conversation::{Conversation, Journal, Silent, Style, Typed};
-pub use dialogue::{Login, log_in};
-pub use outcome::{Outcome, Trouble};
+pub use dialogue::{Login, log_in, log_in_as_configured};
+pub use outcome::{Outcome, Trouble, outcome_of};

@@ -1,20 +1,23 @@
 //! How a login ends.
 
+use seconder::Error;
+
 /// How a login ends. Only [`Outcome::Accepted`] lets a user in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
     /// A right code, or an approval.
     Accepted,
     /// The configuration excepts the user or the network from the second factor.
     Excepted,
-    /// The user has no second factor, and the configuration says `unenrolled=ignore`.
+    /// The user is unknown to the service, and the configuration says `unenrolled=ignore`; or the
+    /// service could not be asked, and it says `on_trouble=ignore`.
     Ignored,
-    /// The codes were wrong, or the approval was denied, expired or given up.
+    /// The codes were wrong, or the approval was denied, or the service rejected the user.
     Denied,
     /// The user has too many wrong attempts, and may try again later.
     Locked,
-    /// The user is unknown, or has no second factor.
+    /// The service does not know the user.
     Unenrolled,
     /// Nobody can answer: there is no terminal.
     NoTerminal,
@@ -34,3 +37,59 @@ pub enum Trouble {
     /// A bug.
     Internal,
 }
+
+impl Outcome {
+    /// Every outcome, for tables and their tests.
+    pub const ALL: [Outcome; 11] = [
+        Outcome::Accepted,
+        Outcome::Excepted,
+        Outcome::Ignored,
+        Outcome::Denied,
+        Outcome::Locked,
+        Outcome::Unenrolled,
+        Outcome::NoTerminal,
+        Outcome::Trouble(Trouble::Configuration),
+        Outcome::Trouble(Trouble::Unavailable),
+        Outcome::Trouble(Trouble::Service),
+        Outcome::Trouble(Trouble::Internal),
+    ];
+
+    /// The outcome in the log.
+    pub fn text(self) -> &'static str {
+        match self {
+            Outcome::Accepted => "accepted",
+            Outcome::Excepted => "not asked",
+            Outcome::Ignored => "ignored",
+            Outcome::Denied => "denied",
+            Outcome::Locked => "locked",
+            Outcome::Unenrolled => "not enrolled",
+            Outcome::NoTerminal => "no terminal",
+            Outcome::Trouble(Trouble::Configuration) => "misconfigured",
+            Outcome::Trouble(Trouble::Unavailable) => "service unavailable",
+            Outcome::Trouble(Trouble::Service) => "service error",
+            Outcome::Trouble(Trouble::Internal) => "internal error",
+        }
+    }
+}
+
+/// How a login ends that an error of the service ends. No error lets a user in. What the service
+/// decided against the user is not trouble, because `on_trouble=ignore` must not undo it.
+pub fn outcome_of(error: &Error) -> Outcome {
+    match error {
+        Error::Rejected(rejection) => match rejection.code.as_deref() {
+            Some(USER_NOT_FOUND | USER_NOT_FOUND_EITHER) => Outcome::Unenrolled,
+            _ => Outcome::Denied,
+        },
+        Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
+        Error::RateLimited { .. } => Outcome::Locked,
+        Error::Unauthorized { .. } | Error::InvalidResponse { .. } | Error::Storage { .. } => {
+            Outcome::Trouble(Trouble::Service)
+        }
+        Error::Unavailable { .. } => Outcome::Trouble(Trouble::Unavailable),
+        _ => Outcome::Trouble(Trouble::Internal),
+    }
+}
+
+/// The codes of a user whom the service does not know.
+const USER_NOT_FOUND: &str = "60026";
+const USER_NOT_FOUND_EITHER: &str = "60016";

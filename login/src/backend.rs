@@ -1,0 +1,72 @@
+//! The calls that a login makes.
+
+use seconder::calls::{
+    Approval, ApprovalCreated, CodeRequested, CreateApproval, RequestCall, RequestSms, UserStatus,
+    UserStatusReply, Verification,
+};
+use seconder::model::UserId;
+use seconder::{ApprovalWait, Error, Handle, Result, Service, Sleeper, Verify};
+
+/// The calls that a login makes: a [`Service`], or what stands in for one in tests.
+pub trait Backend {
+    /// The service's user of a login name, by its directory; `None` if there is none.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn find_user(&self, login: &str) -> Result<Option<UserId>>;
+    /// The service's record of the user.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn user_status(&self, call: &UserStatus) -> Result<UserStatusReply>;
+    /// Checks a code.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn verify(&self, call: &Verify) -> Result<Verification>;
+    /// Sends a code by SMS.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn request_sms(&self, call: &RequestSms) -> Result<CodeRequested>;
+    /// Sends a code by voice call.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn request_call(&self, call: &RequestCall) -> Result<CodeRequested>;
+    /// Asks the user to approve the login.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn create_approval(&self, call: &CreateApproval) -> Result<ApprovalCreated>;
+    /// Waits for the user's response.
+    ///
+    /// # Errors
+    /// See [`Error`]; and any error of the sleeper.
+    fn wait_for_approval(&self, wait: ApprovalWait, sleeper: &mut dyn Sleeper) -> Result<Approval>;
+}
+
+impl Backend for Service {
+    fn find_user(&self, _login: &str) -> Result<Option<UserId>> {
+        let reason = "users = directory is not supported by this version";
+        Err(Error::InvalidArgument { parameter: "users".into(), reason: reason.into() })
+    }
+    fn user_status(&self, call: &UserStatus) -> Result<UserStatusReply> {
+        self.handle(call)
+    }
+    fn verify(&self, call: &Verify) -> Result<Verification> {
+        self.handle(call)
+    }
+    fn request_sms(&self, call: &RequestSms) -> Result<CodeRequested> {
+        self.handle(call)
+    }
+    fn request_call(&self, call: &RequestCall) -> Result<CodeRequested> {
+        self.handle(call)
+    }
+    fn create_approval(&self, call: &CreateApproval) -> Result<ApprovalCreated> {
+        self.handle(call)
+    }
+    fn wait_for_approval(&self, wait: ApprovalWait, sleeper: &mut dyn Sleeper) -> Result<Approval> {
+        self.wait_for_approval_with(wait, sleeper)
+    }
+}

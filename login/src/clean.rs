@@ -1,0 +1,40 @@
+//! Text from outside, for a terminal or a log.
+
+/// The most characters of a text that are shown.
+const LONGEST: usize = 200;
+
+/// The text without what could change how a terminal or a log shows the rest: control characters,
+/// with which escape sequences begin, line and paragraph separators, and characters that change the
+/// direction of text or cannot be seen. Each is shown as `?`. What is longer is cut off.
+pub(crate) fn clean(text: &str) -> String {
+    let mut shown: String =
+        text.chars().take(LONGEST).map(|c| if is_harmless(c) { c } else { '?' }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn is_harmless(c: char) -> bool {
+    let invisible = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    !c.is_control() && !invisible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn text_from_outside_cannot_change_a_terminal_or_a_log() {
+        assert_eq!(
+            clean("Sent to +1-XXX-XXX-XX23 — übermorgen"),
+            "Sent to +1-XXX-XXX-XX23 — übermorgen"
+        );
+        assert_eq!(clean("\x1b[2Ja\r\nb\0c\u{9b}d\u{7f}"), "?[2Ja??b?c?d?");
+        assert_eq!(clean("a\u{202e}b\u{2066}c\u{200b}d\u{2028}e"), "a?b?c?d?e");
+        assert_eq!(clean(&"x".repeat(300)), format!("{}…", "x".repeat(200)));
+        assert_eq!(clean(&"ü".repeat(200)), "ü".repeat(200));
+    }
+}

@@ -1,0 +1,170 @@
+//! The keys of the configuration: the one list from which they are read, suggested and documented.
+
+/// A key, as seconder-pam.conf(5) describes it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Key {
+    /// The name.
+    pub name: &'static str,
+    /// The values that are accepted, such as `a number, 1 to 10`.
+    pub values: &'static str,
+    /// The value without it; empty if there is none.
+    pub default: &'static str,
+    /// Where it has an effect.
+    pub needs: Needs,
+    /// What it does.
+    pub text: &'static str,
+}
+
+/// Where a key has an effect. A key that has none is an error, because whoever wrote it relies on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Everywhere.
+    Nothing,
+    /// With an `https:` URL.
+    Https,
+    /// With a `unix:` URL.
+    Unix,
+    /// With `users=command:`.
+    Command,
+    /// With `first_pass=with_code`.
+    WithCode,
+    /// With `offline=yes`.
+    Offline,
+}
+
+impl Needs {
+    /// What it has an effect with.
+    pub fn text(self) -> &'static str {
+        match self {
+            Needs::Nothing => "",
+            Needs::Https => "an https: url",
+            Needs::Unix => "a unix: url",
+            Needs::Command => "users = command:",
+            Needs::WithCode => "first_pass = with_code",
+            Needs::Offline => "offline = yes",
+        }
+    }
+}
+
+macro_rules! keys {
+    ($($name:literal $needs:ident [$default:literal] $values:literal: $text:literal;)*) => {
+        /// Every key, in the order of the manual.
+        pub const KEYS: &[Key] = &[$(Key {
+            name: $name,
+            values: $values,
+            default: $default,
+            needs: Needs::$needs,
+            text: $text,
+        }),*];
+    };
+}
+
+keys! {
+    "url" Nothing ["unix:/run/seconder/seconder.sock"]
+        "unix:/path/of/a/socket, or https://host":
+        "The service that is asked: the socket of `seconder serve` or `seconder relay` on this machine, \
+         or a remote service.";
+    "service_user" Unix [""] "the name or the number of a user":
+        "The user that the service runs as, besides root. A socket on which anybody else listens is \
+         not trusted.";
+    "api_key_file" Https [""] "the absolute path of a file":
+        "The file with the API key in its first line. It must not be readable by everybody. It is \
+         required with an https: url; on a socket, the service knows this process by its user.";
+    "ca_file" Https [""] "the absolute path of a file":
+        "A PEM file of certificates to trust instead of the system's: those of authorities, or the \
+         service's own.";
+    "pin" Https [""] "sha256/ and the Base64 of a SHA-256, or several of them, separated by spaces":
+        "Public keys, of which the service must present one.";
+    "proxy" Https [""] "http://host:port, or http://user:password@host:port":
+        "A proxy for the connections to the service. The environment is not consulted. A file with a \
+         password in it must not be readable by everybody.";
+    "name_server" Https [""] "IP addresses with or without a port, separated by spaces":
+        "Name servers to ask instead of those of /etc/resolv.conf.";
+    "names" Https ["svc"] "a word":
+        "The word that the service uses for `svc` in headers and fields.";
+    "timeout" Nothing ["10"] "a number of seconds, 1 to 300":
+        "How long each call to the service may take in all.";
+    "approval_timeout" Nothing ["60"] "a number of seconds, 1 to 600":
+        "How long an approval request stays open, and is waited for.";
+    "tries" Nothing ["3"] "a number, 1 to 10":
+        "How many times the user may try: a wrong code, a text that is no code, and an approval request \
+         that was not approved each count.";
+    "method" Nothing ["ask"] "ask, code, sms, call or push":
+        "What to do at once: offer the user a choice (ask), ask for a code alone (code), or send an SMS, \
+         a voice call or an approval request. What a user does not have is not sent: the user is \
+         asked instead.";
+    "offer" Nothing ["push sms call"] "words of push, sms and call, separated by spaces; or none":
+        "What the user may choose from, as far as they have it.";
+    "users" Nothing ["file:/etc/seconder/users"]
+        "file:/path, directory, or command:/path":
+        "Where the service's user of a login name is looked up: in a file with lines of the form \
+         `login = id`; in the directory of the service, where `seconder user set-login` writes it; or \
+         by a program, which is run with the login name as its argument and prints the id and a \
+         line feed, or nothing for a user that it does not know.";
+    "command_timeout" Command ["5"] "a number of seconds, 1 to 60":
+        "How long the program may run before it is killed.";
+    "unenrolled" Nothing ["deny"] "deny or ignore":
+        "What happens to a user whom the service does not know: the login is denied, or the module \
+         has no say in it (PAM_IGNORE).";
+    "on_trouble" Nothing ["deny"] "deny or ignore":
+        "What happens while the service cannot be asked: logins are denied, or the module has no say \
+         in them (PAM_IGNORE), which is logged as an error. An error of the configuration always \
+         denies.";
+    "only" Nothing [""] "login names and @groups, separated by spaces":
+        "Asks only these users for a second factor. A user whose groups cannot be looked up is asked.";
+    "except" Nothing [""] "login names and @groups, separated by spaces":
+        "Does not ask these users for a second factor. A user whose groups cannot be looked up is asked.";
+    "trusted_networks" Nothing [""]
+        "IP addresses and networks such as 192.0.2.0/24 or 2001:db8::/32, separated by spaces":
+        "Does not ask users who come from these networks. It is logged. A remote machine that the \
+         program names by a host name is never in a network.";
+    "first_pass" Nothing ["no"] "no, try, use or with_code":
+        "What becomes of the text that the user typed for an earlier module. no: it is not looked at. \
+         try: it is used if it is a code, and the user is asked if it is not, or is wrong. use: it is \
+         used, and the user is never asked. with_code: the user types the password and the code in one \
+         field; the password is handed to the next module. The arguments try_first_pass and \
+         use_first_pass mean try and use.";
+    "code_length" WithCode ["6"] "a number, 6 to 12":
+        "How many digits at the end of the field are the code.";
+    "approval_message" Nothing ["Log in as {user} on {host}?"]
+        "a text of at most 200 bytes, with {user}, {host} and {service} for the login name, this \
+         machine and the program":
+        "The question of approval requests.";
+    "offline" Nothing ["no"] "yes or no":
+        "Whether users whose authenticator was verified here may log in while the service cannot be \
+         reached.";
+    "offline_cache" Offline ["/var/lib/seconder/offline"] "the absolute path of a folder":
+        "Where what is needed for that is kept.";
+    "offline_days" Offline ["7"] "a number, 1 to 90":
+        "For how many days after the last login with the service.";
+    "offline_logins" Offline ["10"] "a number, 1 to 1000":
+        "For how many logins after the last one with the service.";
+}
+
+/// The key of this name.
+pub(super) fn key(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// The key that a misspelt name most resembles, if it resembles one.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let distances = KEYS.iter().map(|key| (distance(&name, key.name), key.name));
+    distances.min().filter(|(distance, key)| *distance <= key.len() / 3).map(|(_, key)| key)
+}
+
+/// How many letters have to be inserted, removed or replaced to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, a) in one.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, b) in other.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}

@@ -1,0 +1,80 @@
+//! Which user of the service a login name is.
+
+use crate::config::{Config, Users, lines};
+use crate::outcome::{Trouble, outcome_of};
+use crate::trusted_file::{self, Readers};
+use crate::{Backend, Outcome};
+use seconder::model::UserId;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The most bytes of a login name.
+const LONGEST_NAME: usize = 64;
+
+/// Whether a text is a login name that may go into a path, the arguments of a program, a log or the
+/// service's directory, which has the same rule: letters, digits and `_.@+-` of ASCII, beginning with
+/// a letter, a digit or `_`; a `$` may be at the end.
+pub(crate) fn is_login_name(name: &str) -> bool {
+    let bytes = name.strip_suffix('$').unwrap_or(name).as_bytes();
+    let begins = bytes.first().is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    let plain = bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"_.@+-".contains(b));
+    begins && plain && name.len() <= LONGEST_NAME
+}
+
+/// The service's user of a login name; `None` if there is none.
+///
+/// # Errors
+/// How the login ends, and what the operator has to mend, line by line.
+pub(crate) fn find(
+    config: &Config,
+    backend: &dyn Backend,
+    login: &str,
+) -> Result<Option<UserId>, (Outcome, Vec<String>)> {
+    let misconfigured = |problems| (Outcome::Trouble(Trouble::Configuration), problems);
+    match &config.users {
+        Users::File(path) => {
+            let mut map = read_map(path).map_err(misconfigured)?;
+            Ok(map.remove(login))
+        }
+        Users::Directory => backend.find_user(login).map_err(|error| {
+            (outcome_of(&error), vec![format!("the user {login} cannot be looked up: {error}")])
+        }),
+        Users::Command(path) => Err(misconfigured(vec![format!("{} is not run", path.display())])),
+    }
+}
+
+/// Reads a map of login names to the service's users. See seconder-pam.conf(5).
+///
+/// # Errors
+/// Everything that is wrong.
+fn read_map(path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
+    let text = trusted_file::read(path, Readers::All)
+        .map_err(|reason| vec![format!("{} {reason}", path.display())])?;
+    map_of(text.expose(), path)
+}
+
+/// The map that a text describes.
+pub(crate) fn map_of(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
+    let mut problems = Vec::new();
+    let mut map = BTreeMap::new();
+    for (login, id, place) in lines(text, path, &mut problems) {
+        let id = id.parse::<UserId>();
+        match (is_login_name(login), id) {
+            (false, _) => problems.push(place.problem(
+                "must begin with a login name: at most 64 letters, digits and _.@+-",
+            )),
+            (_, Err(_)) => problems.push(place.problem(
+                "must be `login = id` with the id of a user of the service, a positive whole number",
+            )),
+            (true, Ok(id)) => {
+                if map.insert(login.to_owned(), id).is_some() {
+                    problems.push(place.problem(format!("{login} is in the file twice")));
+                }
+            }
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(map),
+        false => Err(problems.iter().map(ToString::to_string).collect()),
+    }
+}
