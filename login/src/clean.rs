@@ -1,15 +1,26 @@
 //! Text from outside, for a terminal or a log.
 
 /// The most characters of a text that are shown.
-const LONGEST: usize = 200;
+const LONGEST: usize = 400;
+/// The most characters of a name that are shown.
+const LONGEST_NAME: usize = 64;
 
 /// The text without what could change how a terminal or a log shows the rest: control characters,
 /// with which escape sequences begin, line and paragraph separators, and characters that change the
 /// direction of text or cannot be seen. Each is shown as `?`. What is longer is cut off.
 pub(crate) fn clean(text: &str) -> String {
+    clean_to(text, LONGEST)
+}
+
+/// As [`clean`], for the names of users, machines and programs.
+pub(crate) fn short(text: &str) -> String {
+    clean_to(text, LONGEST_NAME)
+}
+
+fn clean_to(text: &str, longest: usize) -> String {
     let mut shown: String =
-        text.chars().take(LONGEST).map(|c| if is_harmless(c) { c } else { '?' }).collect();
-    if text.chars().nth(LONGEST).is_some() {
+        text.chars().take(longest).map(|c| if is_harmless(c) { c } else { '?' }).collect();
+    if text.chars().nth(longest).is_some() {
         shown.push('…');
     }
     shown
@@ -34,7 +45,7 @@ mod tests {
         );
         assert_eq!(clean("\x1b[2Ja\r\nb\0c\u{9b}d\u{7f}"), "?[2Ja??b?c?d?");
         assert_eq!(clean("a\u{202e}b\u{2066}c\u{200b}d\u{2028}e"), "a?b?c?d?e");
-        assert_eq!(clean(&"x".repeat(300)), format!("{}…", "x".repeat(200)));
-        assert_eq!(clean(&"ü".repeat(200)), "ü".repeat(200));
+        assert_eq!(clean(&"x".repeat(500)), format!("{}…", "x".repeat(400)));
+        assert_eq!(clean(&"ü".repeat(400)), "ü".repeat(400));
     }
 }

@@ -25,6 +25,15 @@ pub trait Conversation {
     /// Whether what is shown reaches the user only with the next question, as in OpenSSH. Then a user
     /// who has to do something is asked to press Enter afterwards, instead of being waited for.
     fn holds_text_back(&self) -> bool;
+
+    /// Takes the password that the user typed in one field with the code, for the next module: see
+    /// `first_pass=with_code`. It is called only where the login goes on. Default: it is discarded.
+    ///
+    /// # Errors
+    /// [`Silent`] if it could not be handed on. The login then fails.
+    fn pass_on(&mut self, _password: Secret) -> Result<(), Silent> {
+        Ok(())
+    }
 }
 
 /// What a user typed.

@@ -1,13 +1,22 @@
-//! The questions that a user is asked, and what follows from the answers.
+//! Who is asked for a second factor, and how a login ends.
 
+mod first_pass;
+mod push;
+mod questions;
+#[cfg(test)]
+mod tests;
+
+use crate::Backend;
+use crate::clean::{clean, short};
 use crate::config::Config;
 use crate::conversation::{Conversation, Journal};
-use crate::outcome::{Outcome, Trouble, outcome_of};
-use crate::users;
-use seconder::calls::Verdict;
+use crate::networks::address_of;
+use crate::outcome::{Outcome, Trouble};
+use crate::{users, who};
+use questions::Dialogue;
 use seconder::model::Secret;
-use seconder::{Handle, Verify};
 use std::path::Path;
+use std::process::Command;
 
 /// What is known of a login.
 #[derive(Debug, Default)]
@@ -20,10 +29,25 @@ pub struct Login<'a> {
     pub program: &'a str,
     /// What the user typed before, for another module: a password, or password and code.
     pub typed_before: Option<Secret>,
+    /// Changes the program of `users=command:` before it is run: for a process with descriptors that
+    /// programs would inherit, which only unsafe code can close.
+    pub before_command: Option<fn(&mut Command)>,
 }
 
-/// Reads the configuration and asks the user for the second factor. What is wrong with the
-/// configuration is reported to the journal.
+/// How a login ends, and why, for the log.
+pub(crate) struct End {
+    outcome: Outcome,
+    why: String,
+}
+
+impl End {
+    fn new(outcome: Outcome, why: impl Into<String>) -> End {
+        End { outcome, why: why.into() }
+    }
+}
+
+/// Reads the configuration and asks the user for the second factor, as [`log_in`] does. What is wrong
+/// with the configuration is reported to the journal.
 pub fn log_in_as_configured(
     file: &Path,
     arguments: &[&str],
@@ -35,42 +59,104 @@ pub fn log_in_as_configured(
         Ok(config) => log_in(&config, login, conversation, journal),
         Err(problems) => {
             problems.iter().for_each(|problem| journal.error(&problem.to_string()));
-            Outcome::Trouble(Trouble::Configuration)
+            let why = format!("{} errors in the configuration", problems.len());
+            let end = End::new(Outcome::Trouble(Trouble::Configuration), why);
+            notice(login, &end, journal)
         }
     }
 }
 
-/// Asks the user for the second factor, and decides.
+/// Asks the user for the second factor, and decides. The journal gets one notice, and what the
+/// operator has to mend as errors.
 pub fn log_in(
     config: &Config,
     login: &Login<'_>,
     conversation: &mut dyn Conversation,
     journal: &mut dyn Journal,
 ) -> Outcome {
-    let service = match config.open() {
-        Ok(service) => service,
+    match config.open() {
+        Ok(service) => log_in_with(config, &service, login, conversation, journal),
         Err(error) => {
-            journal.error(&error.to_string());
-            return Outcome::Trouble(Trouble::Configuration);
-        }
-    };
-    let user = match users::find(config, &service, login.user) {
-        Ok(Some(user)) => user,
-        Ok(None) => return Outcome::Unenrolled,
-        Err((outcome, problems)) => {
-            problems.iter().for_each(|problem| journal.error(problem));
-            return outcome;
-        }
-    };
-    for _ in 0..config.tries {
-        let Ok(typed) = conversation.ask("Code: ", false) else { return Outcome::NoTerminal };
-        let Ok(token) = typed.expose().parse() else { continue };
-        let call = Verify { force: true, ..Verify::new(token, user) };
-        match service.handle(&call) {
-            Ok(found) if found.verdict == Verdict::Right => return Outcome::Accepted,
-            Ok(_) => {}
-            Err(error) => return outcome_of(&error),
+            journal.error(&clean(&error.to_string()));
+            let end = End::new(Outcome::Trouble(Trouble::Configuration), "the url cannot be used");
+            notice(login, &end, journal)
         }
     }
-    Outcome::Denied
+}
+
+/// As [`log_in`], with calls that go to `backend`.
+pub fn log_in_with(
+    config: &Config,
+    backend: &dyn Backend,
+    login: &Login<'_>,
+    conversation: &mut dyn Conversation,
+    journal: &mut dyn Journal,
+) -> Outcome {
+    let mut password = None;
+    let mut end = decide(config, backend, login, conversation, journal, &mut password);
+    match end.outcome {
+        Outcome::Trouble(Trouble::Unavailable | Trouble::Service) if config.ignore_trouble => {
+            journal.error(&format!(
+                "on_trouble=ignore: {} is NOT asked for a second factor: {}",
+                short(login.user),
+                end.why
+            ));
+            end.outcome = Outcome::Ignored;
+        }
+        Outcome::Unenrolled if config.ignore_unenrolled => end.outcome = Outcome::Ignored,
+        _ => {}
+    }
+    let goes_on = matches!(end.outcome, Outcome::Accepted | Outcome::Ignored);
+    if let Some(password) = password.filter(|_| goes_on)
+        && conversation.pass_on(password).is_err()
+    {
+        end = End::new(Outcome::Trouble(Trouble::Internal), "the password was not handed on");
+    }
+    notice(login, &end, journal)
+}
+
+fn notice(login: &Login<'_>, end: &End, journal: &mut dyn Journal) -> Outcome {
+    let from = login.remote.filter(|remote| !remote.is_empty());
+    let from = from.map(|remote| format!(" from {}", short(remote))).unwrap_or_default();
+    let program = if login.program.is_empty() { "a program" } else { login.program };
+    journal.notice(&format!(
+        "login of {} by {}{from}: {} ({})",
+        short(login.user),
+        short(program),
+        end.outcome.text(),
+        clean(&end.why)
+    ));
+    end.outcome
+}
+
+fn decide(
+    config: &Config,
+    backend: &dyn Backend,
+    login: &Login<'_>,
+    conversation: &mut dyn Conversation,
+    journal: &mut dyn Journal,
+    password: &mut Option<Secret>,
+) -> End {
+    if !users::is_login_name(login.user) {
+        return End::new(Outcome::Denied, "that is no login name");
+    }
+    if let Some(why) = who::excepted(config, login.user, journal) {
+        return End::new(Outcome::Excepted, why);
+    }
+    let address = address_of(login.remote);
+    if address.is_some_and(|address| config.trusted_networks.iter().any(|n| n.contains(address))) {
+        return End::new(Outcome::Excepted, "trusted_networks");
+    }
+    let user = match users::find(config, backend, login) {
+        Ok(Some(user)) => user,
+        Ok(None) => return End::new(Outcome::Unenrolled, "the login name has no user id"),
+        Err((outcome, problems)) => {
+            problems.iter().for_each(|problem| journal.error(&clean(problem)));
+            return End::new(outcome, "the user id of the login name was not found out");
+        }
+    };
+    let mut dialogue = Dialogue::new(config, backend, login, user, conversation, journal);
+    let end = dialogue.run();
+    *password = dialogue.password.take();
+    end
 }

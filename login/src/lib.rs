@@ -6,6 +6,7 @@
 
 mod backend;
 mod clean;
+mod command;
 pub mod config;
 mod conversation;
 mod dialogue;
@@ -13,8 +14,9 @@ mod networks;
 mod outcome;
 mod trusted_file;
 mod users;
+mod who;
 
 pub use backend::Backend;
 pub use conversation::{Conversation, Journal, Silent, Style, Typed};
-pub use dialogue::{Login, log_in, log_in_as_configured};
+pub use dialogue::{Login, log_in, log_in_as_configured, log_in_with};
 pub use outcome::{Outcome, Trouble, outcome_of};

@@ -3,7 +3,7 @@
 use crate::config::{Config, Users, lines};
 use crate::outcome::{Trouble, outcome_of};
 use crate::trusted_file::{self, Readers};
-use crate::{Backend, Outcome};
+use crate::{Backend, Login, Outcome, command};
 use seconder::model::UserId;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,18 +28,22 @@ pub(crate) fn is_login_name(name: &str) -> bool {
 pub(crate) fn find(
     config: &Config,
     backend: &dyn Backend,
-    login: &str,
+    login: &Login<'_>,
 ) -> Result<Option<UserId>, (Outcome, Vec<String>)> {
     let misconfigured = |problems| (Outcome::Trouble(Trouble::Configuration), problems);
     match &config.users {
         Users::File(path) => {
             let mut map = read_map(path).map_err(misconfigured)?;
-            Ok(map.remove(login))
+            Ok(map.remove(login.user))
         }
-        Users::Directory => backend.find_user(login).map_err(|error| {
-            (outcome_of(&error), vec![format!("the user {login} cannot be looked up: {error}")])
+        Users::Directory => backend.find_user(login.user).map_err(|error| {
+            (outcome_of(&error), vec![format!("{} cannot be looked up: {error}", login.user)])
         }),
-        Users::Command(path) => Err(misconfigured(vec![format!("{} is not run", path.display())])),
+        Users::Command(path) => {
+            let found =
+                command::run(path, login.user, config.command_timeout, login.before_command);
+            found.map_err(|reason| misconfigured(vec![format!("{} {reason}", path.display())]))
+        }
     }
 }
 

@@ -73,7 +73,8 @@ impl Values<'_> {
             effective: self.effective(https, unix),
         };
         if self.problems.is_empty() {
-            let places = |name: &str| self.entries.get(name).map(|entry: &Entry| entry.place.clone());
+            let places =
+                |name: &str| self.entries.get(name).map(|entry: &Entry| entry.place.clone());
             self.problems.extend(open::check(&config, &places));
         }
         Some(config)

@@ -1,0 +1,121 @@
+//! Approval on the user's phone.
+
+use super::End;
+use super::questions::{Dialogue, Next};
+use crate::clean::short;
+use crate::conversation::{Conversation, Style};
+use crate::outcome::{Outcome, Trouble};
+use seconder::calls::{ApprovalCreated, ApprovalStatus, CreateApproval};
+use seconder::model::DisplayText;
+use seconder::{ApprovalWait, Error, Result, Sleeper};
+use serde_json::{Map, Value};
+use std::time::{Duration, Instant};
+
+/// The most bytes of a question of an approval request.
+const LONGEST_MESSAGE: usize = 1024;
+
+impl Dialogue<'_> {
+    /// Asks the user to approve the login on their phone, and waits for the response.
+    pub(super) fn push(&mut self) -> Next {
+        let began = Instant::now();
+        let Some(call) = self.approval_request() else {
+            let outcome = Outcome::Trouble(Trouble::Configuration);
+            return Next::Break(End::new(outcome, "approval_message cannot be shown"));
+        };
+        let created = match self.backend.create_approval(&call) {
+            Ok(created) => created,
+            Err(error) => {
+                self.failures += 1;
+                return self.not_sent("The request could not be sent.", &error);
+            }
+        };
+        let request = match number(&created) {
+            Some(number) => format!("Approve the request on your phone (number {number})"),
+            None => "Approve the request on your phone".to_owned(),
+        };
+        if self.conversation.holds_text_back() {
+            let typed = self.put(&format!("{request}, then press Enter, or type a code: "))?;
+            if !typed.expose().trim().is_empty() {
+                return self.code(&typed);
+            }
+        } else {
+            self.show(&format!("{request}, or press Enter to give it up."), Style::Info)?;
+        }
+        self.wait(&created, began)
+    }
+
+    /// Waits until the user has responded, the time is over, or they press Enter.
+    fn wait(&mut self, created: &ApprovalCreated, began: Instant) -> Next {
+        let user = self.user;
+        let wait = ApprovalWait::new(created.uuid.clone(), user, self.config.approval_timeout);
+        let mut sleeper = EnterSleeper { conversation: self.conversation, began, pressed: false };
+        let result = self.backend.wait_for_approval(wait, &mut sleeper);
+        let pressed = sleeper.pressed;
+        match result {
+            Ok(approval) if approval.approved_by(user) => {
+                Next::Break(End::new(Outcome::Accepted, "by an approval"))
+            }
+            Ok(approval) if approval.status == ApprovalStatus::Denied => {
+                Next::Break(End::new(Outcome::Denied, "the user denied the request"))
+            }
+            Ok(_) => self.fail("The request was not approved in time."),
+            Err(Error::Cancelled { .. }) if pressed => self.fail("The request was given up."),
+            Err(error) => self.end_by(&error, "the response to the request was not found out"),
+        }
+    }
+
+    fn approval_request(&self) -> Option<CreateApproval> {
+        let host = short(&rustix::system::uname().nodename().to_string_lossy());
+        let program = short(self.login.program);
+        let mut text = self
+            .config
+            .approval_message
+            .replace("{user}", self.login.user)
+            .replace("{host}", &host)
+            .replace("{service}", &program);
+        text.truncate(text.floor_char_boundary(LONGEST_MESSAGE));
+        let mut details = Map::new();
+        let shown = [("Host", host), ("Service", program), ("From", self.remote())];
+        for (name, value) in shown.into_iter().filter(|(_, value)| !value.is_empty()) {
+            details.insert(name.to_owned(), Value::String(value));
+        }
+        Some(CreateApproval {
+            details,
+            seconds_to_expire: Some(self.config.approval_timeout.as_secs()),
+            ..CreateApproval::new(self.user, text.parse::<DisplayText>().ok()?)
+        })
+    }
+
+    fn remote(&self) -> String {
+        short(self.login.remote.unwrap_or_default())
+    }
+}
+
+/// The number that the user has to choose on the phone, where the service has number matching.
+fn number(_created: &ApprovalCreated) -> Option<String> {
+    None
+}
+
+/// Passes the time between two polls, until the user presses Enter.
+struct EnterSleeper<'a> {
+    conversation: &'a mut dyn Conversation,
+    began: Instant,
+    pressed: bool,
+}
+
+impl Sleeper for EnterSleeper<'_> {
+    fn elapsed(&mut self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn pause(&mut self, time: Duration) -> Result<()> {
+        let began = Instant::now();
+        if self.conversation.pressed_enter(time) {
+            self.pressed = true;
+            return Err(Error::Cancelled { sent: false });
+        }
+        // A conversation that did not wait must not make this poll all the time.
+        std::thread::sleep(time.saturating_sub(began.elapsed()));
+        Ok(())
+    }
+}

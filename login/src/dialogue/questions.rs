@@ -1,0 +1,342 @@
+//! The questions that a user is asked, and what follows from the answers.
+
+use super::{End, Login};
+use crate::Backend;
+use crate::clean::clean;
+use crate::config::{Config, Method, Offer};
+use crate::conversation::{Conversation, Journal, Style, Typed};
+use crate::networks::address_of;
+use crate::outcome::{Outcome, Trouble, outcome_of};
+use seconder::calls::{CodeRequested, RequestCall, RequestSms, UserStatus, Verdict};
+use seconder::model::{Secret, Token, UserId};
+use seconder::{Error, Verify};
+use std::ops::ControlFlow;
+use zeroize::Zeroizing;
+
+/// How many questions are asked in addition to the tries: choices are no tries.
+const MORE_QUESTIONS: u32 = 6;
+/// A user who has to wait longer than this is not asked again.
+const LONGEST_WAIT: u64 = 60;
+const SAME_TEXT: &str = "the client answers every question with the same text, as OpenSSH does for \
+                         the method password: allow keyboard-interactive instead";
+
+/// What happens next: another question, unless the login ends.
+pub(super) type Next = ControlFlow<End>;
+
+/// A dialogue with one user.
+pub(super) struct Dialogue<'a> {
+    pub(super) config: &'a Config,
+    pub(super) backend: &'a dyn Backend,
+    pub(super) login: &'a Login<'a>,
+    pub(super) user: UserId,
+    pub(super) conversation: &'a mut dyn Conversation,
+    pub(super) journal: &'a mut dyn Journal,
+    /// What the user has and the configuration offers.
+    pub(super) offer: Offer,
+    /// The password that was typed in one field with the code.
+    pub(super) password: Option<Secret>,
+    /// The last text that was no code.
+    pub(super) no_code: Option<Secret>,
+    pub(super) failures: u32,
+    /// Whether the last failure was that of a user who has to wait.
+    locked: bool,
+    questions: u32,
+}
+
+/// What a user may choose instead of typing a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Push,
+    Sms,
+    Call,
+}
+
+impl<'a> Dialogue<'a> {
+    pub(super) fn new(
+        config: &'a Config,
+        backend: &'a dyn Backend,
+        login: &'a Login<'a>,
+        user: UserId,
+        conversation: &'a mut dyn Conversation,
+        journal: &'a mut dyn Journal,
+    ) -> Dialogue<'a> {
+        Dialogue {
+            config,
+            backend,
+            login,
+            user,
+            conversation,
+            journal,
+            offer: Offer::default(),
+            password: None,
+            no_code: None,
+            failures: 0,
+            locked: false,
+            questions: 0,
+        }
+    }
+
+    /// Asks until the login ends.
+    pub(super) fn run(&mut self) -> End {
+        let mut next = self.first_pass();
+        if next.is_continue() {
+            next = self.begin();
+        }
+        loop {
+            match next {
+                ControlFlow::Break(end) => return end,
+                ControlFlow::Continue(()) => next = self.ask(),
+            }
+        }
+    }
+
+    /// Finds out what the user has, and does what the configuration says to do at once.
+    fn begin(&mut self) -> Next {
+        if self.config.method == Method::Code || self.failures >= self.config.tries {
+            return Next::Continue(());
+        }
+        let user_ip = address_of(self.login.remote);
+        let status =
+            self.backend.user_status(&UserStatus { user_ip, ..UserStatus::new(self.user) });
+        let status = match status {
+            Ok(status) => status,
+            Err(error) => return self.end_by(&error, "the user's record was not read"),
+        };
+        if status.account_disabled {
+            return Next::Break(End::new(Outcome::Denied, "the service has disabled the account"));
+        }
+        let has_app = status.devices.iter().any(|device| device != "sms");
+        let has_phone = status.phone_number.is_some_and(|number| !number.is_empty());
+        let has = Offer { push: has_app, sms: has_phone, call: has_phone };
+        let offered = self.config.offer;
+        self.offer = Offer {
+            push: has.push && offered.push,
+            sms: has.sms && offered.sms,
+            call: has.call && offered.call,
+        };
+        match self.config.method {
+            Method::Push if has.push => self.push(),
+            Method::Sms if has.sms => self.send(Choice::Sms),
+            Method::Call if has.call => self.send(Choice::Call),
+            _ => Next::Continue(()),
+        }
+    }
+
+    /// Asks for a code or a choice.
+    fn ask(&mut self) -> Next {
+        if self.failures >= self.config.tries || self.questions_are_enough() {
+            return Next::Break(self.out_of_tries());
+        }
+        let choices = self.choices();
+        let typed = self.put(&prompt(&choices))?;
+        let text = typed.expose().trim();
+        let chosen = choices.iter().zip(1..).find(|(choice, number)| {
+            text.eq_ignore_ascii_case(choice.word()) || text == format!("{number}")
+        });
+        match chosen {
+            Some((Choice::Push, _)) => self.push(),
+            Some((choice, _)) => self.send(*choice),
+            None => self.code(&typed),
+        }
+    }
+
+    fn questions_are_enough(&mut self) -> bool {
+        self.questions += 1;
+        self.questions > self.config.tries + MORE_QUESTIONS
+    }
+
+    /// How a login ends whose tries are used up.
+    pub(super) fn out_of_tries(&self) -> End {
+        let why = match self.failures {
+            1 => "one failed try".to_owned(),
+            failures => format!("{failures} failed tries"),
+        };
+        End::new(if self.locked { Outcome::Locked } else { Outcome::Denied }, why)
+    }
+
+    /// Asks a question. Nothing is echoed: users type their passwords by mistake.
+    pub(super) fn put(&mut self, question: &str) -> ControlFlow<End, Secret> {
+        let typed: Typed = self.conversation.ask(question, false);
+        match typed {
+            Ok(typed) => ControlFlow::Continue(typed),
+            Err(_) => ControlFlow::Break(self.silent()),
+        }
+    }
+
+    /// How a login ends in which nobody answers. Whoever failed before was denied.
+    fn silent(&self) -> End {
+        match self.failures {
+            0 => End::new(Outcome::NoTerminal, "there is nobody to ask"),
+            _ => self.out_of_tries(),
+        }
+    }
+
+    pub(super) fn show(&mut self, text: &str, style: Style) -> Next {
+        match self.conversation.show(text, style) {
+            Ok(()) => Next::Continue(()),
+            Err(_) => Next::Break(self.silent()),
+        }
+    }
+
+    /// Checks what was typed as a code, in which spaces and dashes do not count.
+    pub(super) fn code(&mut self, typed: &Secret) -> Next {
+        if let Some(token) = lenient_code(typed) {
+            return self.verify(token);
+        }
+        let same = |other: &Option<Secret>| other.as_ref().is_some_and(|other| other == typed);
+        if same(&self.login.typed_before) || (!typed.expose().is_empty() && same(&self.no_code)) {
+            return Next::Break(End::new(Outcome::Denied, SAME_TEXT));
+        }
+        self.no_code = Some(typed.clone());
+        self.fail("A code has 6 to 12 digits.")
+    }
+
+    /// Counts a try that failed, and shows why.
+    pub(super) fn fail(&mut self, text: &str) -> Next {
+        self.failures += 1;
+        self.locked = false;
+        self.show(text, Style::Error)
+    }
+
+    /// Checks a code. `force`, because a login never accepts a code that was not checked.
+    pub(super) fn verify(&mut self, token: Token) -> Next {
+        let found = self.backend.verify(&Verify { force: true, ..Verify::new(token, self.user) });
+        match found {
+            Ok(found) => match found.verdict {
+                Verdict::Right => Next::Break(End::new(Outcome::Accepted, "by a code")),
+                Verdict::Wrong if found.reused => {
+                    self.fail("This code was used before. Wait for the next one.")
+                }
+                Verdict::Wrong => self.fail("The code is wrong."),
+                Verdict::NotChecked => {
+                    self.journal.error("the service did not check a code that it had to check");
+                    let outcome = Outcome::Trouble(Trouble::Service);
+                    Next::Break(End::new(outcome, "the code was not checked"))
+                }
+            },
+            Err(error) => self.wait_or_end(&error),
+        }
+    }
+
+    /// Shows a user how long to wait after too many wrong codes; any other error ends the login.
+    fn wait_or_end(&mut self, error: &Error) -> Next {
+        let Error::RateLimited { .. } = error else {
+            return self.end_by(error, "the code was not checked");
+        };
+        let seconds = error.retry_after_seconds();
+        self.fail(&wait_text("Too many wrong codes.", seconds))?;
+        self.locked = true;
+        match seconds {
+            Some(seconds) if seconds <= LONGEST_WAIT => Next::Continue(()),
+            _ => Next::Break(self.out_of_tries()),
+        }
+    }
+
+    /// Sends a code. That it was not sent does not end the login: the user may have another one.
+    fn send(&mut self, via: Choice) -> Next {
+        let sent = match via {
+            Choice::Call => self
+                .backend
+                .request_call(&RequestCall { force: true, ..RequestCall::new(self.user) }),
+            _ => {
+                self.backend.request_sms(&RequestSms { force: true, ..RequestSms::new(self.user) })
+            }
+        };
+        match sent {
+            Ok(sent) => self.show(&sent_text(via, &sent), Style::Info),
+            Err(error) => self.not_sent("The code could not be sent.", &error),
+        }
+    }
+
+    /// Shows that something could not be sent, unless no other call would succeed either.
+    pub(super) fn not_sent(&mut self, text: &str, error: &Error) -> Next {
+        match error {
+            Error::RateLimited { .. } => {
+                self.show(&wait_text(text, error.retry_after_seconds()), Style::Error)
+            }
+            Error::Rejected(_) | Error::Unavailable { .. }
+                if outcome_of(error) != Outcome::Unenrolled =>
+            {
+                self.journal.error(&clean(&format!("{text} {error}")));
+                self.show(text, Style::Error)
+            }
+            error => self.end_by(error, text),
+        }
+    }
+
+    /// Ends the login by an error, which the operator reads.
+    pub(super) fn end_by(&mut self, error: &Error, what: &str) -> Next {
+        let outcome = outcome_of(error);
+        self.journal.error(&clean(&format!("{what}: {error}")));
+        if matches!(outcome, Outcome::Trouble(_)) {
+            let text = "The second factor cannot be checked now. Try again later.";
+            // The login ends in any case.
+            let _ = self.conversation.show(text, Style::Error);
+        }
+        Next::Break(End::new(outcome, what))
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let offer = self.offer;
+        let all =
+            [(Choice::Push, offer.push), (Choice::Sms, offer.sms), (Choice::Call, offer.call)];
+        all.into_iter().filter(|(_, offered)| *offered).map(|(choice, _)| choice).collect()
+    }
+}
+
+impl Choice {
+    fn word(self) -> &'static str {
+        match self {
+            Choice::Push => "push",
+            Choice::Sms => "sms",
+            Choice::Call => "call",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Choice::Push => "a request on your phone",
+            Choice::Sms => "an SMS",
+            Choice::Call => "a call",
+        }
+    }
+}
+
+/// `Code, or 1 for an SMS, 2 for a call: `
+fn prompt(choices: &[Choice]) -> String {
+    let choices = choices.iter().zip(1..);
+    let choices: Vec<String> =
+        choices.map(|(c, number)| format!("{number} for {}", c.text())).collect();
+    match choices.is_empty() {
+        true => "Code: ".to_owned(),
+        false => format!("Code, or {}: ", choices.join(", ")),
+    }
+}
+
+/// A code with the spaces and dashes with which people write it.
+pub(super) fn lenient_code(typed: &Secret) -> Option<Token> {
+    let digits = typed.expose().chars().filter(|c| !matches!(c, ' ' | '-' | '\t' | '\u{a0}'));
+    // As long as what was typed, so that no reallocation leaves a copy behind.
+    let mut plain = Zeroizing::new(String::with_capacity(typed.expose().len()));
+    plain.extend(digits);
+    plain.parse().ok()
+}
+
+fn wait_text(what: &str, seconds: Option<u64>) -> String {
+    match seconds {
+        Some(seconds) => format!("{what} Try again in {seconds} s."),
+        None => format!("{what} Try again later."),
+    }
+}
+
+fn sent_text(via: Choice, sent: &CodeRequested) -> String {
+    if sent.ignored {
+        return "No code was sent: use the app.".to_owned();
+    }
+    let to = sent.cellphone.as_deref().filter(|to| !to.is_empty());
+    let to = to.map(|to| format!(" {}", clean(to))).unwrap_or_else(|| " your phone".to_owned());
+    match via {
+        Choice::Call => format!("A call with a code goes to{to}."),
+        _ => format!("A code was sent by SMS to{to}."),
+    }
+}
