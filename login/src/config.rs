@@ -129,12 +129,10 @@ impl Config {
         let mut problems = Vec::new();
         let (named, overriding) = of_arguments(arguments, &mut problems);
         let file = named.as_deref().unwrap_or(file);
-        let mut entries = match trusted_file::read(file, Readers::All) {
+        let entries = match trusted_file::read(file, Readers::All) {
             Ok(text) => {
                 let entries = of_text(text.expose(), file, &mut problems);
-                if entries.contains_key("proxy") {
-                    check_proxy(file, &entries, &mut problems);
-                }
+                check_proxy(file, &entries, &mut problems);
                 entries
             }
             Err(reason) => {
@@ -142,13 +140,30 @@ impl Config {
                 Entries::new()
             }
         };
+        Config::of(entries, overriding, problems)
+    }
+
+    /// The configuration that a text describes, as if it were in this file.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn parse(text: &str, file: &Path, arguments: &[&str]) -> Result<Config, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let entries = of_text(text, file, &mut problems);
+        let (_, overriding) = of_arguments(arguments, &mut problems);
+        Config::of(entries, overriding, problems)
+    }
+
+    fn of(
+        mut entries: Entries,
+        overriding: Entries,
+        mut problems: Vec<Problem>,
+    ) -> Result<Config, Vec<Problem>> {
         entries.extend(overriding);
-        let mut values = Values::new(entries, &mut problems);
-        let config = values.config();
-        match config {
-            Some(config) if problems.is_empty() => Ok(config),
-            _ if problems.is_empty() => Err(vec![Place::file(file).problem("is invalid")]),
-            _ => Err(problems),
+        let config = Values::new(entries, &mut problems).config();
+        match problems.is_empty() {
+            true => Ok(config),
+            false => Err(problems),
         }
     }
 

@@ -3,8 +3,6 @@
 mod first_pass;
 mod push;
 mod questions;
-#[cfg(test)]
-mod tests;
 
 use crate::Backend;
 use crate::clean::{clean, short};

@@ -20,3 +20,4 @@ pub use backend::Backend;
 pub use conversation::{Conversation, Journal, Silent, Style, Typed};
 pub use dialogue::{Login, log_in, log_in_as_configured, log_in_with};
 pub use outcome::{Outcome, Trouble, outcome_of};
+pub use users::read_users;

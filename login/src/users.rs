@@ -54,11 +54,14 @@ pub(crate) fn find(
 fn read_map(path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
     let text = trusted_file::read(path, Readers::All)
         .map_err(|reason| vec![format!("{} {reason}", path.display())])?;
-    map_of(text.expose(), path)
+    read_users(text.expose(), path)
 }
 
-/// The map that a text describes.
-pub(crate) fn map_of(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
+/// The map of login names to the service's users that a text describes, as if it were in this file.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn read_users(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
     let mut problems = Vec::new();
     let mut map = BTreeMap::new();
     for (login, id, place) in lines(text, path, &mut problems) {

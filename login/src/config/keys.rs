@@ -151,7 +151,10 @@ pub(super) fn key(name: &str) -> Option<&'static Key> {
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('-', "_");
     let distances = KEYS.iter().map(|key| (distance(&name, key.name), key.name));
-    distances.min().filter(|(distance, key)| *distance <= key.len() / 3).map(|(_, key)| key)
+    distances
+        .min()
+        .filter(|(distance, key)| *distance <= (key.len() / 3).max(2))
+        .map(|(_, key)| key)
 }
 
 /// How many letters have to be inserted, removed or replaced to make one word of the other.

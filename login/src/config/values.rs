@@ -24,9 +24,9 @@ impl Values<'_> {
         Values { entries, problems }
     }
 
-    /// The configuration; what is wrong with it is added to the problems. `None` only if something
-    /// is.
-    pub(super) fn config(&mut self) -> Option<Config> {
+    /// The configuration. It is worth nothing if there are problems, to which everything is added that
+    /// is wrong with it.
+    pub(super) fn config(&mut self) -> Config {
         let url = self.value("url", url);
         let (https, unix) = match &url {
             Some(url) => (url.starts_with("https:"), url.starts_with("unix:")),
@@ -77,7 +77,7 @@ impl Values<'_> {
                 |name: &str| self.entries.get(name).map(|entry: &Entry| entry.place.clone());
             self.problems.extend(open::check(&config, &places));
         }
-        Some(config)
+        config
     }
 
     /// The value of a key, or its default. What cannot be read is a problem.

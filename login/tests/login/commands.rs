@@ -1,0 +1,120 @@
+//! The program of `users=command:`, well-behaved and hostile.
+
+use crate::stage::{Script, Stage};
+use seconder_login::{Outcome, Trouble};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const MISCONFIGURED: Outcome = Outcome::Trouble(Trouble::Configuration);
+
+fn script(folder: &Path, text: &str) -> PathBuf {
+    let path = folder.join("map");
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// Logs in with a right code, by a map that is this shell script.
+fn log_in(text: &str, more: &str) -> (Outcome, Vec<String>) {
+    let (stage, folder) = (Stage::new(), tempfile::tempdir().unwrap());
+    let program = script(folder.path(), text);
+    let code = stage.code();
+    let more = format!("users = command:{}\n{more}", program.display());
+    let ended = stage.log_in(&more, &mut Script::of(&[&code]));
+    (ended.outcome, ended.errors)
+}
+
+#[test]
+fn a_program_says_which_user_a_login_name_is() {
+    assert_eq!(log_in("[ $# = 1 ] && [ \"$1\" = ada ] && echo 1", "").0, Outcome::Accepted);
+    assert_eq!(log_in("exit 0", "").0, Outcome::Unenrolled);
+    assert_eq!(log_in("exit 0", "unenrolled = ignore").0, Outcome::Ignored);
+    // It gets no environment, no input and no terminal.
+    let checks =
+        "[ -z \"$HOME$CARGO_MANIFEST_DIR\" ] && [ -z \"$(cat)\" ] && [ $(pwd) = / ] && echo 1";
+    assert_eq!(log_in(checks, "").0, Outcome::Accepted);
+}
+
+#[test]
+fn a_program_that_fails_hangs_or_prints_something_else_denies() {
+    for (text, reason) in [
+        ("echo 1; exit 1", "failed: exit status: 1"),
+        ("echo 1; kill -9 $$", "failed: signal: 9"),
+        ("yes 1", "printed more than 64 bytes"),
+        ("printf 1", "must print the id of a user and a line feed"),
+        ("echo 1; echo 1", "must print the id"),
+        ("echo ' 1'", "must print the id"),
+        ("echo 0", "must print the id"),
+        ("echo '1\\0'", "must print the id"),
+        ("sleep 60", "was killed: it ran longer than 1 s"),
+        ("echo 1; sleep 60 & sleep 60", "was killed: it ran longer than 1 s"),
+        ("echo 1; exec >&-; sleep 60", "was killed: it ran longer than 1 s"),
+        ("trap '' TERM HUP INT; while :; do :; done", "was killed: it ran longer than 1 s"),
+    ] {
+        let began = Instant::now();
+        let (outcome, errors) = log_in(text, "command_timeout = 1\non_trouble = ignore");
+        assert_eq!(outcome, MISCONFIGURED, "{text}");
+        assert!(errors[0].contains(reason), "{text}: {errors:?}");
+        assert!(began.elapsed().as_secs() < 10, "{text}");
+    }
+}
+
+#[test]
+fn what_a_killed_program_started_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let text = format!("sleep 600 & echo $! > {}; wait", pid.display());
+    assert_eq!(log_in(&text, "command_timeout = 1").0, MISCONFIGURED);
+    let pid = fs::read_to_string(pid).unwrap();
+    let stat = format!("/proc/{}/stat", pid.trim());
+    let began = Instant::now();
+    // A process that nobody has waited for remains as a zombie.
+    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(began.elapsed().as_secs() < 10, "{stat}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_program_that_others_can_write_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = script(folder.path(), "echo 1");
+    let read = || {
+        let text = format!("users = command:{}\n", program.display());
+        seconder_login::config::Config::parse(&text, Path::new("/pam.conf"), &[])
+    };
+    assert!(read().is_ok());
+    for mode in [0o775, 0o757, 0o600] {
+        fs::set_permissions(&program, Permissions::from_mode(mode)).unwrap();
+        assert!(read().is_err(), "{mode:o}");
+    }
+}
+
+#[test]
+fn it_works_where_the_host_process_ignores_sigchld() {
+    let run = Command::new("env")
+        .arg("--ignore-signal=CHLD")
+        .arg(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "commands::with_sigchld_ignored"])
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && output.contains("1 passed"), "{output}");
+}
+
+#[test]
+#[ignore = "is run by it_works_where_the_host_process_ignores_sigchld"]
+fn with_sigchld_ignored() {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+    assert_ne!(ignored & (1 << 16), 0, "SIGCHLD is not ignored");
+    assert_eq!(log_in("echo 1", "").0, Outcome::Accepted);
+    assert_eq!(log_in("exit 0", "").0, Outcome::Unenrolled);
+    assert_eq!(log_in("exit 3", "").0, Outcome::Unenrolled);
+    assert_eq!(log_in("printf 1; exit 3", "").0, MISCONFIGURED);
+    assert_eq!(log_in("sleep 60", "command_timeout = 1").0, MISCONFIGURED);
+}

@@ -1,0 +1,218 @@
+//! What each reply and each error of the service leads to.
+
+use crate::stage::{Script, Stage, ask};
+use seconder::calls::*;
+use seconder::model::UserId;
+use seconder::{ApprovalWait, Error, Rejection, Result, Sleeper, Stage as Reached, Verify};
+use seconder_login::{Backend, Login, Outcome, Trouble, outcome_of};
+use std::time::Duration;
+
+/// A service that replies to every call with the same.
+struct Fixed {
+    error: Option<Error>,
+    verdict: Verdict,
+    /// Which calls fail.
+    fails: &'static [&'static str],
+}
+
+impl Fixed {
+    fn reply<T>(&self, call: &str, reply: T) -> Result<T> {
+        match &self.error {
+            Some(error) if self.fails.contains(&call) => Err(error.clone()),
+            _ => Ok(reply),
+        }
+    }
+}
+
+impl Backend for Fixed {
+    fn find_user(&self, _: &str) -> Result<Option<UserId>> {
+        self.reply("find_user", 1.try_into().ok())
+    }
+    fn user_status(&self, call: &UserStatus) -> Result<UserStatusReply> {
+        let mut status = UserStatusReply::new(call.user_id);
+        status.devices = vec!["ios".into(), "sms".into()];
+        status.phone_number = Some("XXX-XXX-0123".into());
+        self.reply("user_status", status)
+    }
+    fn verify(&self, _: &Verify) -> Result<Verification> {
+        let mut found = Verification::default();
+        found.verdict = self.verdict;
+        self.reply("verify", found)
+    }
+    fn request_sms(&self, _: &RequestSms) -> Result<CodeRequested> {
+        self.reply("request_sms", CodeRequested::default())
+    }
+    fn request_call(&self, _: &RequestCall) -> Result<CodeRequested> {
+        self.reply("request_call", CodeRequested::default())
+    }
+    fn create_approval(&self, _: &CreateApproval) -> Result<ApprovalCreated> {
+        self.reply("create_approval", ApprovalCreated::new("a-1".parse().unwrap()))
+    }
+    fn wait_for_approval(&self, _: ApprovalWait, _: &mut dyn Sleeper) -> Result<Approval> {
+        self.reply("wait_for_approval", Approval::new(ApprovalStatus::Pending))
+    }
+}
+
+/// Every error, and how a login ends by it.
+fn errors() -> Vec<(Error, Outcome)> {
+    let message = || "\x1b[2Jsecret".to_owned();
+    let rejected = |code: &str| {
+        let (status, code) = (403, Some(code.to_owned()));
+        let rejection = Rejection { status, code, message: message(), fields: [].into() };
+        Error::Rejected(Box::new(rejection))
+    };
+    let unavailable = |stage| Error::Unavailable { stage, message: message() };
+    let waiting = |seconds: Option<u64>| Error::RateLimited {
+        message: message(),
+        retry_after: seconds.map(Duration::from_secs),
+        code: None,
+    };
+    let (parameter, reason) = ("x".into(), "is y".into());
+    let malformed = Error::TokenMalformed { parameter: "token".into(), reason: "is x".into() };
+    let trouble = Outcome::Trouble;
+    vec![
+        (Error::InvalidArgument { parameter, reason }, trouble(Trouble::Internal)),
+        (malformed, Outcome::Denied),
+        (Error::Unauthorized { message: message(), code: None }, trouble(Trouble::Service)),
+        (rejected("60026"), Outcome::Unenrolled),
+        (rejected("60016"), Outcome::Unenrolled),
+        (rejected("60008"), Outcome::Denied),
+        (rejected("99999"), Outcome::Denied),
+        (waiting(Some(2)), Outcome::Locked),
+        (waiting(Some(900)), Outcome::Locked),
+        (waiting(None), Outcome::Locked),
+        (unavailable(Reached::Dns), trouble(Trouble::Unavailable)),
+        (unavailable(Reached::Connect), trouble(Trouble::Unavailable)),
+        (unavailable(Reached::Tls), trouble(Trouble::Unavailable)),
+        (unavailable(Reached::Response), trouble(Trouble::Unavailable)),
+        (unavailable(Reached::Delivery), trouble(Trouble::Unavailable)),
+        (Error::Cancelled { sent: true }, Outcome::Denied),
+        (Error::InvalidResponse { message: message() }, trouble(Trouble::Service)),
+        (Error::InvalidCallback { message: message() }, trouble(Trouble::Internal)),
+        (Error::Storage { message: message() }, trouble(Trouble::Service)),
+        (Error::Internal { message: message() }, trouble(Trouble::Internal)),
+    ]
+}
+
+/// A variant that is added to the library's errors has to be added to [`errors`].
+#[test]
+fn every_error_has_an_outcome_and_none_lets_anyone_in() {
+    let errors = errors();
+    let debug: Vec<String> = errors.iter().map(|(error, _)| format!("{error:?}")).collect();
+    let text = include_str!("../../../src/error.rs");
+    let body = text.split_once("pub enum Error {").unwrap().1.split_once("\n}").unwrap().0;
+    let variants: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+        .filter_map(|line| line.split([' ', '(', '{', ',']).next())
+        .collect();
+    assert!(variants.len() >= 11, "{variants:?}");
+    for variant in variants {
+        assert!(debug.iter().any(|debug| debug.starts_with(variant)), "{variant}");
+    }
+    for (error, outcome) in errors {
+        assert_eq!(outcome_of(&error), outcome, "{error:?}");
+        assert!(!matches!(outcome, Outcome::Accepted | Outcome::Excepted | Outcome::Ignored));
+    }
+}
+
+#[test]
+fn every_error_of_every_call_ends_closed_whatever_the_configuration() {
+    let stage = Stage::new();
+    let calls = ["find_user", "user_status", "verify", "create_approval", "wait_for_approval"];
+    for call in calls {
+        for (error, direct) in errors() {
+            for trouble in ["deny", "ignore"] {
+                let fails = std::slice::from_ref(calls.iter().find(|one| **one == call).unwrap());
+                let (error, verdict) = (Some(error.clone()), Verdict::Wrong);
+                let backend = Fixed { error, verdict, fails: Box::leak(fails.into()) };
+                let more =
+                    format!("users = directory\non_trouble = {trouble}\nunenrolled = {trouble}");
+                let says: &[&str] =
+                    if call.contains("approval") { &["1"; 9] } else { &["000000"; 9] };
+                let login = Login { user: "ada", ..Login::default() };
+                let ended = ask(&stage.config(&more), &backend, &mut Script::of(says), login);
+                let ignorable = matches!(
+                    direct,
+                    Outcome::Unenrolled | Outcome::Trouble(Trouble::Unavailable | Trouble::Service)
+                );
+                let what = format!("{call} {direct:?} {trouble}: {ended:?}");
+                assert_ne!(ended.outcome, Outcome::Accepted, "{what}");
+                assert_ne!(ended.outcome, Outcome::Excepted, "{what}");
+                if !(trouble == "ignore" && ignorable) {
+                    assert_ne!(ended.outcome, Outcome::Ignored, "{what}");
+                } else if call == "find_user" || call == "user_status" {
+                    assert_eq!(ended.outcome, Outcome::Ignored, "{what}");
+                    let loud = direct == Outcome::Unenrolled
+                        || ended
+                            .errors
+                            .iter()
+                            .any(|e| e.starts_with("on_trouble=ignore: ada is NOT"));
+                    assert!(loud, "{what}");
+                }
+                if trouble == "deny" && !call.contains("approval") && call != "verify" {
+                    assert_eq!(ended.outcome, direct, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_verdict_right_is_accepted() {
+    let stage = Stage::new();
+    for (verdict, outcome) in [
+        (Verdict::Right, Outcome::Accepted),
+        (Verdict::Wrong, Outcome::Denied),
+        (Verdict::NotChecked, Outcome::Trouble(Trouble::Service)),
+    ] {
+        let backend = Fixed { error: None, verdict, fails: &[] };
+        let config = stage.config("users = directory");
+        let login = Login { user: "ada", ..Login::default() };
+        let ended = ask(&config, &backend, &mut Script::of(&["000000"; 9]), login);
+        assert_eq!(ended.outcome, outcome);
+    }
+}
+
+#[test]
+fn a_code_that_was_not_sent_does_not_end_a_login_with_an_app() {
+    let stage = Stage::new();
+    let unavailable = Error::Unavailable { stage: Reached::Delivery, message: "gateway".into() };
+    let fails = &["request_sms", "request_call", "create_approval"];
+    let backend = Fixed { error: Some(unavailable), verdict: Verdict::Right, fails };
+    let mut user = Script::of(&["sms", "push", "000000"]);
+    let login = Login { user: "ada", ..Login::default() };
+    let ended = ask(&stage.config("users = directory"), &backend, &mut user, login);
+    assert_eq!((ended.outcome, ended.errors.len()), (Outcome::Accepted, 2));
+    assert_eq!(user.shown, ["The code could not be sent.", "The request could not be sent."]);
+}
+
+#[test]
+fn users_whom_the_service_does_not_know_are_denied_or_ignored() {
+    let stage = Stage::new();
+    for (more, ada, bob) in [
+        ("", Outcome::Unenrolled, Outcome::Unenrolled),
+        ("unenrolled = ignore", Outcome::Ignored, Outcome::Ignored),
+        ("on_trouble = ignore", Outcome::Unenrolled, Outcome::Unenrolled),
+    ] {
+        for (name, outcome) in [("unmapped", ada), ("bob", bob)] {
+            let login = Login { user: name, ..Login::default() };
+            let ended = stage.log_in_as(more, &mut Script::of(&["000000"]), login);
+            assert_eq!(ended.outcome, outcome, "{more} {name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_login_name_goes_nowhere() {
+    let stage = Stage::new();
+    for name in ["", "../ada", "ada\n", "a b", "-ada", ".", "ada\0", "ad\u{e4}", &"a".repeat(65)] {
+        let more = "users = command:/usr/bin/false\nunenrolled = ignore\non_trouble = ignore";
+        let login = Login { user: name, ..Login::default() };
+        let mut user = Script::of(&["000000"]);
+        let ended = stage.log_in_as(more, &mut user, login);
+        assert_eq!((ended.outcome, ended.errors.len()), (Outcome::Denied, 0), "{name:?}");
+        assert!(user.asked.is_empty());
+    }
+}

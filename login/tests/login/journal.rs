@@ -1,0 +1,75 @@
+//! Who is asked at all, and what the operator reads of it.
+
+use crate::stage::{Lines, Script, Stage};
+use seconder_login::{Login, Outcome, Trouble, log_in_as_configured};
+use std::path::Path;
+
+fn outcome(stage: &Stage, more: &str, remote: &str) -> Outcome {
+    let login = Login { user: "ada", remote: Some(remote), ..Login::default() };
+    stage.log_in_as(more, &mut Script::default(), login).outcome
+}
+
+#[test]
+fn users_and_networks_are_excepted_as_configured() {
+    let stage = Stage::new();
+    let asked = Outcome::NoTerminal;
+    for (more, expected) in [
+        ("only = ada", asked),
+        ("only = bob", Outcome::Excepted),
+        ("except = ada", Outcome::Excepted),
+        ("except = bob eve", asked),
+        ("only = ada\nexcept = ada", Outcome::Excepted),
+        // Whose groups cannot be found out is asked: this machine has no ada.
+        ("only = @root", asked),
+        ("except = @root", asked),
+        ("trusted_networks = 192.0.2.0/24", Outcome::Excepted),
+        ("trusted_networks = 192.0.3.0/24 2001:db8::/32", asked),
+    ] {
+        assert_eq!(outcome(&stage, more, "192.0.2.7"), expected, "{more}");
+    }
+    let trusted = "trusted_networks = 192.0.2.0/24";
+    assert_eq!(outcome(&stage, trusted, "::ffff:192.0.2.7"), Outcome::Excepted);
+    for remote in ["", "192.0.2.7.evil.example", "192.0.2.7 ", "localhost", "192.0.2.7\0"] {
+        assert_eq!(outcome(&stage, trusted, remote), asked, "{remote:?}");
+    }
+}
+
+#[test]
+fn the_groups_of_a_user_of_this_machine_count() {
+    let stage = Stage::new();
+    for (more, expected) in [
+        ("except = @root", Outcome::Excepted),
+        ("except = @there-is-no-such-group", Outcome::Unenrolled),
+        ("only = @daemon", Outcome::Excepted),
+        ("only = @root", Outcome::Unenrolled),
+    ] {
+        let login = Login { user: "root", ..Login::default() };
+        let ended = stage.log_in_as(more, &mut Script::default(), login);
+        assert_eq!(ended.outcome, expected, "{more}");
+        assert_eq!(ended.errors.len(), usize::from(more.contains("no-such")), "{:?}", ended.errors);
+    }
+}
+
+#[test]
+fn what_the_remote_machine_and_the_program_are_called_cannot_forge_a_log() {
+    let stage = Stage::new();
+    let remote = "x\nNov 1 sshd: login of root: accepted\u{202e}";
+    let login = Login { user: "ada", remote: Some(remote), ..Login::default() };
+    let ended = stage.log_in_as("", &mut Script::default(), login);
+    assert!(ended.notice.contains("from x?Nov 1 sshd"), "{}", ended.notice);
+    assert!(!ended.notice.contains('\u{202e}') && ended.notice.len() < 300);
+}
+
+#[test]
+fn a_configuration_with_errors_asks_nobody() {
+    let (mut user, mut journal) = (Script::of(&["000000"]), Lines::default());
+    let login = Login { user: "ada", program: "sshd", ..Login::default() };
+    let arguments = ["on_trouble=ignore", "unenrolled=ignore", "trise=3"];
+    let missing = Path::new("/missing/pam.conf");
+    let outcome = log_in_as_configured(missing, &arguments, &login, &mut user, &mut journal);
+    assert_eq!(outcome, Outcome::Trouble(Trouble::Configuration));
+    assert!(user.asked.is_empty());
+    assert_eq!((journal.errors.len(), journal.notices.len()), (2, 1), "{:?}", journal.errors);
+    let notice = "login of ada by sshd: misconfigured (2 errors in the configuration)";
+    assert_eq!(journal.notices, [notice]);
+}
