@@ -1,0 +1,9 @@
+//! Fuzzes `login::pam_conf`.
+
+#![no_main]
+
+#[allow(dead_code, reason = "each target is a program")]
+#[path = "../src/login.rs"]
+mod login;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| login::pam_conf(data));
