@@ -121,7 +121,7 @@ fn every_struct_is_described_once() {
 
 #[test]
 fn the_pages_pass_the_mandoc_linter() {
-    for path in [pages("3"), pages("7"), pages("8")].concat() {
+    for path in [pages("3"), pages("5"), pages("7"), pages("8")].concat() {
         let lint = Command::new("mandoc")
             .args(["-T", "lint", "-W", "style", &path])
             .current_dir(root())

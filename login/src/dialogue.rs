@@ -27,6 +27,9 @@ pub struct Login<'a> {
     pub program: &'a str,
     /// What the user typed before, for another module: a password, or password and code.
     pub typed_before: Option<Secret>,
+    /// Whether the user has given the answer to the first question already, so that nothing is sent
+    /// before it is asked.
+    pub answered: bool,
     /// Changes the program of `users=command:` before it is run: for a process with descriptors that
     /// programs would inherit, which only unsafe code can close.
     pub before_command: Option<fn(&mut Command)>,

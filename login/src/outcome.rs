@@ -93,3 +93,51 @@ pub fn outcome_of(error: &Error) -> Outcome {
 /// The codes of a user whom the service does not know.
 const USER_NOT_FOUND: &str = "60026";
 const USER_NOT_FOUND_EITHER: &str = "60016";
+
+/// The exit statuses of `seconder-login`, of which 2 is for its options. All
+/// but 0 mean that the user may not log in, unless the program that reads them decides otherwise.
+pub const EXIT_STATUSES: [(u8, &str); 12] = [
+    (0, "the user may log in: a right code, or an approval"),
+    (1, "denied: wrong codes, or a request that was denied, or not approved in time"),
+    (2, "an option is invalid"),
+    (3, "locked: too many wrong codes; the user may try again later"),
+    (4, "the service does not know the user"),
+    (5, "there is nobody to ask: no terminal, or no answer"),
+    (6, "the configuration, or the map of users, has errors"),
+    (7, "the service was not reached, or not in time"),
+    (8, "the service rejected this program, or its reply was invalid"),
+    (9, "an internal error"),
+    (10, "the configuration excepts the user or the network: nothing was asked"),
+    (11, "nothing was checked: unenrolled=ignore, or on_trouble=ignore"),
+];
+
+/// The exit status of `seconder-login`: see [`EXIT_STATUSES`].
+pub fn exit_status(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Accepted => 0,
+        Outcome::Denied => 1,
+        Outcome::Locked => 3,
+        Outcome::Unenrolled => 4,
+        Outcome::NoTerminal => 5,
+        Outcome::Trouble(Trouble::Configuration) => 6,
+        Outcome::Trouble(Trouble::Unavailable) => 7,
+        Outcome::Trouble(Trouble::Service) => 8,
+        Outcome::Trouble(Trouble::Internal) => 9,
+        Outcome::Excepted => 10,
+        Outcome::Ignored => 11,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_has_an_exit_status_of_its_own_and_only_acceptance_is_0() {
+        let mut statuses: Vec<u8> = Outcome::ALL.into_iter().map(exit_status).collect();
+        assert_eq!(statuses, [0, 10, 11, 1, 3, 4, 5, 6, 7, 8, 9]);
+        statuses.push(2);
+        statuses.sort_unstable();
+        assert_eq!(statuses, EXIT_STATUSES.map(|(status, _)| status));
+    }
+}

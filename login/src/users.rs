@@ -1,6 +1,6 @@
 //! Which user of the service a login name is.
 
-use crate::config::{Config, Users, lines};
+use crate::config::{Config, Place, Problem, Users, lines};
 use crate::outcome::{Trouble, outcome_of};
 use crate::trusted_file::{self, Readers};
 use crate::{Backend, Login, Outcome, command};
@@ -33,7 +33,8 @@ pub(crate) fn find(
     let misconfigured = |problems| (Outcome::Trouble(Trouble::Configuration), problems);
     match &config.users {
         Users::File(path) => {
-            let mut map = read_map(path).map_err(misconfigured)?;
+            let shown = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect();
+            let mut map = read_map(path).map_err(|problems| misconfigured(shown(problems)))?;
             Ok(map.remove(login.user))
         }
         Users::Directory => backend.find_user(login.user).map_err(|error| {
@@ -51,17 +52,31 @@ pub(crate) fn find(
 ///
 /// # Errors
 /// Everything that is wrong.
-fn read_map(path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
+fn read_map(path: &Path) -> Result<BTreeMap<String, UserId>, Vec<Problem>> {
     let text = trusted_file::read(path, Readers::All)
-        .map_err(|reason| vec![format!("{} {reason}", path.display())])?;
+        .map_err(|reason| vec![Place::file(path).problem(reason)])?;
     read_users(text.expose(), path)
+}
+
+impl Config {
+    /// Checks the map of users, if it is a file: [`Config::read`] does not, because it is read for each
+    /// login.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn check_users(&self) -> Result<(), Vec<Problem>> {
+        match &self.users {
+            Users::File(path) => read_map(path).map(|_| ()),
+            Users::Directory | Users::Command(_) => Ok(()),
+        }
+    }
 }
 
 /// The map of login names to the service's users that a text describes, as if it were in this file.
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn read_users(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, Vec<String>> {
+pub fn read_users(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut map = BTreeMap::new();
     for (login, id, place) in lines(text, path, &mut problems) {
@@ -82,6 +97,6 @@ pub fn read_users(text: &str, path: &Path) -> Result<BTreeMap<String, UserId>, V
     }
     match problems.is_empty() {
         true => Ok(map),
-        false => Err(problems.iter().map(ToString::to_string).collect()),
+        false => Err(problems),
     }
 }

@@ -1,6 +1,9 @@
 //! The man page of the program matches `--help`: both are generated from the same declarations.
 
-use clap::{Arg, ArgAction, Command, CommandFactory};
+mod mdoc;
+
+use clap::{Command, CommandFactory};
+use mdoc::{about, list, options, prose, usage};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -67,12 +70,6 @@ fn collect(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Co
     }
 }
 
-fn options(command: &Command) -> Vec<&Arg> {
-    let shown =
-        |arg: &&Arg| !arg.is_hide_set() && arg.get_id() != "help" && arg.get_id() != "version";
-    command.get_arguments().filter(shown).collect()
-}
-
 fn synopsis() -> String {
     let mut text = ".Sh SYNOPSIS\n".to_owned();
     for (words, command) in commands() {
@@ -85,62 +82,6 @@ fn synopsis() -> String {
     text + ".Nm\n.Fl -help | -version\n"
 }
 
-/// `Fl -listen Ar ADDRESS`, or the name of a positional argument.
-fn usage(arg: &Arg) -> String {
-    let values = arg.get_value_names().unwrap_or_default();
-    let values: Vec<&str> = values.iter().map(|value| value.as_str()).collect();
-    let takes = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-    let value = match takes && !values.is_empty() {
-        true => format!("Ar {}", values.join(" ")),
-        false => String::new(),
-    };
-    match arg.get_long() {
-        Some(long) => format!("Fl -{long} {value}").trim_end().to_owned(),
-        None => value,
-    }
-}
-
 fn described((words, command): &(Vec<String>, Command)) -> String {
-    let mut text = format!(".Ss {}\n{}", words.join(" "), prose(&about(command)));
-    let options = options(command);
-    if options.is_empty() {
-        return text;
-    }
-    text += ".Bl -tag -width Ds\n";
-    for arg in options {
-        let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
-        text += &format!(".It {}\n{}", usage(arg), prose(&help.unwrap_or_default()));
-        let defaults: Vec<_> =
-            arg.get_default_values().iter().map(|v| v.to_string_lossy()).collect();
-        if arg.get_action().takes_values() && !defaults.is_empty() {
-            text += &format!("The default is\n.Ql {} .\n", defaults.join(" "));
-        }
-    }
-    text + ".El\n"
-}
-
-fn about(command: &Command) -> String {
-    let about = command.get_long_about().or(command.get_about());
-    about.map(ToString::to_string).unwrap_or_default()
-}
-
-/// Wraps a text, with each sentence on a new line, as mdoc requires.
-fn prose(text: &str) -> String {
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.len() + 1 + word.len() > 76 {
-            lines.push(std::mem::take(&mut line));
-        }
-        line += if line.is_empty() { "" } else { " " };
-        line += &word.replace('\\', "\\e");
-        if word.ends_with('.') {
-            lines.push(std::mem::take(&mut line));
-        }
-    }
-    lines.extend(Some(line).filter(|line| !line.is_empty()));
-    // clap removes the full stop at the end of a help text; restore it.
-    if let Some(last) = lines.last_mut().filter(|last| !last.ends_with(['.', ':'])) {
-        last.push('.');
-    }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    format!(".Ss {}\n{}{}", words.join(" "), prose(&about(command)), list(command))
 }

@@ -11,8 +11,8 @@ pub(crate) struct Ban {
     pub(crate) instead: &'static str,
 }
 
-pub(crate) const CODE: &[&str] = &["src/", "server/src/", "bindings/"];
-pub(crate) const LIBRARY: &[&str] = &["src/", "bindings/"];
+pub(crate) const CODE: &[&str] = &["src/", "server/src/", "login/src/", "bindings/"];
+pub(crate) const LIBRARY: &[&str] = &["src/", "login/src/", "bindings/"];
 
 #[rustfmt::skip]
 pub(crate) const BANS: &[Ban] = &[
@@ -22,7 +22,9 @@ pub(crate) const BANS: &[Ban] = &[
     // Ctrl-C is looked for at intervals of the program's time.
     Ban { call: &["Instant", "::", "now"], scope: LIBRARY,
           except: &["src/remote", "src/service/waiting.rs", "src/call_log.rs",
-                    "src/capi/log.rs", "bindings/python/src/interrupt.rs"],
+                    "src/capi/log.rs", "bindings/python/src/interrupt.rs",
+                    // How long a user is waited for, and a program that maps login names.
+                    "login/src/terminal.rs", "login/src/command.rs", "login/src/dialogue/push.rs"],
           instead: "time is given: take the deadline, or ask the engine's Clock" },
     Ban { call: &["env", "::", "var"], scope: LIBRARY, except: &[],
           instead: "a login process's environment decides nothing: take a setting" },
@@ -54,7 +56,7 @@ pub(crate) const BANS: &[Ban] = &[
           instead: "a library does not print: return it" },
     Ban { call: &["eprintln", "!"], scope: LIBRARY, except: &[],
           instead: "a library does not print: return it" },
-    Ban { call: &["unsafe"], scope: &["src/", "server/", "tests/", "examples/", "build.rs"],
+    Ban { call: &["unsafe"], scope: &["src/", "server/", "login/", "tests/", "examples/", "build.rs"],
           except: &["src/capi"],
           instead: "`unsafe` belongs to src/capi and bindings/: move it there or do without" },
 ];

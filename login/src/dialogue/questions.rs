@@ -115,6 +115,7 @@ impl<'a> Dialogue<'a> {
             call: has.call && offered.call,
         };
         match self.config.method {
+            _ if self.login.answered => Next::Continue(()),
             Method::Push if has.push => self.push(),
             Method::Sms if has.sms => self.send(Choice::Sms),
             Method::Call if has.call => self.send(Choice::Call),

@@ -148,6 +148,9 @@ fn a_map_of_users_is_right_in_every_line_or_not_used() {
                 r\u{f6}bin = 1\nlong = 9223372036854775808\n";
     let problems = read_users(text, path).unwrap_err();
     assert_eq!(problems.len(), 10, "{problems:#?}");
-    assert_eq!(problems[0], "/users:3: must be `key = value`, or begin with # as a comment");
-    assert_eq!(problems[1], "/users:2: ada is in the file twice");
+    assert_eq!(
+        problems[0].to_string(),
+        "/users:3: must be `key = value`, or begin with # as a comment"
+    );
+    assert_eq!(problems[1].to_string(), "/users:2: ada is in the file twice");
 }

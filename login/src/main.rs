@@ -1,0 +1,86 @@
+//! The program `seconder-login`: the second factor of a login, for daemons and scripts without PAM.
+
+#[cfg(test)]
+mod manual;
+mod streams;
+
+use clap::Parser;
+use seconder_login::config::DEFAULT_FILE;
+use seconder_login::terminal::{StandardError, Terminal};
+use seconder_login::{
+    Conversation, EXIT_STATUSES, Journal, Login, Outcome, exit_status, log_in_as_configured,
+};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use streams::{Nobody, OneCode, Programs};
+
+/// Ask a user for the second factor of a login. The exit status is the verdict; only 0 means that the
+/// user may log in.
+#[derive(Parser)]
+#[command(name = "seconder-login", version, after_help = statuses())]
+struct Program {
+    /// Login name of the user.
+    name: String,
+    /// Configuration to read: see seconder-pam.conf(5).
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_FILE)]
+    conf: PathBuf,
+    /// Key of the configuration to override, as KEY=VALUE. May be given more than once.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Address of the machine that the user comes from: for trusted_networks, the user's phone and the
+    /// log.
+    #[arg(long, value_name = "ADDRESS")]
+    remote: Option<String>,
+    /// Name of the program that the user logs in with, for the user's phone and the log.
+    #[arg(long = "program", value_name = "PROGRAM", default_value = "seconder-login")]
+    asked_by: String,
+    /// Read the code, or a choice such as `push`, as one line from standard input, instead of asking on
+    /// the terminal. The user is not asked again.
+    #[arg(long, conflicts_with = "json")]
+    code_from_stdin: bool,
+    /// Ask on standard output and read the answers from standard input, both as one JSON object in a
+    /// line: {"ask":"Code: ","echo":false} is answered by {"answer":"123456"}, or by {} for no
+    /// answer; {"show":"The code is wrong.","style":"error"} is not answered; and
+    /// {"outcome":"accepted","status":0} is the last.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let mut journal = StandardError::new("seconder-login");
+    let outcome = match (program.json, program.code_from_stdin) {
+        (true, _) => {
+            let mut programs = Programs;
+            let outcome = program.log_in(&mut programs, &mut journal);
+            programs.end(outcome);
+            outcome
+        }
+        (false, true) => program.log_in(&mut OneCode::read(), &mut journal),
+        (false, false) => match Terminal::open() {
+            Ok(mut terminal) => program.log_in(&mut terminal, &mut journal),
+            Err(_) => program.log_in(&mut Nobody, &mut journal),
+        },
+    };
+    ExitCode::from(exit_status(outcome))
+}
+
+impl Program {
+    fn log_in(&self, user: &mut dyn Conversation, journal: &mut dyn Journal) -> Outcome {
+        let login = Login {
+            user: &self.name,
+            remote: self.remote.as_deref(),
+            program: &self.asked_by,
+            answered: self.code_from_stdin,
+            ..Login::default()
+        };
+        let arguments: Vec<&str> = self.set.iter().map(String::as_str).collect();
+        log_in_as_configured(&self.conf, &arguments, &login, user, journal)
+    }
+}
+
+/// The table of the exit statuses.
+fn statuses() -> String {
+    let rows = EXIT_STATUSES.iter().map(|(status, text)| format!("  {status:>2}  {text}\n"));
+    format!("Exit status:\n{}", rows.collect::<String>())
+}

@@ -1,0 +1,69 @@
+//! Pages in mdoc from the declarations of options, for the programs of the project.
+
+use clap::{Arg, ArgAction, Command};
+
+pub(crate) fn options(command: &Command) -> Vec<&Arg> {
+    let shown =
+        |arg: &&Arg| !arg.is_hide_set() && arg.get_id() != "help" && arg.get_id() != "version";
+    command.get_arguments().filter(shown).collect()
+}
+
+/// `Fl -listen Ar ADDRESS`, or the name of a positional argument.
+pub(crate) fn usage(arg: &Arg) -> String {
+    let values = arg.get_value_names().unwrap_or_default();
+    let values: Vec<&str> = values.iter().map(|value| value.as_str()).collect();
+    let takes = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    let value = match takes && !values.is_empty() {
+        true => format!("Ar {}", values.join(" ")),
+        false => String::new(),
+    };
+    match arg.get_long() {
+        Some(long) => format!("Fl -{long} {value}").trim_end().to_owned(),
+        None => value,
+    }
+}
+
+/// The options of a command as a list; nothing if it has none.
+pub(crate) fn list(command: &Command) -> String {
+    let options = options(command);
+    if options.is_empty() {
+        return String::new();
+    }
+    let mut text = ".Bl -tag -width Ds\n".to_owned();
+    for arg in options {
+        let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
+        text += &format!(".It {}\n{}", usage(arg), prose(&help.unwrap_or_default()));
+        let defaults: Vec<_> =
+            arg.get_default_values().iter().map(|v| v.to_string_lossy()).collect();
+        if arg.get_action().takes_values() && !defaults.is_empty() {
+            text += &format!("The default is\n.Ql {} .\n", defaults.join(" "));
+        }
+    }
+    text + ".El\n"
+}
+
+pub(crate) fn about(command: &Command) -> String {
+    let about = command.get_long_about().or(command.get_about());
+    about.map(ToString::to_string).unwrap_or_default()
+}
+
+/// Wraps a text, with each sentence on a new line, as mdoc requires.
+pub(crate) fn prose(text: &str) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.len() + 1 + word.len() > 76 {
+            lines.push(std::mem::take(&mut line));
+        }
+        line += if line.is_empty() { "" } else { " " };
+        line += &word.replace('\\', "\\e");
+        if word.ends_with('.') {
+            lines.push(std::mem::take(&mut line));
+        }
+    }
+    lines.extend(Some(line).filter(|line| !line.is_empty()));
+    // clap removes the full stop at the end of a help text; restore it.
+    if let Some(last) = lines.last_mut().filter(|last| !last.ends_with(['.', ':'])) {
+        last.push('.');
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
