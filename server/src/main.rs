@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 #[cfg(test)]
 mod manual;
+mod pam;
 
 #[cfg(unix)]
 use arguments::Relay;
@@ -43,6 +44,9 @@ enum Command {
     /// Manage approval requests.
     #[command(subcommand)]
     Approval(Approval),
+    /// Check logins by PAM.
+    #[command(subcommand)]
+    Pam(pam::Pam),
 }
 
 #[derive(Subcommand)]
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)
         }
+        Command::Pam(pam) => pam::run(&pam),
         Command::Approval(Approval::Respond {
             database,
             device,

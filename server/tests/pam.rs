@@ -1,0 +1,99 @@
+//! `seconder pam check` and `seconder-login` against a service that runs.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod common;
+
+use common::{KEY, World};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn write(world: &World, name: &str, text: &str) -> PathBuf {
+    let path = world.folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    path
+}
+
+/// A configuration for the service of the test, whose user is ada.
+fn configured(world: &World, more: &str) -> PathBuf {
+    let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let key = write(world, "key", &format!("{KEY}\n"));
+    let users = write(world, "users", &format!("ada = {user}\n"));
+    let text = format!(
+        "url = {}\nca_file = {}\napi_key_file = {}\nusers = file:{}\n{more}",
+        world.server.url(),
+        world.ca_file().display(),
+        key.display(),
+        users.display()
+    );
+    write(world, "pam.conf", &text)
+}
+
+/// Runs it with util-linux's `script` as the terminal, at which this is typed.
+fn check(conf: &PathBuf, more: &str, typed: &str) -> (bool, String) {
+    let program = env!("CARGO_BIN_EXE_seconder");
+    let command = format!("{program} pam check --conf {} {more}", conf.display());
+    let pipe =
+        format!("(sleep 0.5; printf '{typed}'; sleep 1) | script -qec '{command}' /dev/null");
+    shown(Command::new("sh").args(["-c", &pipe]).output().unwrap())
+}
+
+fn shown(output: Output) -> (bool, String) {
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn what_is_in_effect_is_printed_and_the_service_is_asked() {
+    let world = World::start();
+    let conf = configured(&world, "tries = 2\n");
+    let (done, text) = check(&conf, "method=code", "");
+    assert!(done && text.contains("The service replies."), "{text}");
+    assert!(text.contains(&format!("tries = 2    # {}:5", conf.display())), "{text}");
+    assert!(text.contains("method = code    # arguments"), "{text}");
+    assert!(!text.contains(KEY), "{text}");
+    write(&world, "key", "another-key\n");
+    let (done, text) = check(&conf, "", "");
+    assert!(!done && text.contains("API key"), "{text}");
+    write(&world, "key", KEY);
+    drop(world.server);
+    let (done, text) = check(&conf, "", "");
+    assert!(!done && !text.contains("The service replies."), "{text}");
+}
+
+#[test]
+fn every_error_is_printed() {
+    let world = World::start();
+    let conf = configured(&world, "trise = 2\nmethod = x\n");
+    let (done, text) = check(&conf, "", "");
+    assert!(!done, "{text}");
+    for expected in
+        ["pam.conf:5: there is no key trise: is it tries?", "pam.conf:6: method must be"]
+    {
+        assert!(text.contains(expected), "{text}");
+    }
+    assert!(text.contains("has 2 errors: nobody can log in"), "{text}");
+    let conf = configured(&world, "");
+    write(&world, "users", "ada = 1\nada = 2\n");
+    let (done, text) = check(&conf, "", "");
+    assert!(!done && text.contains("users:2: ada is in the file twice"), "{text}");
+}
+
+#[test]
+fn a_user_logs_in_on_the_terminal() {
+    let world = World::start();
+    let conf = configured(&world, "tries = 1\n");
+    let (done, text) = check(&conf, "--user ada", "0000000\\n");
+    assert!(!done && text.contains("The code is wrong.") && text.contains("denied"), "{text}");
+    world.client().request_sms(1.try_into().unwrap()).unwrap();
+    let (done, text) = check(&conf, "--user ada", &format!("{}\\n", world.code()));
+    assert!(done && text.contains("Accepted."), "{text}");
+    assert!(!text.contains(&world.code()), "{text}");
+    let (done, text) = check(&conf, "--user eve", "");
+    assert!(!done && text.contains("not enrolled"), "{text}");
+    let (done, text) = check(&conf, "--user ada except=ada", "");
+    assert!(done && text.contains("Not accepted"), "{text}");
+}
