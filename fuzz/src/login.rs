@@ -64,7 +64,12 @@ pub fn pam_users(data: &[u8]) {
 /// nothing reaches a log or a terminal that could change it. The first line of the input is what the
 /// configuration says, the next ones are replies and answers in turn.
 pub fn login(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let _ = outcome(data);
+}
+
+/// How the login of an input ends, if it is one.
+pub fn outcome(data: &[u8]) -> Option<Outcome> {
+    let Ok(text) = std::str::from_utf8(data) else { return None };
     let mut lines = text.lines();
     let more: Vec<&str> = lines.next().unwrap_or_default().split(' ').take(4).collect();
     let safe = [
@@ -77,11 +82,11 @@ pub fn login(data: &[u8]) {
         "unenrolled=",
     ];
     if !more.iter().all(|key| safe.iter().any(|safe| key.starts_with(safe)) || key.is_empty()) {
-        return;
+        return None;
     }
     let arguments: Vec<&str> = more.into_iter().filter(|key| !key.is_empty()).collect();
     let Ok(config) = Config::parse("users = directory", Path::new("/pam.conf"), &arguments) else {
-        return;
+        return None;
     };
     let (replies, answers): (Vec<_>, Vec<_>) = lines.zip(0..).partition(|(_, n)| n % 2 == 0);
     let list =
@@ -94,6 +99,7 @@ pub fn login(data: &[u8]) {
     assert_eq!(journal.0, 1, "one notice");
     assert!(outcome != Outcome::Accepted || service.right.get(), "{arguments:?}");
     assert!(user.asked < 20);
+    Some(outcome)
 }
 
 /// Whether a text is one line that changes no terminal.
@@ -169,7 +175,7 @@ impl Conversation for Typist {
         true
     }
     fn holds_text_back(&self) -> bool {
-        self.left.len() % 2 == 0
+        self.left.len().is_multiple_of(2)
     }
 }
 

@@ -28,11 +28,12 @@ pub enum Outcome {
 /// Why a second factor could not be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The configuration, the map of users, or a file or folder of theirs.
+    /// The configuration, the map of users, or a file or folder of theirs; or the service rejected the
+    /// API key or this process. `on_trouble=ignore` never applies.
     Configuration,
     /// The service was not reached, or not in time.
     Unavailable,
-    /// The service rejected the API key or this process, or its reply was not understood.
+    /// The service's reply was not understood, or the service failed.
     Service,
     /// A bug.
     Internal,
@@ -82,9 +83,8 @@ pub fn outcome_of(error: &Error) -> Outcome {
         },
         Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
         Error::RateLimited { .. } => Outcome::Locked,
-        Error::Unauthorized { .. } | Error::InvalidResponse { .. } | Error::Storage { .. } => {
-            Outcome::Trouble(Trouble::Service)
-        }
+        Error::Unauthorized { .. } => Outcome::Trouble(Trouble::Configuration),
+        Error::InvalidResponse { .. } | Error::Storage { .. } => Outcome::Trouble(Trouble::Service),
         Error::Unavailable { .. } => Outcome::Trouble(Trouble::Unavailable),
         _ => Outcome::Trouble(Trouble::Internal),
     }
@@ -103,9 +103,9 @@ pub const EXIT_STATUSES: [(u8, &str); 12] = [
     (3, "locked: too many wrong codes; the user may try again later"),
     (4, "the service does not know the user"),
     (5, "there is nobody to ask: no terminal, or no answer"),
-    (6, "the configuration, or the map of users, has errors"),
+    (6, "the configuration, the map of users or the API key has errors"),
     (7, "the service was not reached, or not in time"),
-    (8, "the service rejected this program, or its reply was invalid"),
+    (8, "the service failed, or its reply was invalid"),
     (9, "an internal error"),
     (10, "the configuration excepts the user or the network: nothing was asked"),
     (11, "nothing was checked: unenrolled=ignore, or on_trouble=ignore"),

@@ -7,7 +7,7 @@ mod common;
 use common::{KEY, World};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn write(world: &World, name: &str, text: &str) -> PathBuf {
@@ -33,7 +33,7 @@ fn configured(world: &World, more: &str) -> PathBuf {
 }
 
 /// Runs it with util-linux's `script` as the terminal, at which this is typed.
-fn check(conf: &PathBuf, more: &str, typed: &str) -> (bool, String) {
+fn check(conf: &Path, more: &str, typed: &str) -> (bool, String) {
     let program = env!("CARGO_BIN_EXE_seconder");
     let command = format!("{program} pam check --conf {} {more}", conf.display());
     let pipe =

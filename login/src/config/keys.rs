@@ -109,8 +109,8 @@ keys! {
          has no say in it (PAM_IGNORE).";
     "on_trouble" Nothing ["deny"] "deny or ignore":
         "What happens while the service cannot be asked: logins are denied, or the module has no say \
-         in them (PAM_IGNORE), which is logged as an error. An error of the configuration always \
-         denies.";
+         in them (PAM_IGNORE), which is logged as an error. An error of the configuration, such \
+         as a wrong API key, always denies.";
     "only" Nothing [""] "login names and @groups, separated by spaces":
         "Asks only these users for a second factor. A user whose groups cannot be looked up is asked.";
     "except" Nothing [""] "login names and @groups, separated by spaces":

@@ -6,7 +6,7 @@ use crate::clean::clean;
 use crate::config::{Config, Method, Offer};
 use crate::conversation::{Conversation, Journal, Style, Typed};
 use crate::networks::address_of;
-use crate::outcome::{Outcome, Trouble, outcome_of};
+use crate::outcome::{Outcome, outcome_of};
 use seconder::calls::{CodeRequested, RequestCall, RequestSms, UserStatus, Verdict};
 use seconder::model::{Secret, Token, UserId};
 use seconder::{Error, Verify};
@@ -209,10 +209,10 @@ impl<'a> Dialogue<'a> {
                     self.fail("This code was used before. Wait for the next one.")
                 }
                 Verdict::Wrong => self.fail("The code is wrong."),
+                // No trouble, which on_trouble=ignore would forgive.
                 Verdict::NotChecked => {
-                    self.journal.error("the service did not check a code that it had to check");
-                    let outcome = Outcome::Trouble(Trouble::Service);
-                    Next::Break(End::new(outcome, "the code was not checked"))
+                    self.journal.error("the service did not check a code, and ignores `force`");
+                    Next::Break(End::new(Outcome::Denied, "the code was not checked"))
                 }
             },
             Err(error) => self.wait_or_end(&error),
@@ -225,8 +225,8 @@ impl<'a> Dialogue<'a> {
             return self.end_by(error, "the code was not checked");
         };
         let seconds = error.retry_after_seconds();
-        self.fail(&wait_text("Too many wrong codes.", seconds))?;
-        self.locked = true;
+        (self.failures, self.locked) = (self.failures + 1, true);
+        self.show(&wait_text("Too many wrong codes.", seconds), Style::Error)?;
         match seconds {
             Some(seconds) if seconds <= LONGEST_WAIT => Next::Continue(()),
             _ => Next::Break(self.out_of_tries()),

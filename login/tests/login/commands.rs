@@ -1,7 +1,7 @@
 //! The program of `users=command:`, well-behaved and hostile.
 
 use crate::stage::{Script, Stage};
-use seconder_login::{Outcome, Trouble};
+use seconder_login::{Login, Outcome, Trouble};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,19 @@ fn a_program_says_which_user_a_login_name_is() {
     let checks =
         "[ -z \"$HOME$CARGO_MANIFEST_DIR\" ] && [ -z \"$(cat)\" ] && [ $(pwd) = / ] && echo 1";
     assert_eq!(log_in(checks, "").0, Outcome::Accepted);
+}
+
+#[test]
+fn a_host_process_may_change_the_program_before_it_is_run() {
+    let (stage, folder) = (Stage::new(), tempfile::tempdir().unwrap());
+    let program = script(folder.path(), "[ \"$HOOK\" = called ] && echo 1");
+    let before_command: fn(&mut Command) = |command| {
+        command.env("HOOK", "called");
+    };
+    let login = Login { user: "ada", before_command: Some(before_command), ..Login::default() };
+    let more = format!("users = command:{}", program.display());
+    let mut user = Script::of(&[&stage.code()]);
+    assert_eq!(stage.log_in_as(&more, &mut user, login).outcome, Outcome::Accepted);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn errors() -> Vec<(Error, Outcome)> {
     vec![
         (Error::InvalidArgument { parameter, reason }, trouble(Trouble::Internal)),
         (malformed, Outcome::Denied),
-        (Error::Unauthorized { message: message(), code: None }, trouble(Trouble::Service)),
+        (Error::Unauthorized { message: message(), code: None }, trouble(Trouble::Configuration)),
         (rejected("60026"), Outcome::Unenrolled),
         (rejected("60016"), Outcome::Unenrolled),
         (rejected("60008"), Outcome::Denied),
@@ -165,10 +165,10 @@ fn only_the_verdict_right_is_accepted() {
     for (verdict, outcome) in [
         (Verdict::Right, Outcome::Accepted),
         (Verdict::Wrong, Outcome::Denied),
-        (Verdict::NotChecked, Outcome::Trouble(Trouble::Service)),
+        (Verdict::NotChecked, Outcome::Denied),
     ] {
         let backend = Fixed { error: None, verdict, fails: &[] };
-        let config = stage.config("users = directory");
+        let config = stage.config("users = directory\non_trouble = ignore\nunenrolled = ignore");
         let login = Login { user: "ada", ..Login::default() };
         let ended = ask(&config, &backend, &mut Script::of(&["000000"; 9]), login);
         assert_eq!(ended.outcome, outcome);
