@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 21] = [
+    const SOURCES: [&str; 22] = [
         "status",
         "error",
         "text",
@@ -39,6 +39,7 @@ mod header {
         "open",
         "log",
         "users",
+        "logins",
         "codes",
         "approvals",
         "waiting",

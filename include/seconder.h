@@ -355,6 +355,11 @@ typedef struct seconder_error seconder_error;
 typedef struct seconder_event seconder_event;
 
 /**
+ * The user who has a login name, and what the user can log in with.
+ */
+typedef struct seconder_found_user seconder_found_user;
+
+/**
  * A message to a phone. It is valid until the deliver function returns.
  */
 typedef struct seconder_message seconder_message;
@@ -373,6 +378,11 @@ typedef struct seconder_phone_verification_record seconder_phone_verification_re
  * A phone verification that was started: a code was sent to the number.
  */
 typedef struct seconder_phone_verification_started seconder_phone_verification_started;
+
+/**
+ * The recovery codes of a user. Whoever sees one can log in with it once.
+ */
+typedef struct seconder_recovery_codes seconder_recovery_codes;
 
 /**
  * A service: an engine in this process, or a client of a remote service.
@@ -823,7 +833,8 @@ typedef struct seconder_device_info {
      */
     const char *country;
     /**
-     * "android", "ios", "sms" and similar.
+     * "android", "ios", "sms" and similar; "recovery_code" for one of
+     * seconder_create_recovery_codes().
      */
     const char *os_type;
     /**
@@ -1601,6 +1612,128 @@ const char *seconder_user_status_reply_message(const struct seconder_user_status
  * Frees the reply of seconder_user_status(). NULL is fine.
  */
 void seconder_user_status_reply_free(struct seconder_user_status_reply *user);
+
+/**
+ * Finds the user who has a login name, and what the user can log in with (interface 4.17).
+ *
+ * `login` is 1 to 64 letters, digits and the characters _ . @ + - of ASCII, beginning with a
+ * letter, a digit or _; a $ may be at the end. Free `out` with seconder_found_user_free().
+ * SECONDER_REJECTED, with the service code "60026", if nobody has the name; SECONDER_REJECTED with
+ * another code if the service has no such call. Other statuses are as described at the top of the
+ * header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_find_user(const struct seconder_service *service,
+                                   const char *login,
+                                   struct seconder_found_user **out,
+                                   struct seconder_error **error);
+
+/**
+ * Gives a user a login name, in place of any that the user has (interface 4.18).
+ *
+ * `login` is as for seconder_find_user(). `out` may be NULL; otherwise free it with
+ * seconder_done_free(). SECONDER_REJECTED if there is no such user, or if another user has the
+ * name: remove it from that user first. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_set_login(const struct seconder_service *service,
+                                   uint64_t user_id,
+                                   const char *login,
+                                   struct seconder_done **out,
+                                   struct seconder_error **error);
+
+/**
+ * Takes a login name from the user who has it (interface 4.19).
+ *
+ * `login` is as for seconder_find_user(). `out` may be NULL; otherwise free it with
+ * seconder_done_free(). SECONDER_REJECTED if nobody has the name. Other statuses are as described
+ * at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_remove_login(const struct seconder_service *service,
+                                      const char *login,
+                                      struct seconder_done **out,
+                                      struct seconder_error **error);
+
+/**
+ * Creates a set of recovery codes for a user, in place of any that the user has (interface 4.20).
+ * Show them to the user, who keeps them on paper: each is right once, as the token of
+ * seconder_verify(), and they are returned only here.
+ *
+ * Free `out` with seconder_recovery_codes_free(), which wipes the codes. SECONDER_REJECTED if there
+ * is no such user. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_create_recovery_codes(const struct seconder_service *service,
+                                               uint64_t user_id,
+                                               struct seconder_recovery_codes **out,
+                                               struct seconder_error **error);
+
+/**
+ * The user's id.
+ */
+uint64_t seconder_found_user_user_id(const struct seconder_found_user *user);
+
+/**
+ * The login name. NULL only for a NULL argument.
+ */
+const char *seconder_found_user_login(const struct seconder_found_user *user);
+
+/**
+ * Whether the user has used a valid code.
+ */
+bool seconder_found_user_confirmed(const struct seconder_found_user *user);
+
+/**
+ * Whether the user has an authenticator app of which a code was accepted.
+ */
+bool seconder_found_user_authenticator(const struct seconder_found_user *user);
+
+/**
+ * The number of device types that the user has.
+ */
+size_t seconder_found_user_device_count(const struct seconder_found_user *user);
+
+/**
+ * The device type at `index`, as seconder_user_status_reply_device() returns it; NULL if `index` is
+ * out of range.
+ */
+const char *seconder_found_user_device(const struct seconder_found_user *user, size_t index);
+
+/**
+ * How many recovery codes the user has left.
+ */
+uint64_t seconder_found_user_recovery_codes_left(const struct seconder_found_user *user);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_found_user_message(const struct seconder_found_user *user);
+
+/**
+ * Frees the reply of seconder_find_user(). NULL is fine.
+ */
+void seconder_found_user_free(struct seconder_found_user *user);
+
+/**
+ * The number of codes.
+ */
+size_t seconder_recovery_codes_code_count(const struct seconder_recovery_codes *codes);
+
+/**
+ * The code at `index`, 12 digits; NULL if `index` is out of range.
+ */
+const char *seconder_recovery_codes_code(const struct seconder_recovery_codes *codes, size_t index);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_recovery_codes_message(const struct seconder_recovery_codes *codes);
+
+/**
+ * Frees the reply of seconder_create_recovery_codes(), and wipes the codes. NULL is fine.
+ */
+void seconder_recovery_codes_free(struct seconder_recovery_codes *codes);
 
 /**
  * Sends a code by SMS (interface 4.2).

@@ -910,6 +910,66 @@ public:
     std::string_view qr_code() const && = delete;
 };
 
+/// The user who has a login name, and what the user can log in with.
+class FoundUser : public detail::Handle<seconder_found_user, seconder_found_user_free> {
+public:
+    using Handle::Handle;
+
+    std::uint64_t user_id() const noexcept { return seconder_found_user_user_id(get()); }
+    bool confirmed() const noexcept { return seconder_found_user_confirmed(get()); }
+    /// Whether a code of an authenticator app of the user's was accepted.
+    bool authenticator() const noexcept { return seconder_found_user_authenticator(get()); }
+    std::uint64_t recovery_codes_left() const noexcept
+    {
+        return seconder_found_user_recovery_codes_left(get());
+    }
+
+    std::string_view login() const & noexcept
+    {
+        return detail::view(seconder_found_user_login(get()));
+    }
+    std::string_view login() const && = delete;
+
+    /// The types of the devices that generate or receive codes.
+    std::vector<std::string_view> devices() const &
+    {
+        std::vector<std::string_view> devices;
+        for (std::size_t i = 0; i < seconder_found_user_device_count(get()); ++i)
+            devices.push_back(detail::view(seconder_found_user_device(get(), i)));
+        return devices;
+    }
+    std::vector<std::string_view> devices() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_found_user_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// The recovery codes of a user. Whoever sees one can log in with it once.
+class RecoveryCodes
+    : public detail::Handle<seconder_recovery_codes, seconder_recovery_codes_free> {
+public:
+    using Handle::Handle;
+
+    /// The codes, of 12 digits each.
+    std::vector<std::string_view> codes() const &
+    {
+        std::vector<std::string_view> codes;
+        for (std::size_t i = 0; i < seconder_recovery_codes_code_count(get()); ++i)
+            codes.push_back(detail::view(seconder_recovery_codes_code(get(), i)));
+        return codes;
+    }
+    std::vector<std::string_view> codes() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_recovery_codes_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
 /// An approval request that was created.
 class ApprovalCreated
     : public detail::Handle<seconder_approval_created, seconder_approval_created_free> {
@@ -1414,6 +1474,34 @@ public:
         });
     }
 
+    Result<FoundUser> try_find_user(const Text &login) const
+    {
+        return detail::with_out<FoundUser>([&](auto out, auto error) {
+            return seconder_find_user(get(), login.c_str(), out, error);
+        });
+    }
+
+    Result<Done> try_set_login(std::uint64_t user_id, const Text &login) const
+    {
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_set_login(get(), user_id, login.c_str(), out, error);
+        });
+    }
+
+    Result<Done> try_remove_login(const Text &login) const
+    {
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_remove_login(get(), login.c_str(), out, error);
+        });
+    }
+
+    Result<RecoveryCodes> try_create_recovery_codes(std::uint64_t user_id) const
+    {
+        return detail::with_out<RecoveryCodes>([&](auto out, auto error) {
+            return seconder_create_recovery_codes(get(), user_id, out, error);
+        });
+    }
+
     Result<ApprovalCreated> try_create_approval(std::uint64_t user_id, const Text &message,
                                                 const CreateApprovalOptions &options = {}) const
     {
@@ -1616,6 +1704,17 @@ public:
                                               const EnrolAuthenticatorOptions &options = {}) const
     {
         return try_enrol_authenticator(user_id, options).value();
+    }
+    FoundUser find_user(const Text &login) const { return try_find_user(login).value(); }
+    Done set_login(std::uint64_t user_id, const Text &login) const
+    {
+        return try_set_login(user_id, login).value();
+    }
+    Done remove_login(const Text &login) const { return try_remove_login(login).value(); }
+    /// Replaces the codes that the user has.
+    RecoveryCodes create_recovery_codes(std::uint64_t user_id) const
+    {
+        return try_create_recovery_codes(user_id).value();
     }
     ApprovalCreated create_approval(std::uint64_t user_id, const Text &message,
                                     const CreateApprovalOptions &options = {}) const

@@ -52,6 +52,8 @@ pub struct CallRecord {
     pub http_status: Option<u16>,
     /// The service's error code, if it is one of the interface: 60000 to 60999.
     pub code: Option<String>,
+    /// What was accepted, where an operator may want to look at it: `recovery_code`.
+    pub factor: Option<&'static str>,
     /// How many requests were sent, or begun, to a remote service; 0 for an engine.
     pub attempts: u32,
     /// How long the call took, with all its waits.
@@ -152,7 +154,11 @@ impl fmt::Display for CallRecord {
             write!(f, " attempts={}", self.attempts)?;
         }
         let micros = self.duration.as_micros();
-        write!(f, " duration_ms={}.{:03}", micros / 1000, micros % 1000)
+        write!(f, " duration_ms={}.{:03}", micros / 1000, micros % 1000)?;
+        match self.factor {
+            Some(factor) => write!(f, " factor={factor}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -261,6 +267,7 @@ fn record(
         user_id,
         http_status,
         code: None,
+        factor: None,
         attempts: 0,
         duration: Duration::ZERO,
     };
@@ -271,6 +278,7 @@ fn record(
             if let Some(checked) = replied.verification {
                 record.outcome = CallOutcome::of_verification(checked);
                 code = checked.error_code.as_deref();
+                record.factor = checked.by_recovery_code().then_some(Verification::RECOVERY_CODE);
             }
         }
         Err(error) => {
@@ -322,6 +330,7 @@ impl fmt::Debug for dyn Log {
 mod tests {
     use super::*;
     use crate::Rejection;
+    use crate::calls::Device;
 
     #[test]
     fn a_line_has_what_is_known() {
@@ -337,6 +346,22 @@ mod tests {
             record("verify", user, Err(&error), None).to_string(),
             "call=verify outcome=unavailable stage=connect user_id=7 duration_ms=0.000"
         );
+    }
+
+    #[test]
+    fn a_recovery_code_is_a_factor_of_its_own() {
+        let right = |os_type: &str| Verification {
+            verdict: Verdict::Right,
+            device: Some(Device { os_type: Some(os_type.into()), ..Device::default() }),
+            ..Verification::default()
+        };
+        let line = |checked: &Verification| {
+            let replied = Replied { user_id: None, verification: Some(checked) };
+            record("verify", None, Ok(replied), None).to_string()
+        };
+        let found = line(&right("recovery_code"));
+        assert_eq!(found, "call=verify outcome=ok duration_ms=0.000 factor=recovery_code");
+        assert_eq!(line(&right("sms factor=x")), "call=verify outcome=ok duration_ms=0.000");
     }
 
     #[test]

@@ -6,17 +6,22 @@ mod app_stats;
 mod check_approval;
 mod check_phone_verification;
 mod create_approval;
+mod create_recovery_codes;
 mod create_user;
 mod delete_user;
 mod enrol_authenticator;
 mod failure;
+mod find_user;
+mod free_form;
 mod matched;
 mod phone_info;
 mod phone_verification_status;
 mod register_activity;
+mod remove_login;
 mod request_call;
 mod request_sms;
 mod route;
+mod set_login;
 mod start_phone_verification;
 mod user_status;
 mod verify;
@@ -29,20 +34,25 @@ pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
 pub use check_approval::{Approval, ApprovalStatus, CheckApproval};
 pub use check_phone_verification::CheckPhoneVerification;
 pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
+pub use create_recovery_codes::{CreateRecoveryCodes, RecoveryCodes};
 pub use create_user::{CreateUser, NewUser, UserCreated};
 pub use delete_user::DeleteUser;
 pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
 #[cfg(feature = "engine")]
-pub(crate) use failure::{approval_not_found, user_not_found};
+pub(crate) use failure::{approval_not_found, login_not_found, user_not_found};
+pub use find_user::{FindUser, FoundUser};
+use free_form::is_small;
 pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
 pub use phone_verification_status::{
     PhoneVerificationRecord, PhoneVerificationStatus, VerificationStatus,
 };
 pub use register_activity::{ActivityType, RegisterActivity};
+pub use remove_login::RemoveLogin;
 pub use request_call::RequestCall;
 pub use request_sms::{CodeRequested, RequestSms};
 pub use route::{InPath, Route};
+pub use set_login::SetLogin;
 pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhoneVerification};
 pub use user_status::{UserStatus, UserStatusReply};
 pub use verify::{Device, Verdict, Verification, Verify};
@@ -58,11 +68,9 @@ use serde_json::{Map, Value};
 /// declaration, and by the route where calls are made by name.
 pub const USER_ID_ON_THE_WIRE: &str = "svc_id";
 
-/// The size limit of a free-form parameter, in bytes of JSON.
-const LARGEST: usize = 16 * 1024;
-/// How deep a free-form parameter may be nested. A callback returns some, nested in a few objects
-/// more, and a signature covers 64 levels.
-const DEEPEST: usize = 32;
+/// What the paths of calls begin with that only this project's service has. No path of the interface
+/// begins so, and names that a service translates never do: see [`Names`](crate::wire::Names).
+const OWN_PATHS: &str = "/-/";
 
 /// A call of the interface. Its fields are the parameters, by their names on the wire.
 pub trait Call: Serialize + DeserializeOwned {
@@ -185,6 +193,12 @@ impl Done {
     }
 }
 
+/// Whether a path is that of a call that only this project's service has.
+#[cfg(feature = "remote")]
+pub(crate) fn is_own(path: &str) -> bool {
+    path.starts_with(OWN_PATHS)
+}
+
 /// The request that a client sends for a call.
 pub fn request<C: Call>(call: &C, format: Format, generation: Generation) -> Request {
     C::ROUTE.request(format, generation, object(call))
@@ -236,6 +250,9 @@ fn read_and_handle<C: Call>(
 
 /// How most calls read their replies.
 fn read<C: Call>(reply: Reply) -> Result<C::Reply> {
+    if let Some(error) = failure::lacks_call(&C::ROUTE, &reply) {
+        return Err(error);
+    }
     let fields = success_fields(reply, C::OLDER, C::MUST_SAY_SUCCESS, C::REPLY_OBJECT)?;
     loose::read(fields).map_err(|mismatch| Error::invalid_response(mismatch.to_string()))
 }
@@ -280,8 +297,9 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last three are not in it, but real
-        /// services have them.
+        /// Every call, in the order of the interface document. The last seven are not in it: real
+        /// services have three of them, and only this project's service has those whose paths begin
+        /// with `/-/`.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
 
         /// Writes the errors that precede each call, in the order of `ROUTES`.
@@ -337,28 +355,10 @@ calls! {
     CheckPhoneVerification,
     PhoneVerificationStatus,
     EnrolAuthenticator,
-}
-
-/// Rejects a free-form parameter that is larger, or nested deeper, than services accept.
-fn is_small(parameter: &'static str, value: &impl Serialize) -> Result<()> {
-    fn depth(value: &Value) -> usize {
-        let inner = match value {
-            Value::Object(fields) => fields.values().map(depth).max(),
-            Value::Array(items) => items.iter().map(depth).max(),
-            _ => return 0,
-        };
-        1 + inner.unwrap_or_default()
-    }
-    let value = serde_json::to_value(value).unwrap_or_default();
-    if value.to_string().len() > LARGEST {
-        return Err(Error::invalid_argument(parameter, "must not be larger than 16 KiB"));
-    }
-    match depth(&value) <= DEEPEST {
-        true => Ok(()),
-        false => {
-            Err(Error::invalid_argument(parameter, "must not be nested deeper than 32 levels"))
-        }
-    }
+    FindUser,
+    SetLogin,
+    RemoveLogin,
+    CreateRecoveryCodes,
 }
 
 fn is_false(flag: &bool) -> bool {

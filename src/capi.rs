@@ -23,6 +23,7 @@ pub mod engine;
 pub mod error;
 mod ffi;
 pub mod log;
+pub mod logins;
 pub mod names;
 pub mod open;
 #[cfg(feature = "panic-test")]
@@ -55,6 +56,8 @@ const _: fn() = || {
     shared::<engine::seconder_approval_requests>();
     shared::<engine::seconder_device>();
     shared::<error::seconder_error>();
+    shared::<logins::seconder_found_user>();
+    shared::<logins::seconder_recovery_codes>();
     shared::<open::seconder_service>();
     shared::<phones::seconder_phone_information>();
     shared::<phones::seconder_phone_verification_started>();

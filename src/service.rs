@@ -20,7 +20,7 @@ use crate::calls::*;
 #[cfg(feature = "engine")]
 use crate::engine::{Engine, EngineSettings};
 use crate::interrupt::Interrupt;
-use crate::model::{ApiKey, ApprovalId, DisplayText, Secret, Token, UserId};
+use crate::model::{ApiKey, ApprovalId, DisplayText, LoginName, Secret, Token, UserId};
 #[cfg(feature = "remote")]
 use crate::remote::{Remote, RemoteSettings};
 use crate::wire::Names;
@@ -291,6 +291,39 @@ impl Service {
     /// See [`Error`].
     pub fn enrol_authenticator(&self, user_id: UserId) -> Result<AuthenticatorEnrolled> {
         self.handle(&EnrolAuthenticator::new(user_id))
+    }
+
+    /// Finds the user who has a login name (interface 4.17).
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] with the code 60026 if nobody has the name; otherwise see [`Error`].
+    pub fn find_user(&self, login: &LoginName) -> Result<FoundUser> {
+        self.handle(&FindUser::new(login.clone()))
+    }
+
+    /// Gives a user a login name, in place of any that the user has (interface 4.18).
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] if another user has the name; otherwise see [`Error`].
+    pub fn set_login(&self, user_id: UserId, login: &LoginName) -> Result<Done> {
+        self.handle(&SetLogin::new(user_id, login.clone()))
+    }
+
+    /// Takes a login name from the user who has it (interface 4.19).
+    ///
+    /// # Errors
+    /// As for [`Service::find_user`].
+    pub fn remove_login(&self, login: &LoginName) -> Result<Done> {
+        self.handle(&RemoveLogin::new(login.clone()))
+    }
+
+    /// Creates a set of recovery codes for a user, in place of any that the user has (interface
+    /// 4.20).
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn create_recovery_codes(&self, user_id: UserId) -> Result<RecoveryCodes> {
+        self.handle(&CreateRecoveryCodes::new(user_id))
     }
 }
 

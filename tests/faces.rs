@@ -41,6 +41,10 @@ fn calls() -> Vec<Declared> {
         declared::<CheckPhoneVerification>(),
         declared::<PhoneVerificationStatus>(),
         declared::<EnrolAuthenticator>(),
+        declared::<FindUser>(),
+        declared::<SetLogin>(),
+        declared::<RemoveLogin>(),
+        declared::<CreateRecoveryCodes>(),
     ]
 }
 
@@ -51,6 +55,17 @@ const IN_DOCUMENT: usize = 13;
 fn every_call_is_compared() {
     let compared: Vec<&Route> = calls().iter().map(|call| call.route).collect();
     assert_eq!(compared, ROUTES, "tests/faces.rs: list every call in calls(), in ROUTES' order");
+}
+
+/// The prefix is reserved for calls of this project alone, so that no service has another call there.
+#[test]
+fn paths_of_the_interface_do_not_begin_like_those_of_the_project() {
+    let own = |route: &&Route| route.path.starts_with("/-/");
+    let places: Vec<usize> = (0..).zip(ROUTES).filter(|(_, r)| own(r)).map(|(at, _)| at).collect();
+    let with_practice = IN_DOCUMENT + 3;
+    assert_eq!(places, (with_practice..ROUTES.len()).collect::<Vec<_>>());
+    let older = ROUTES.iter().flat_map(|route| route.older);
+    assert!(older.copied().all(|path| !path.starts_with("/-/")));
 }
 
 #[test]

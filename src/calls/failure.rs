@@ -1,8 +1,8 @@
 //! Errors on the wire, in both directions (interface 7).
 
-use super::{Call, USER_ID_ON_THE_WIRE};
+use super::{Call, OWN_PATHS, Route, USER_ID_ON_THE_WIRE};
 use crate::error::Rejection;
-use crate::model::{ApprovalId, UserId};
+use crate::model::{ApprovalId, LoginName, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Generation, Reply, has_error, scalar};
 use crate::{Error, Result, Stage};
@@ -99,6 +99,33 @@ pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
 pub(crate) fn user_not_found() -> Error {
     let message = "User not found.";
     not_found(USER_NOT_FOUND, message, [("message".to_owned(), message.to_owned())].into())
+}
+
+/// As [`user_not_found`], for a call that names the user by a login name.
+#[cfg(feature = "engine")]
+pub(crate) fn login_not_found(login: &LoginName) -> Error {
+    let message = format!("User not found: nobody has the login name {login}.");
+    let fields = [("message".to_owned(), message.clone())].into();
+    not_found(USER_NOT_FOUND, &message, fields)
+}
+
+/// The error for a call that only this project's service has, if the reply is that there is no such
+/// path. Services send that with any body: an unknown user has a code of its own.
+pub(super) fn lacks_call(route: &Route, reply: &Reply) -> Option<Error> {
+    let (status, code) = (reply.status, code(reply));
+    let is_lacking = match status {
+        404 => code.as_deref() != Some(USER_NOT_FOUND),
+        405 => true,
+        401 => !reply.body.is_object(),
+        _ => false,
+    };
+    (route.path.starts_with(OWN_PATHS) && is_lacking).then(|| {
+        let message = format!(
+            "the service has no call {}, which only a service of Seconder has, since version 0.1",
+            route.name
+        );
+        Error::Rejected(Box::new(Rejection { status, code, message, fields: BTreeMap::new() }))
+    })
 }
 
 /// Services send no fields with this one. `uuid` is `None` for a text that cannot be one.

@@ -71,6 +71,16 @@ pub struct Verification {
 }
 
 impl Verification {
+    /// The type of device in the reply to a right recovery code.
+    pub(crate) const RECOVERY_CODE: &str = "recovery_code";
+
+    /// Whether the code was one of the user's recovery codes. An application may want to write to the
+    /// user then: somebody who has a phone does not need one.
+    pub fn by_recovery_code(&self) -> bool {
+        let device = self.device.as_ref().and_then(|device| device.os_type.as_deref());
+        self.verdict == Verdict::Right && device == Some(Self::RECOVERY_CODE)
+    }
+
     /// A code that was not accepted, with the error code of the interface's practice.
     #[cfg(feature = "engine")]
     pub(crate) fn wrong(reused: bool) -> Verification {
@@ -94,7 +104,7 @@ pub struct Device {
     pub region: Option<String>,
     /// The country of that address.
     pub country: Option<String>,
-    /// `android`, `ios`, `sms`, …
+    /// `android`, `ios`, `sms`, …; `authenticator` or `recovery_code` from this project's service.
     pub os_type: Option<String>,
     /// The number under which it was registered.
     pub registration_device_id: Option<u64>,

@@ -19,7 +19,8 @@ pub struct seconder_device_info {
     pub region: *const c_char,
     /// The country of that address.
     pub country: *const c_char,
-    /// "android", "ios", "sms" and similar.
+    /// "android", "ios", "sms" and similar; "recovery_code" for one of
+    /// seconder_create_recovery_codes().
     pub os_type: *const c_char,
     /// The id under which it was registered.
     pub registration_device_id: u64,

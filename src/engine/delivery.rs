@@ -5,7 +5,7 @@ mod spool;
 pub use spool::Spool;
 
 use crate::calls::Channel;
-use crate::model::CallbackUrl;
+use crate::model::{CallbackUrl, UserId};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -23,6 +23,11 @@ pub trait Deliver: Send + Sync {
     /// Removes what is kept of messages whose codes have expired. It is called by
     /// [`Engine::housekeep`](crate::engine::Engine::housekeep). Default: does nothing.
     fn housekeep(&self) {}
+
+    /// A recovery code of this user was accepted, and so many are left: somebody who has a phone
+    /// does not need one, so a program may want to log it, or write to the user. It is called during
+    /// the verification, after the code was used up. Default: does nothing.
+    fn recovery_code_used(&self, _user_id: UserId, _left: usize) {}
 }
 
 /// A message to a phone. `Debug` does not show the code.

@@ -33,6 +33,16 @@ pub(super) const OPEN_APPROVALS: u32 = 5;
 /// How long approval requests are snoozed after a user reported that one was not theirs.
 pub(super) const SNOOZE: Duration = Duration::from_secs(5 * 60);
 
+/// How many recovery codes a set has.
+pub(super) const RECOVERY_CODES: usize = 10;
+/// The number of digits of a recovery code. No other code has as many, and no token has more.
+pub(super) const RECOVERY_LENGTH: u8 = 12;
+/// How many rounds of HMAC the hash of a recovery code takes: a few milliseconds.
+pub(super) const RECOVERY_ROUNDS: u32 = 10_000;
+/// How long after a code of their authenticator app users can create recovery codes for their own
+/// account.
+pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
+
 /// The limits that a sandbox does not have.
 pub(super) struct Caps {
     pub(super) cool_down: Duration,

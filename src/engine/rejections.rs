@@ -1,6 +1,6 @@
 //! The engine's rejections, with the messages and codes that services of the interface use.
 
-pub(super) use crate::calls::{approval_not_found, user_not_found};
+pub(super) use crate::calls::{approval_not_found, login_not_found, user_not_found};
 
 use crate::calls;
 use crate::error::Rejection;
@@ -30,6 +30,23 @@ pub(super) fn landline() -> Error {
 
 pub(super) fn approval_not_pending() -> Error {
     reject(400, "60079", "The approval request is no longer pending.")
+}
+
+pub(super) fn login_taken() -> Error {
+    let message = "The login name belongs to another user. Remove it from that user first.";
+    reject(409, "60002", message)
+}
+
+pub(super) fn has_authenticator() -> Error {
+    let message =
+        "The user has an authenticator app already. Only an administrator can replace it.";
+    reject(403, "60002", message)
+}
+
+pub(super) fn no_own_recovery_codes() -> Error {
+    let message = "Users can create recovery codes for themselves only while they have none left, \
+                   and soon after a code of their authenticator app. An administrator can always.";
+    reject(403, "60002", message)
 }
 
 /// The caller must wait, and can then retry the same call.

@@ -10,7 +10,7 @@ use super::clock::Time;
 use super::limits::CLOCK_SLACK;
 use super::phones::Phone;
 use crate::Result;
-use crate::model::{ApiKey, ApprovalId, CallbackUrl, DeviceId, InstallLink, UserId};
+use crate::model::{ApiKey, ApprovalId, CallbackUrl, DeviceId, InstallLink, LoginName, UserId};
 use crate::wire::{Generation, Names};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -40,6 +40,18 @@ pub(super) trait Store: Send + Sync {
     fn user(&self, app: AppId, user_id: UserId) -> Result<Option<UserRow>>;
     /// Deletes a user. Returns whether there was such a user.
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool>;
+    /// The user with this login name, and how many recovery codes the user has left.
+    fn user_of_login(&self, app: AppId, login: &LoginName) -> Result<Option<(UserRow, u64)>>;
+    /// Gives a user a login name, unless another user has it.
+    fn set_login(&self, change: SetLoginName) -> Result<LoginSet>;
+    /// Takes a login name from its user. Returns whether there was one.
+    fn remove_login(&self, app: AppId, login: LoginName) -> Result<bool>;
+    /// Replaces the recovery codes of a user. Returns whether there is such a user.
+    fn replace_recovery_codes(&self, codes: NewRecoveryCodes) -> Result<bool>;
+    /// The recovery codes of a user, and the wrong ones in a row.
+    fn recovery_codes(&self, user_id: UserId) -> Result<(Vec<RecoveryCodeRow>, WrongAnswers)>;
+    /// The end of the time step of the last code of the user's authenticator apps that was accepted.
+    fn authenticator_used_at(&self, user_id: UserId) -> Result<Option<Time>>;
     /// Confirms a user whose token a sandbox accepted. Returns when the user was enrolled.
     fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>>;
     /// Stores an activity. Returns whether there is such a user.
@@ -177,6 +189,34 @@ pub(super) struct NewAuthenticator {
     pub(super) now: Time,
 }
 
+pub(super) struct SetLoginName {
+    pub(super) app: AppId,
+    pub(super) user_id: UserId,
+    pub(super) login: LoginName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoginSet {
+    Done,
+    NoUser,
+    /// Another user has the name.
+    Taken,
+}
+
+pub(super) struct NewRecoveryCodes {
+    pub(super) app: AppId,
+    pub(super) user_id: UserId,
+    pub(super) salt: [u8; 16],
+    pub(super) hashes: Vec<Vec<u8>>,
+}
+
+pub(super) struct RecoveryCodeRow {
+    pub(super) hash: Vec<u8>,
+    /// The same for every code of a set.
+    pub(super) salt: Vec<u8>,
+    pub(super) spent: bool,
+}
+
 /// The recipient of a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
@@ -244,6 +284,7 @@ pub(super) enum Issued {
 pub(super) enum Factor {
     Code,
     Authenticator,
+    Recovery,
 }
 
 /// Everything that a code can be compared with.
@@ -307,6 +348,8 @@ pub(super) enum Match {
     Code(ComparedCode),
     /// A step of an authenticator app that was not accepted before.
     Step { authenticator_id: i64, step: u64 },
+    /// A recovery code that was not used.
+    Recovery { hash: Vec<u8> },
     /// No match in these factors. Each valid code that the token was compared with loses a try.
     Nothing { factors: Vec<Factor>, compared: Vec<ComparedCode> },
 }

@@ -49,6 +49,20 @@ impl UserRow {
     }
 }
 
+impl UserRow {
+    /// Where the user's codes are generated or delivered, the latest device first.
+    pub(super) fn device_types(&self) -> Vec<String> {
+        let mut types: Vec<String> = Vec::new();
+        for kind in self.devices.iter().rev() {
+            if !types.contains(kind) {
+                types.push(kind.clone());
+            }
+        }
+        types.extend(self.sms_used.then(|| "sms".to_owned()));
+        types
+    }
+}
+
 impl Handle<CreateUser> for Engine {
     fn handle(&self, call: &CreateUser) -> Result<UserCreated> {
         let now = self.begin();
@@ -90,14 +104,7 @@ impl Handle<UserStatus> for Engine {
         status.registered = !user.devices.is_empty();
         status.country_code = Some(user.phone.country_code.into());
         status.phone_number = Some(user.phone.masked());
-        for kind in user.devices.into_iter().rev() {
-            if !status.devices.contains(&kind) {
-                status.devices.push(kind);
-            }
-        }
-        if user.sms_used {
-            status.devices.push("sms".into());
-        }
+        status.devices = user.device_types();
         status.message = Some("User status.".into());
         Ok(status)
     }

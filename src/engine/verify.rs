@@ -5,8 +5,9 @@ use super::store::{
     Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
     VerifyState, WrongAnswers,
 };
-use super::{Engine, as_written, limits, rejections};
+use super::{Engine, as_written, limits, recovery, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
+use crate::model::UserId;
 use crate::otp::{self, Algorithm, Totp};
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
@@ -41,7 +42,11 @@ impl Handle<Verify> for Engine {
             if !state.confirmed && !call.force {
                 return Ok(verification(Verdict::NotChecked));
             }
-            let (found, verification) = match match_factors(call, &state, now) {
+            let matched = match recovery::fits(&call.token) {
+                true => self.match_recovery(call, now)?,
+                false => match_factors(call, &state, now),
+            };
+            let (found, verification) = match matched {
                 MatchResult::RateLimited(next) => {
                     return rejections::wait(TOO_MANY_WRONG, next.after(now));
                 }
@@ -53,6 +58,7 @@ impl Handle<Verify> for Engine {
                     (Match::Nothing { factors, compared }, Verification::wrong(false))
                 }
             };
+            let by_recovery_code = matches!(found, Match::Recovery { .. });
             let attempt = Attempt {
                 app: self.app.app_id,
                 subject: subject.clone(),
@@ -62,7 +68,12 @@ impl Handle<Verify> for Engine {
                 now,
             };
             match self.store().commit_verify(attempt)? {
-                Committed::Done => return Ok(verification),
+                Committed::Done => {
+                    if by_recovery_code {
+                        self.report_recovery_code(call.user_id);
+                    }
+                    return Ok(verification);
+                }
                 Committed::RateLimited(next) => {
                     return rejections::wait(TOO_MANY_WRONG, next.after(now));
                 }
@@ -85,6 +96,32 @@ impl Handle<Verify> for Engine {
             true => Verification::wrong(false),
             false => verification(Verdict::NotChecked),
         }))
+    }
+}
+
+impl Engine {
+    /// Compares a token with the user's recovery codes. While the user has to wait, nothing is
+    /// compared: the hash takes time.
+    fn match_recovery(&self, call: &Verify, now: Time) -> Result<MatchResult> {
+        let (rows, wrong) = self.store().recovery_codes(call.user_id)?;
+        if rows.is_empty() {
+            return Ok(MatchResult::Wrong(Vec::new(), Vec::new()));
+        }
+        if let Some(next) = wrong.wait_until(limits::delay, now) {
+            return Ok(MatchResult::RateLimited(next));
+        }
+        Ok(match recovery::find(&call.token, &rows)? {
+            Some(row) if row.spent => MatchResult::Used,
+            Some(row) => MatchResult::Right(recovery::used(row), Verification::RECOVERY_CODE),
+            None => MatchResult::Wrong(vec![Factor::Recovery], Vec::new()),
+        })
+    }
+
+    /// Reports that a code was used up, which cannot be undone if the store fails now.
+    fn report_recovery_code(&self, user_id: UserId) {
+        let rows = self.store().recovery_codes(user_id);
+        let left = rows.map_or(0, |(rows, _)| recovery::left(&rows));
+        self.shared.deliver.recovery_code_used(user_id, left);
     }
 }
 

@@ -17,6 +17,12 @@ pub struct DeviceId(u64);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ApprovalId(String);
 
+/// A user's name on machines, as POSIX and directories have it: 1 to 64 letters, digits and the
+/// characters `_`, `.`, `@`, `+` and `-` of ASCII, beginning with a letter, a digit or `_`; a `$` may
+/// be at the end. Names that differ only in capitals are different names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LoginName(String);
+
 macro_rules! number {
     ($($name:ident $parameter:literal;)*) => {$(
         impl $name {
@@ -97,8 +103,38 @@ impl fmt::Display for ApprovalId {
     }
 }
 
+impl LoginName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for LoginName {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<LoginName> {
+        let name = text.strip_suffix('$').unwrap_or(text).as_bytes();
+        let begins = name.first().is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+        let plain = name.iter().all(|b| b.is_ascii_alphanumeric() || b"_.@+-".contains(b));
+        if begins && plain && text.len() <= 64 {
+            return Ok(LoginName(text.to_owned()));
+        }
+        Err(Error::invalid_argument(
+            "login",
+            "must be 1 to 64 letters, digits, and _ . @ + - (ASCII), beginning with a letter, a digit \
+             or _, with $ only at the end",
+        ))
+    }
+}
+
+impl fmt::Display for LoginName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 super::serde_by!(from_number, serialize_u64(get): UserId DeviceId);
-super::serde_by!(from_text, serialize_str(as_str): ApprovalId);
+super::serde_by!(from_text, serialize_str(as_str): ApprovalId LoginName);
 
 #[cfg(test)]
 mod tests {
@@ -118,6 +154,39 @@ mod tests {
         assert!("3f05a350-4b2c-0136-f779-12c0c2bf9easd".parse::<ApprovalId>().is_ok());
         for bad in ["", "..", ".", "a/b", "a?b", "a#b", "%2e", "ü", "a b", &"a".repeat(65)] {
             assert!(bad.parse::<ApprovalId>().is_err(), "{bad:?}");
+        }
+    }
+    #[test]
+    fn login_names_cannot_leave_their_place_in_a_path_or_begin_an_option() {
+        for good in
+            ["ada", "Ada.L", "_x", "0day", "ada@example.com", "a+b-c", "host$", &"a".repeat(64)]
+        {
+            assert_eq!(good.parse::<LoginName>().unwrap().as_str(), good);
+        }
+        let bad = [
+            "",
+            ".",
+            "..",
+            "-ada",
+            "+a",
+            "@a",
+            "$",
+            "a$b",
+            "a$$",
+            "a/b",
+            "../a",
+            "a b",
+            "a\n",
+            "a\0",
+            "a%2f",
+            "ada\\x",
+            "a:b",
+            "ü",
+            "аda",
+            &"a".repeat(65),
+        ];
+        for bad in bad {
+            assert!(bad.parse::<LoginName>().is_err(), "{bad:?}");
         }
     }
 }

@@ -317,10 +317,12 @@ mod tests {
         assert_eq!(names.path_from_wire("/onetouch/json").as_deref(), Some("/push/json"));
         assert_eq!(names.path_from_wire("/push/json"), None);
         assert_eq!(names.path_to_wire("/protected/push"), "/protected/push");
-        assert_eq!(Names::default().path_from_wire("/push/x").as_deref(), Some("/push/x"));
         // Paths of this project alone, which no names change.
-        assert_eq!(names.path_to_wire("/-/json/push"), "/-/json/push");
-        assert_eq!(names.path_from_wire("/-/json/onetouch").as_deref(), Some("/-/json/onetouch"));
+        for own in ["/-/json/logins/onetouch", "/-/json/logins/push", "/-/json/onetouch"] {
+            assert_eq!(names.path_to_wire(own), own);
+            assert_eq!(names.path_from_wire(own).as_deref(), Some(own));
+        }
+        assert_eq!(Names::default().path_from_wire("/push/x").as_deref(), Some("/push/x"));
     }
 
     #[test]

@@ -8,6 +8,8 @@ static void every_call_without_a_service(void)
     seconder_approval *approval = GARBAGE(seconder_approval);
     seconder_user_status_reply *status = GARBAGE(seconder_user_status_reply);
     seconder_authenticator_enrolled *enrolled = GARBAGE(seconder_authenticator_enrolled);
+    seconder_found_user *found = GARBAGE(seconder_found_user);
+    seconder_recovery_codes *codes = GARBAGE(seconder_recovery_codes);
     seconder_approval_created *created = GARBAGE(seconder_approval_created);
     seconder_application *application = GARBAGE(seconder_application);
     seconder_statistics *statistics = GARBAGE(seconder_statistics);
@@ -37,6 +39,10 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_check_phone_verification(NULL, "5550100", "1", "1234", NULL,
                                                                 &error));
     EXPECT_INVALID("service", seconder_enrol_authenticator(NULL, 1, NULL, 0, &enrolled, &error));
+    EXPECT_INVALID("service", seconder_find_user(NULL, "ada", &found, &error));
+    EXPECT_INVALID("service", seconder_set_login(NULL, 1, "ada", NULL, &error));
+    EXPECT_INVALID("service", seconder_remove_login(NULL, "ada", NULL, &error));
+    EXPECT_INVALID("service", seconder_create_recovery_codes(NULL, 1, &codes, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
     EXPECT_INVALID("service",
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
@@ -52,7 +58,7 @@ static void every_call_without_a_service(void)
     CHECK(user == NULL && verification == NULL && approval == NULL && status == NULL);
     CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
-    CHECK(record == NULL);
+    CHECK(record == NULL && found == NULL && codes == NULL);
 }
 
 static void missing_texts_and_out_arguments(void)

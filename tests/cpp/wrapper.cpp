@@ -19,6 +19,7 @@ template <class T> constexpr bool is_owner()
 static_assert(is_owner<Service>() && is_owner<OwnedText>() && is_owner<UserCreated>());
 static_assert(is_owner<Done>() && is_owner<UserStatusReply>() && is_owner<CodeRequested>());
 static_assert(is_owner<Verification>() && is_owner<AuthenticatorEnrolled>());
+static_assert(is_owner<FoundUser>() && is_owner<RecoveryCodes>());
 static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Event>());
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
@@ -126,6 +127,17 @@ static void every_reply_is_read()
     const AuthenticatorEnrolled enrolled = service.enrol_authenticator(user.id());
     CHECK(enrolled.uri().substr(0, 15) == "otpauth://totp/" && !enrolled.qr_code().empty());
     CHECK(enrolled.label() == "ada@example.com" && !enrolled.issuer().empty());
+
+    CHECK(!service.set_login(user.id(), "ada").message().empty());
+    const RecoveryCodes recovery = service.create_recovery_codes(user.id());
+    CHECK(recovery.codes().size() == 10 && recovery.codes()[9].size() == 12);
+    CHECK(!recovery.message().empty());
+    const FoundUser found = service.find_user("ada");
+    CHECK(found.user_id() == user.id() && found.login() == "ada" && !found.authenticator());
+    CHECK(found.recovery_codes_left() == 10 && found.confirmed() == !found.devices().empty());
+    CHECK(!found.message().empty() && !service.remove_login("ada").message().empty());
+    CHECK(service.try_find_user("ada").status() == Status::rejected);
+    CHECK(service.try_find_user("-ada").status() == Status::invalid_argument);
 
     const PhoneVerificationStarted started =
         service.start_phone_verification("sms", "555-010-0199", "1");

@@ -104,6 +104,10 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<CheckPhoneVerification>("done", &[]),
         reply::<PhoneVerificationStatus>("phone_verification_record", &[]),
         reply::<EnrolAuthenticator>("authenticator_enrolled", &[]),
+        reply::<FindUser>("found_user", &[]),
+        reply::<SetLogin>("done", &[]),
+        reply::<RemoveLogin>("done", &[]),
+        reply::<CreateRecoveryCodes>("recovery_codes", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");

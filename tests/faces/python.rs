@@ -81,6 +81,10 @@ fn every_reply_has_its_fields() {
         reply::<CheckPhoneVerification>("Done", &[]),
         reply::<PhoneVerificationStatus>("PhoneVerificationRecord", &[]),
         reply::<EnrolAuthenticator>("AuthenticatorEnrolled", &[]),
+        reply::<FindUser>("FoundUser", &[]),
+        reply::<SetLogin>("Done", &[]),
+        reply::<RemoveLogin>("Done", &[]),
+        reply::<CreateRecoveryCodes>("RecoveryCodes", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");

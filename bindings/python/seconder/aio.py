@@ -34,10 +34,12 @@ if TYPE_CHECKING:
         CodeRequested,
         DeviceRegistered,
         Done,
+        FoundUser,
         Message,
         PhoneInformation,
         PhoneVerificationRecord,
         PhoneVerificationStarted,
+        RecoveryCodes,
         SignedCallback,
         Statistics,
         UserCreated,
@@ -286,6 +288,22 @@ class AsyncService:
         return await self._run(
             self._service.enrol_authenticator, user_id, label=label, qr_size=qr_size
         )
+
+    async def find_user(self, login: str) -> FoundUser:
+        """As :meth:`seconder.Service.find_user`."""
+        return await self._run(self._service.find_user, login)
+
+    async def set_login(self, user_id: int, login: str) -> Done:
+        """As :meth:`seconder.Service.set_login`."""
+        return await self._run(self._service.set_login, user_id, login)
+
+    async def remove_login(self, login: str) -> Done:
+        """As :meth:`seconder.Service.remove_login`."""
+        return await self._run(self._service.remove_login, login)
+
+    async def create_recovery_codes(self, user_id: int) -> RecoveryCodes:
+        """As :meth:`seconder.Service.create_recovery_codes`."""
+        return await self._run(self._service.create_recovery_codes, user_id)
 
     async def register_device(
         self,

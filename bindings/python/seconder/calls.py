@@ -10,9 +10,11 @@ from seconder.results import (
     AuthenticatorEnrolled,
     CodeRequested,
     Done,
+    FoundUser,
     PhoneInformation,
     PhoneVerificationRecord,
     PhoneVerificationStarted,
+    RecoveryCodes,
     Statistics,
     UserCreated,
     UserStatus,
@@ -522,6 +524,93 @@ class Calls:
         """
         reply = self._call("enrol_authenticator", user_id=user_id, label=label, qr_size=qr_size)
         return AuthenticatorEnrolled._read(reply)
+
+    def find_user(self, login: str) -> FoundUser:
+        """Finds the user who has a login name, and what the user can log in with (section 4.17).
+
+        Only Seconder's own service has this call, and the three others of login names and recovery
+        codes: another service rejects it, with a message that says so.
+
+        Args:
+            login: The name on machines: 1 to 64 letters, digits and the characters ``_.@+-`` of
+                ASCII, beginning with a letter, a digit or ``_``; a ``$`` may be at the end.
+
+        Returns:
+            The user's id, devices, and how many recovery codes are left.
+
+        Raises:
+            Rejected: Nobody has the name; ``code`` is ``60026`` then.
+
+        Example:
+            >>> service.set_login(user.id, "ada")
+            Done(message='Login name was set.')
+            >>> found = service.find_user("ada")
+            >>> found.user_id == user.id, found.authenticator, found.recovery_codes_left
+            (True, False, 0)
+        """
+        return FoundUser._read(self._call("find_user", login=login))
+
+    def set_login(self, user_id: int, login: str) -> Done:
+        """Gives a user a login name, in place of any that the user has (section 4.18).
+
+        Args:
+            user_id: The user.
+            login: The name, as for :meth:`find_user`.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: The user does not exist, or another user has the name: remove it from that
+                user first.
+
+        Example:
+            >>> service.set_login(user.id, "ada@example.com")
+            Done(message='Login name was set.')
+        """
+        return Done._read(self._call("set_login", user_id=user_id, login=login))
+
+    def remove_login(self, login: str) -> Done:
+        """Takes a login name from the user who has it (section 4.19).
+
+        Args:
+            login: The name, as for :meth:`find_user`.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: Nobody has the name.
+
+        Example:
+            >>> service.set_login(user.id, "ada")
+            Done(message='Login name was set.')
+            >>> service.remove_login("ada")
+            Done(message='Login name was removed.')
+        """
+        return Done._read(self._call("remove_login", login=login))
+
+    def create_recovery_codes(self, user_id: int) -> RecoveryCodes:
+        """Creates recovery codes for a user, in place of any that the user has (section 4.20).
+
+        Show them to the user, who keeps them on paper. Each is right once, as the token of
+        :meth:`verify`; the ``os_type`` of the verification's device is ``recovery_code`` then.
+
+        Args:
+            user_id: The user.
+
+        Returns:
+            Ten codes of 12 digits. They are returned only here.
+
+        Raises:
+            Rejected: The user does not exist.
+
+        Example:
+            >>> created = service.create_recovery_codes(user.id)
+            >>> len(created.codes), len(created.codes[0])
+            (10, 12)
+        """
+        return RecoveryCodes._read(self._call("create_recovery_codes", user_id=user_id))
 
 
 def _typed(parameter: str, value: object) -> str:

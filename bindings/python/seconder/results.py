@@ -113,7 +113,7 @@ class Device(Reply):
     country: str | None = None
     """The country of that address."""
     os_type: str | None = None
-    """``android``, ``ios``, ``sms``, ``authenticator``, …"""
+    """``android``, ``ios``, ``sms``, ``authenticator``, ``recovery_code``, …"""
     registration_device_id: int | None = None
     """The id it was registered under."""
     registration_ip: str | None = None
@@ -396,6 +396,44 @@ class AuthenticatorEnrolled(Reply):
     """The ``otpauth:`` URI that holds the secret."""
     qr_code: str = field(default="", repr=False)
     """The URI as a QR code: a ``data:`` or ``https:`` URL for an ``<img>``."""
+
+
+class FoundUser(Reply):
+    """The user who has a login name, and what the user can log in with (section 4.17)."""
+
+    user_id: int
+    """The user's id."""
+    login: str
+    """The login name."""
+    confirmed: bool = False
+    """Whether the user has used a valid code."""
+    authenticator: bool = False
+    """Whether the user has an authenticator app of which a code was accepted."""
+    devices: tuple[str, ...] = ()
+    """The devices that generate or receive codes: ``android``, ``android_tablet``, ``ios``,
+    ``svc_chrome``, ``sms``."""
+    recovery_codes_left: int = 0
+    """How many recovery codes the user has left."""
+    message: str | None = None
+    """The service's message."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        return cls(**{**reply, "devices": tuple(reply["devices"])})
+
+
+class RecoveryCodes(Reply):
+    """The recovery codes of a user. Whoever sees one can log in with it once, so ``repr`` does not
+    show them (section 4.20)."""
+
+    codes: tuple[str, ...] = field(default=(), repr=False)
+    """The codes, of 12 digits each."""
+    message: str | None = None
+    """The service's message."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        return cls(**{**reply, "codes": tuple(reply["codes"])})
 
 
 class DeviceRegistered(Result):

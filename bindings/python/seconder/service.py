@@ -34,7 +34,7 @@ class Service(Calls):
     ``DEBUG`` if it succeeded, at ``WARNING`` if an operator has to act, and at ``INFO`` if it failed
     otherwise, as with a wrong code. Its attributes are ``seconder_call``, ``seconder_outcome``,
     ``seconder_stage``, ``seconder_timed_out``, ``seconder_user_id``, ``seconder_http_status``,
-    ``seconder_code``, ``seconder_attempts`` and ``seconder_duration`` (in seconds). An argument that
+    ``seconder_code``, ``seconder_factor``, ``seconder_attempts`` and ``seconder_duration`` (in seconds). An argument that
     is invalid by its form is not logged, because no call is made. Calls that a handler of the log
     makes are not logged either.
 

@@ -14,7 +14,7 @@ const USER_ID: &str = "user_id";
 
 /// Reads a call. Its user is `user_id` in Python, whatever the name on the wire.
 pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
-    let on_the_wire = C::ROUTE.path.contains(&format!("{{{USER_ID_ON_THE_WIRE}}}"));
+    let on_the_wire = !C::ROUTE.path.contains(&format!("{{{USER_ID}}}"));
     if on_the_wire && let Some(id) = params.remove(USER_ID) {
         params.insert(USER_ID_ON_THE_WIRE.into(), id);
     }

@@ -86,6 +86,7 @@ fn emit(py: Python<'_>, record: &CallRecord) -> PyResult<()> {
     extra.set_item("seconder_user_id", record.user_id.map(|user| user.get()))?;
     extra.set_item("seconder_http_status", record.http_status)?;
     extra.set_item("seconder_code", record.code.as_deref())?;
+    extra.set_item("seconder_factor", record.factor)?;
     extra.set_item("seconder_attempts", record.attempts)?;
     extra.set_item("seconder_duration", record.duration.as_secs_f64())?;
     let options = PyDict::new(py);

@@ -231,6 +231,34 @@ def test_an_authenticator_app(phone: Phone) -> None:
     assert caught.value.reused
 
 
+def test_login_names_and_recovery_codes(phone: Phone, caplog: pytest.LogCaptureFixture) -> None:
+    service, ada = phone.service, phone.user_id
+    confirm(phone)
+    service.set_login(ada, "ada")
+    created = service.create_recovery_codes(ada)
+    assert len(created.codes) == 10 and created.codes[0] not in repr(created)
+    with caplog.at_level("DEBUG", logger="seconder"):
+        verified = service.verify(created.codes[0], ada)
+    assert verified.device is not None and verified.device.os_type == "recovery_code"
+    assert vars(caplog.records[-1])["seconder_factor"] == "recovery_code"
+    assert caplog.records[-1].getMessage().endswith(" factor=recovery_code")
+    with pytest.raises(seconder.TokenInvalid) as caught:
+        service.verify(created.codes[0], ada)
+    assert caught.value.reused
+    found = service.find_user("ada")
+    assert (found.user_id, found.recovery_codes_left, found.devices) == (ada, 9, ("sms",))
+    bob = service.create_user("bob@example.com", "555-010-0188", 1).id
+    with pytest.raises(seconder.Rejected, match="another user"):
+        service.set_login(bob, "ada")
+    service.remove_login("ada")
+    with pytest.raises(seconder.Rejected, match="nobody has the login name ada") as rejected:
+        service.find_user("ada")
+    assert rejected.value.code == "60026"
+    with pytest.raises(seconder.InvalidArgument) as invalid:
+        service.set_login(ada, "../ada")
+    assert invalid.value.parameter == "login"
+
+
 def test_the_sandbox_accepts_only_its_token() -> None:
     with seconder.open("sandbox:?accept=0000000") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)

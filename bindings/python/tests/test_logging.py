@@ -14,7 +14,7 @@ from conftest import Phone, RemoteService
 
 KEY = "a-key-that-nobody-sees"
 EMAIL, NUMBER, TOKEN = "hidden@example.com", "555-010-0199", "7654321"
-PIN, TEXT = "47112233", "hidden text"
+PIN, TEXT, LOGIN = "47112233", "hidden text", "hidden-login"
 
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -39,6 +39,10 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "check_approval": ("a-1",),
         "check_phone_verification": (NUMBER, 1, PIN),
         "enrol_authenticator": (1,),
+        "set_login": (1, LOGIN),
+        "find_user": (LOGIN,),
+        "remove_login": (LOGIN,),
+        "create_recovery_codes": (1,),
         "register_device": (1, "ios"),
         "delete_user": (1,),
     }
@@ -65,7 +69,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
 
 
 def secrets_in(records: list[logging.LogRecord]) -> list[str]:
-    secrets = (KEY, EMAIL, NUMBER, "5550100199", TOKEN, PIN, TEXT, "otpauth")
+    secrets = (KEY, EMAIL, NUMBER, "5550100199", TOKEN, PIN, TEXT, LOGIN, "otpauth")
     shown = [f"{vars(record)}" for record in records]
     return [line for line in shown if any(secret in line for secret in secrets)]
 

@@ -37,6 +37,10 @@ REQUIRED = {
     "check_phone_verification": ["phone_number", "country_code", "verification_code"],
     "phone_verification_status": [],
     "enrol_authenticator": ["user_id"],
+    "find_user": ["login"],
+    "set_login": ["user_id", "login"],
+    "remove_login": ["login"],
+    "create_recovery_codes": ["user_id"],
 }
 
 

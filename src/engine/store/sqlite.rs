@@ -9,10 +9,12 @@ mod held;
 #[cfg(not(target_os = "linux"))]
 #[path = "sqlite/unheld.rs"]
 mod held;
+mod logins;
 mod open;
 #[cfg(test)]
 mod plans;
 mod process;
+mod recovery;
 mod users;
 mod verifications;
 mod verify;
@@ -229,6 +231,30 @@ impl Store for Sqlite {
 
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool> {
         self.write(move |db| users::delete(db, app, user_id))
+    }
+
+    fn user_of_login(&self, app: AppId, login: &LoginName) -> Result<Option<(UserRow, u64)>> {
+        self.read(|db| logins::find(db, app, login))
+    }
+
+    fn set_login(&self, change: SetLoginName) -> Result<LoginSet> {
+        self.write(move |db| logins::set(db, &change))
+    }
+
+    fn remove_login(&self, app: AppId, login: LoginName) -> Result<bool> {
+        self.write(move |db| logins::remove(db, app, &login))
+    }
+
+    fn replace_recovery_codes(&self, codes: NewRecoveryCodes) -> Result<bool> {
+        self.write(move |db| recovery::replace(db, &codes))
+    }
+
+    fn recovery_codes(&self, user_id: UserId) -> Result<(Vec<RecoveryCodeRow>, WrongAnswers)> {
+        self.read(|db| recovery::codes(db, user_id))
+    }
+
+    fn authenticator_used_at(&self, user_id: UserId) -> Result<Option<Time>> {
+        self.read(|db| recovery::authenticator_used_at(db, user_id))
     }
 
     fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>> {

@@ -4,14 +4,14 @@ use super::process::Opened;
 use super::{Match, Sqlite, Subject, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
-    CheckPhoneVerification, CreateApproval, CreateUser, DeleteUser, EnrolAuthenticator,
-    PhoneVerificationStatus, RegisterActivity, RequestCall, RequestSms, StartPhoneVerification,
-    UserStatus,
+    CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
+    EnrolAuthenticator, FindUser, PhoneVerificationStatus, RegisterActivity, RemoveLogin,
+    RequestCall, RequestSms, SetLogin, StartPhoneVerification, UserStatus,
 };
 use crate::engine::store::{Attempt, Committed};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
 use crate::engine::{EngineSettings, SignedCallback};
-use crate::model::{ApiKey, PhoneNumber, Secret, UserId};
+use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
 use crate::{Error, Handle, Verdict, Verify};
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -131,6 +131,17 @@ fn use_an_app(world: &World, user: UserId) {
     assert_eq!(world.engine.store().commit_verify(attempt).unwrap(), Committed::Done);
 }
 
+/// A login name, and recovery codes.
+fn use_a_login(world: &World, user: UserId) {
+    let (engine, login) = (&world.engine, "ada".parse::<LoginName>().unwrap());
+    engine.handle(&SetLogin::new(user, login.clone())).unwrap();
+    engine.handle(&FindUser::new(login.clone())).unwrap();
+    engine.handle(&RemoveLogin::new(login)).unwrap();
+    let codes = engine.handle(&CreateRecoveryCodes::new(user)).unwrap().codes;
+    assert_eq!(world.check(codes[0].as_str(), user), Verdict::Right);
+    engine.check_own_account("create_recovery_codes", user).unwrap_err();
+}
+
 fn use_a_number(world: &World) {
     let (engine, country) = (&world.engine, "1".parse().unwrap());
     let number: PhoneNumber = "202-555-0123".parse().unwrap();
@@ -174,6 +185,7 @@ fn use_all(world: &World) {
     assert_eq!(user, world.user("555-010-0123"));
     use_codes(world, user);
     use_an_app(world, user);
+    use_a_login(world, user);
     use_a_number(world);
     use_approvals(world, user);
     engine.handle(&UserStatus::new(user)).unwrap();

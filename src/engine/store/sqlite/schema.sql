@@ -27,11 +27,14 @@ CREATE TABLE users (
     app_id INTEGER NOT NULL REFERENCES applications,
     country_code INTEGER NOT NULL,
     cellphone TEXT NOT NULL,
+    -- The user's name on machines.
+    login TEXT,
     confirmed INTEGER NOT NULL DEFAULT 0,
     sms_used INTEGER NOT NULL DEFAULT 0,
     snoozed_until INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
-    UNIQUE (app_id, country_code, cellphone)
+    UNIQUE (app_id, country_code, cellphone),
+    UNIQUE (app_id, login)
 ) STRICT;
 
 CREATE TABLE emails (
@@ -84,6 +87,15 @@ CREATE TABLE authenticators (
     created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX authenticators_of_user ON authenticators (user_id);
+
+-- A set of codes has one salt.
+CREATE TABLE recovery_codes (
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    hash BLOB NOT NULL,
+    salt BLOB NOT NULL,
+    spent INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (user_id, hash)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE devices (
     device_id INTEGER PRIMARY KEY AUTOINCREMENT,

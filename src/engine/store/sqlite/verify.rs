@@ -3,7 +3,7 @@
 use super::applications::count;
 use super::{
     Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
-    VerifyState, WrongAnswers, verifications,
+    VerifyState, WrongAnswers, recovery, verifications,
 };
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -73,6 +73,7 @@ pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
     let factors = match &attempt.found {
         Match::Code(_) => vec![Factor::Code],
         Match::Step { .. } => vec![Factor::Authenticator],
+        Match::Recovery { .. } => vec![Factor::Recovery],
         Match::Nothing { factors, .. } => factors.clone(),
     };
     for factor in &factors {
@@ -86,6 +87,7 @@ pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
             return count_wrong(db, attempt, &subject, &factors, compared);
         }
         Match::Code(code) => change(db, "spent = 1", attempt, &subject, code)?,
+        Match::Recovery { hash } => recovery::spend(db, &attempt.subject, hash)?,
         Match::Step { authenticator_id, step } => db
             .prepare_cached(
                 "UPDATE authenticators SET last_step = $1 WHERE authenticator_id = $2 \
@@ -173,7 +175,11 @@ fn change(
     ])
 }
 
-fn wrong_answers(db: &Connection, subject: &str, factor: Factor) -> Result<WrongAnswers> {
+pub(super) fn wrong_answers(
+    db: &Connection,
+    subject: &str,
+    factor: Factor,
+) -> Result<WrongAnswers> {
     let found = db
         .prepare_cached(
             "SELECT in_a_row, last_at FROM wrong_answers WHERE subject = $1 AND factor = $2",
@@ -190,6 +196,7 @@ impl Factor {
         match self {
             Factor::Code => "code",
             Factor::Authenticator => "authenticator",
+            Factor::Recovery => "recovery_code",
         }
     }
 }

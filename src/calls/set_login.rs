@@ -1,0 +1,35 @@
+//! `POST /-/{format}/logins/{login}`
+
+use super::{Call, Done, Route};
+use crate::model::{LoginName, UserId};
+use crate::wire::older::Shape;
+use serde::{Deserialize, Serialize};
+
+/// Gives a user a login name, in place of any that the user has (interface 4.18). A name of another
+/// user is rejected, until it is removed from that user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetLogin {
+    /// The user.
+    #[serde(rename = "svc_id")]
+    pub user_id: UserId,
+    /// The login name.
+    pub login: LoginName,
+}
+
+impl SetLogin {
+    /// The call.
+    pub fn new(user_id: UserId, login: LoginName) -> SetLogin {
+        SetLogin { user_id, login }
+    }
+}
+
+impl Call for SetLogin {
+    const ROUTE: Route = Route::post("set_login", "/-/{format}/logins/{login}");
+    const OLDER: Shape = Shape::Same;
+    const MUST_SAY_SUCCESS: bool = true;
+    type Reply = Done;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+}

@@ -1,0 +1,43 @@
+//! The directory of login names: which user has a name on machines (interface 4.17 to 4.19).
+
+use super::store::{LoginSet, SetLoginName};
+use super::{Engine, rejections};
+use crate::calls::{Done, FindUser, FoundUser, RemoveLogin, SetLogin};
+use crate::{Handle, Result};
+
+impl Handle<FindUser> for Engine {
+    fn handle(&self, call: &FindUser) -> Result<FoundUser> {
+        self.begin();
+        let found = self.store().user_of_login(self.app.app_id, &call.login)?;
+        let (user, left) = found.ok_or_else(|| rejections::login_not_found(&call.login))?;
+        let mut found = FoundUser::new(user.user_id, call.login.clone());
+        found.confirmed = user.confirmed;
+        found.authenticator = user.authenticator_used;
+        found.devices = user.device_types();
+        found.recovery_codes_left = left;
+        found.message = Some("User found.".into());
+        Ok(found)
+    }
+}
+
+impl Handle<SetLogin> for Engine {
+    fn handle(&self, call: &SetLogin) -> Result<Done> {
+        self.begin();
+        let (app, user_id, login) = (self.app.app_id, call.user_id, call.login.clone());
+        match self.store().set_login(SetLoginName { app, user_id, login })? {
+            LoginSet::Done => Ok(Done::with_message("Login name was set.")),
+            LoginSet::NoUser => Err(rejections::user_not_found()),
+            LoginSet::Taken => Err(rejections::login_taken()),
+        }
+    }
+}
+
+impl Handle<RemoveLogin> for Engine {
+    fn handle(&self, call: &RemoveLogin) -> Result<Done> {
+        self.begin();
+        match self.store().remove_login(self.app.app_id, call.login.clone())? {
+            true => Ok(Done::with_message("Login name was removed.")),
+            false => Err(rejections::login_not_found(&call.login)),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Login names and recovery codes where more than one call matters: races, what is stored, what is
+//! logged, and a service that has no such calls.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod fresh;
+mod stub;
+
+use fresh::{ManualClock, ada, forced, open, open_at};
+use seconder::calls::CreateRecoveryCodes;
+use seconder::model::{LoginName, UserId};
+use seconder::otp::Totp;
+use seconder::{CallRecord, Error, Handle, Service, Settings};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Barrier, Mutex};
+use stub::{Stub, response};
+
+fn at_once<T: Send>(services: [&Service; 2], work: impl Fn(&Service, usize) -> T + Sync) -> Vec<T> {
+    let start = Barrier::new(32);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..32)
+            .map(|number| {
+                let (start, work) = (&start, &work);
+                scope.spawn(move || {
+                    start.wait();
+                    work(services[number % 2], number)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+fn tally(results: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut tally = BTreeMap::new();
+    results.into_iter().for_each(|result| *tally.entry(result).or_default() += 1);
+    tally
+}
+
+fn counts(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
+    expected.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+}
+
+fn verify(service: &Service, code: &str, user: UserId) -> String {
+    match service.handle(&forced(code.parse().unwrap(), user)) {
+        Ok(checked) if checked.reused => "Reused".into(),
+        Ok(checked) => format!("{:?}", checked.verdict),
+        Err(Error::RateLimited { .. }) => "RateLimited".into(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn login(name: &str) -> LoginName {
+    name.parse().unwrap()
+}
+
+#[test]
+fn a_recovery_code_is_accepted_once_when_threads_race() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("race.db");
+    let ((service, _), (second, _)) = (open(&path), open(&path));
+    let user = ada(&service);
+    let codes = service.create_recovery_codes(user).unwrap().codes;
+    let results =
+        at_once([&service, &second], |service, _| verify(service, codes[3].as_str(), user));
+    assert_eq!(tally(results), counts(&[("Right", 1), ("Reused", 31)]));
+    service.set_login(user, &login("ada")).unwrap();
+    assert_eq!(service.find_user(&login("ada")).unwrap().recovery_codes_left, 9);
+}
+
+#[test]
+fn parallel_guesses_of_recovery_codes_are_limited_like_sequential_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, clock) = (folder.path().join("guess.db"), ManualClock::at(1_000_000));
+    let ((service, _), (second, _)) = (open_at(&path, &clock), open_at(&path, &clock));
+    let user = ada(&service);
+    let codes = service.create_recovery_codes(user).unwrap().codes;
+    let guess = |service: &Service, number: usize| {
+        let guess = format!("{:012}", number);
+        assert!(codes.iter().all(|code| code.as_str() != guess));
+        verify(service, &guess, user)
+    };
+    let results = at_once([&service, &second], guess);
+    assert_eq!(tally(results), counts(&[("Wrong", 4), ("RateLimited", 28)]));
+    // The right one has to wait too, and its own bucket alone.
+    assert_eq!(verify(&service, codes[0].as_str(), user), "RateLimited");
+    clock.set(1_000_002);
+    assert_eq!(verify(&service, codes[0].as_str(), user), "Right");
+}
+
+#[test]
+fn a_name_has_one_user_when_threads_race() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("names.db");
+    let ((service, _), (second, _)) = (open(&path), open(&path));
+    let create = |number: usize| {
+        let phone = format!("555-010-{:04}", 1000 + number);
+        service.create_user("x@example.com", &phone, "1").unwrap().id
+    };
+    let users: Vec<UserId> = (0..32).map(create).collect();
+    let results = at_once([&service, &second], |service, number| {
+        match service.set_login(users[number], &login("ada")) {
+            Ok(_) => "Ok".into(),
+            Err(Error::Rejected(rejection)) => rejection.status.to_string(),
+            Err(other) => panic!("{other}"),
+        }
+    });
+    assert_eq!(tally(results), counts(&[("Ok", 1), ("409", 31)]));
+}
+
+/// With the database alone, nobody logs in.
+#[test]
+fn the_database_does_not_have_the_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder.path().join("hashed.db"));
+    let user = ada(&service);
+    let created = service.create_recovery_codes(user).unwrap();
+    assert!(!format!("{created:?}").contains(created.codes[0].as_str()), "{created:?}");
+    drop(service);
+    let mut stored = Vec::new();
+    for file in std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_file() {
+            stored.extend(std::fs::read(file).unwrap());
+        }
+    }
+    for code in &created.codes {
+        let code = code.as_str().as_bytes();
+        assert!(!stored.windows(code.len()).any(|part| part == code));
+    }
+}
+
+#[test]
+fn a_recovery_code_is_logged_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, _) = open(&folder.path().join("log.db"));
+    let user = ada(&service);
+    let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+    let keep = Arc::clone(&lines);
+    let service = service.with_log(Arc::new(move |record: &CallRecord| {
+        keep.lock().unwrap().push(record.to_string());
+    }));
+    let codes = service.create_recovery_codes(user).unwrap().codes;
+    let _ = service.handle(&forced(codes[0].clone(), user)).unwrap();
+    let lines = lines.lock().unwrap();
+    assert!(lines[1].starts_with("call=verify outcome=ok user_id=1 "), "{lines:?}");
+    assert!(lines[1].ends_with(" factor=recovery_code"), "{lines:?}");
+    assert!(!lines.concat().contains(codes[0].as_str()));
+}
+
+/// Services of others do not have the calls, and say so with whatever body they have for that.
+#[test]
+fn a_service_without_the_calls_is_an_error_that_says_so() {
+    let json = r#"{"message":"There is no such call.","success":false,"error_code":"60002"}"#;
+    let unknown = r#"{"message":"User not found.","success":false,"error_code":"60026"}"#;
+    for (status, body, lacks) in [
+        (404, json, true),
+        (404, "<html>Not Found</html>", true),
+        (401, "Unauthorized", true),
+        (405, json, true),
+        (404, unknown, false),
+    ] {
+        let stub = Stub::responding(response(status, "", body));
+        let settings = Settings::new(&stub.url()).api_key("key").allow_loopback_http(true);
+        let service = settings.open().unwrap();
+        let errors = [
+            service.find_user(&login("ada")).unwrap_err(),
+            service.create_recovery_codes(1.try_into().unwrap()).unwrap_err(),
+        ];
+        for error in errors {
+            let Error::Rejected(rejection) = error else { panic!("{status} {body}: {error}") };
+            assert_eq!(rejection.status, status);
+            let said = rejection.message.contains("the service has no call");
+            assert_eq!(said, lacks, "{status} {body}: {}", rejection.message);
+        }
+    }
+}
+
+/// A reply about somebody else would let the wrong user's codes in.
+#[test]
+fn a_reply_about_another_login_name_is_rejected() {
+    let body = r#"{"svc_id":7,"login":"bob","success":true}"#;
+    let stub = Stub::responding(response(200, "", body));
+    let settings = Settings::new(&stub.url()).api_key("key").allow_loopback_http(true);
+    let service = settings.open().unwrap();
+    assert_eq!(service.find_user(&login("bob")).unwrap().user_id.get(), 7);
+    let error = service.find_user(&login("ada")).unwrap_err();
+    assert!(matches!(error, Error::InvalidResponse { .. }), "{error}");
+}
+
+/// What somebody at an unlocked terminal must not do.
+#[test]
+fn users_do_not_replace_what_protects_their_own_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(1_000_000);
+    let (service, _) = open_at(&folder.path().join("own.db"), &clock);
+    let user = ada(&service);
+    let engine = service.engine().unwrap();
+    let check = |call| match engine.check_own_account(call, user) {
+        Ok(()) => 200,
+        Err(Error::Rejected(rejection)) => rejection.status,
+        Err(other) => panic!("{other}"),
+    };
+    let (enrol, create) = ("enrol_authenticator", "create_recovery_codes");
+    assert_eq!((check(enrol), check(create)), (200, 403));
+    let uri = service.enrol_authenticator(user).unwrap().uri;
+    assert!(!engine.has_confirmed_authenticator(user).unwrap());
+    assert_eq!((check(enrol), check(create)), (200, 403), "the secret was not used yet");
+    let code = Totp::from_uri(uri.expose()).unwrap().code(1_000_000);
+    assert_eq!(verify(&service, code.expose(), user), "Right");
+    assert!(engine.has_confirmed_authenticator(user).unwrap());
+    assert_eq!((check(enrol), check(create)), (403, 200));
+    let codes = service.handle(&CreateRecoveryCodes::new(user)).unwrap().codes;
+    assert_eq!((check(enrol), check(create)), (403, 403), "some are left");
+    for code in &codes {
+        assert_eq!(verify(&service, code.as_str(), user), "Right");
+    }
+    assert_eq!(check(create), 200);
+    clock.set(1_000_000 + 11 * 60);
+    assert_eq!(check(create), 403, "the last code of the app is long ago");
+    assert_eq!((check("verify"), check("user_status"), check("find_user")), (200, 200, 200));
+    let nobody = engine.check_own_account(enrol, 99.try_into().unwrap());
+    assert!(matches!(nobody, Err(Error::Rejected(r)) if r.status == 404));
+}
