@@ -67,7 +67,7 @@ impl Database {
     }
 
     /// The names that the options give; `None` if there is no such option.
-    fn names(&self) -> Result<Option<Names>> {
+    pub(crate) fn names(&self) -> Result<Option<Names>> {
         self.single_names.beside(self.names.as_deref())
     }
 
@@ -82,7 +82,7 @@ impl Database {
     }
 
     /// Opens a database that must exist: a mistyped name would otherwise create an empty one.
-    fn existing(&self) -> Result<Service> {
+    pub(crate) fn existing(&self) -> Result<Service> {
         if self.is_sandbox() {
             let reason = "sandbox: is in the memory of the process that serves it, where no other \
                           process can reach it";
@@ -119,7 +119,7 @@ impl SingleNames {
     }
 }
 
-fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {
+pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {
     let opened = std::fs::File::open(file).map_err(|error| {
         invalid(parameter, format!("{} cannot be read: {error}", file.display()))
     })?;
@@ -139,11 +139,11 @@ fn secret(parameter: &'static str, from: impl Read) -> Result<Secret> {
 }
 
 /// Prints a result. Unlike `println!`, returns an error if standard output cannot be written.
-fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{text}")
         .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))
 }
 
-fn invalid(parameter: &'static str, reason: String) -> Error {
+pub(crate) fn invalid(parameter: &'static str, reason: String) -> Error {
     Error::InvalidArgument { parameter: parameter.into(), reason: reason.into() }
 }

@@ -2,9 +2,13 @@
 
 mod arguments;
 mod commands;
+mod enrol;
 #[cfg(test)]
 mod manual;
 mod pam;
+mod qr;
+mod target;
+mod user;
 
 #[cfg(unix)]
 use arguments::Relay;
@@ -38,6 +42,14 @@ enum Command {
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.
     Key(Database),
+    /// Manage users, their login names on machines, and their recovery codes.
+    #[command(subcommand)]
+    User(user::User),
+    /// Enrol an authenticator app at a terminal: show a new key as a QR code, check a code of the
+    /// app, and print recovery codes. A user runs it after a first login, and root for any user. An
+    /// app of which a code was accepted is replaced for root alone. Until a code of the new key was
+    /// accepted, nothing has changed, so Ctrl-C leaves the earlier app valid.
+    Enrol(enrol::Enrol),
     /// Manage the devices that respond to approval requests.
     #[command(subcommand)]
     Device(Device),
@@ -94,6 +106,8 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
         Command::Key(database) => commands::key(&database),
+        Command::User(command) => user::run(command),
+        Command::Enrol(options) => enrol::run(&options),
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)
         }

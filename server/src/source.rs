@@ -21,14 +21,10 @@ impl Source {
         match self {
             // An earlier process may have left messages of expired codes.
             Source::Engine(engine) => engine.housekeep(),
-            Source::Relay(relay) => keep_warm(relay.service()),
+            // The next login then finds a connection. If there is none, its call says why.
+            Source::Relay(relay) => drop(relay.service().keep_warm()),
         }
     }
-}
-
-/// Keeps a connection to the service open for the next call.
-fn keep_warm(_service: &Service) {
-    // Calls keep the connection that they used; `Service` has nothing yet that opens one ahead.
 }
 
 impl Backend for Source {
@@ -46,10 +42,17 @@ impl Backend for Source {
         }
     }
 
-    fn user_with_login(&self, login: &str) -> Option<UserId> {
+    fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
         match self {
             Source::Engine(engine) => engine.user_with_login(login),
             Source::Relay(relay) => relay.user_with_login(login),
+        }
+    }
+
+    fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()> {
+        match self {
+            Source::Engine(engine) => Backend::check_own_account(engine, call, user_id),
+            Source::Relay(relay) => relay.check_own_account(call, user_id),
         }
     }
 

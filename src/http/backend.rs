@@ -1,6 +1,10 @@
 //! What handles the requests that a server receives: an engine, or a relay.
 
-use crate::calls::{self, Call, Handle, HandleAll, MatchedCall};
+use super::rejected;
+use crate::calls::{
+    self, Call, CreateRecoveryCodes, EnrolAuthenticator, FindUser, FoundUser, Handle, HandleAll,
+    MatchedCall,
+};
 use crate::engine::Engine;
 use crate::error::Rejection;
 use crate::model::{ApiKey, UserId};
@@ -21,7 +25,16 @@ pub trait Backend {
     fn replies(&self) -> Generation;
 
     /// The user whose login name on this machine this is.
-    fn user_with_login(&self, login: &str) -> Option<UserId>;
+    ///
+    /// # Errors
+    /// If this cannot be found out.
+    fn user_with_login(&self, login: &str) -> Result<Option<UserId>>;
+
+    /// Checks a call, named as in its route, that a user makes for their own account.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] if it would replace what protects the account.
+    fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()>;
 
     /// Handles a call of the application with this API key; without one, of the application that
     /// this was opened for.
@@ -45,9 +58,12 @@ impl Backend for Engine {
         Engine::replies(self)
     }
 
-    // Nobody has a login name yet, so a peer has no account of its own.
-    fn user_with_login(&self, _login: &str) -> Option<UserId> {
-        None
+    fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
+        Ok(find_user(self, login)?.map(|found| found.user_id))
+    }
+
+    fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()> {
+        Engine::check_own_account(self, call, user_id)
     }
 
     fn handle_call(
@@ -102,9 +118,21 @@ impl<S: HandleAll> Backend for Relay<S> {
         self.replies
     }
 
-    // As for an engine.
-    fn user_with_login(&self, _login: &str) -> Option<UserId> {
-        None
+    fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
+        let found = find_user(&self.service, login).map_err(worded)?;
+        Ok(found.map(|found| found.user_id))
+    }
+
+    /// The service behind the relay takes every call for one of the application, and does not say
+    /// all that an engine checks, so what changes an account is for others to do.
+    fn check_own_account(&self, call: &str, _user_id: UserId) -> Result<()> {
+        match [EnrolAuthenticator::ROUTE.name, CreateRecoveryCodes::ROUTE.name].contains(&call) {
+            true => Err(rejected(
+                403,
+                "A relay does not let users change their own account: an administrator can.",
+            )),
+            false => Ok(()),
+        }
     }
 
     fn handle_call(
@@ -117,6 +145,16 @@ impl<S: HandleAll> Backend for Relay<S> {
             Some(_) => Err(calls::unauthorized("a relay has no key to compare it with")),
             None => Ok(call.handle(&PassedOn(&self.service), params, self.replies)),
         }
+    }
+}
+
+/// The user with a login name. A name that no user can have is nobody's.
+fn find_user(service: &impl Handle<FindUser>, login: &str) -> Result<Option<FoundUser>> {
+    let Ok(login) = login.parse() else { return Ok(None) };
+    match service.handle(&FindUser::new(login)) {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Rejected(rejection)) if rejection.status == 404 => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a process on this machine may do over a local socket. The operating system says which user
 //! it runs as, and the operator's rules which rights that user has, so it needs no API key.
 
+use super::Backend;
 use crate::calls::{MatchedCall, USER_ID_ON_THE_WIRE};
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -11,6 +12,20 @@ use std::str::FromStr;
 const USER_IDS: [&str; 2] = [USER_ID_ON_THE_WIRE, "user_id"];
 /// The field of a path that holds a login name.
 const LOGIN: &str = "login";
+
+/// Why a peer may not make a call.
+pub(super) enum Refusal {
+    /// Its rights: who may not do what, for the peer and for the log.
+    Forbidden(String),
+    /// The backend rejects the call, or could not find out whose account the call concerns.
+    Failed(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Failed(error)
+    }
+}
 
 /// A right of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,15 +118,11 @@ impl Peer {
         self.rights
     }
 
-    /// Whether the peer may make a call. `user_of` finds the user with a login name.
+    /// Whether the peer may make a call.
     ///
     /// # Errors
-    /// Who may not do what, for the peer and for the log.
-    pub(super) fn permit(
-        &self,
-        call: &MatchedCall,
-        user_of: impl FnOnce(&str) -> Option<UserId>,
-    ) -> std::result::Result<(), String> {
+    /// That it may not, or that this cannot be found out.
+    pub(super) fn permit(&self, call: &MatchedCall, backend: &impl Backend) -> Result<(), Refusal> {
         let rights = self.rights;
         if rights.application || rights.login && call.for_login() {
             return Ok(());
@@ -119,37 +130,40 @@ impl Peer {
         let name = call.route().name;
         let for_own_account = rights.own_account && call.for_own_account();
         match for_own_account {
-            true if self.is_own_account(call, user_of) => Ok(()),
-            true => Err(format!(
+            true if self.is_own_account(call, backend)? => Ok(()),
+            true => Err(Refusal::Forbidden(format!(
                 "{self} may make {name} over this socket for the own account only, the one with \
                  that login name"
-            )),
-            false => Err(format!(
+            ))),
+            false => Err(Refusal::Forbidden(format!(
                 "{self} may not make {name} over this socket: the rules of the server give no such \
                  right"
-            )),
+            ))),
         }
     }
 
     /// Whether everything in the path that names a user names the peer's own, and there is such a
     /// field. Parameters never override the fields of the path.
-    fn is_own_account(
-        &self,
-        call: &MatchedCall,
-        user_of: impl FnOnce(&str) -> Option<UserId>,
-    ) -> bool {
-        let Some(own) = &self.login else { return false };
+    ///
+    /// # Errors
+    /// Those of the backend, which may also reject the call for the own account.
+    fn is_own_account(&self, call: &MatchedCall, backend: &impl Backend) -> Result<bool> {
+        let Some(own) = &self.login else { return Ok(false) };
         let field = |name: &str| call.fields().get(name).and_then(|value| value.as_str());
         let ids: Vec<&str> = USER_IDS.into_iter().filter_map(field).collect();
         let login = field(LOGIN);
         if login.is_some_and(|login| login != own) || login.is_none() && ids.is_empty() {
-            return false;
+            return Ok(false);
         }
         if ids.is_empty() {
-            return true;
+            return Ok(true);
         }
-        let Some(user) = user_of(own) else { return false };
-        ids.iter().all(|id| id.parse::<UserId>().is_ok_and(|id| id == user))
+        let Some(user) = backend.user_with_login(own)? else { return Ok(false) };
+        if !ids.iter().all(|id| id.parse::<UserId>().is_ok_and(|id| id == user)) {
+            return Ok(false);
+        }
+        backend.check_own_account(call.route().name, user)?;
+        Ok(true)
     }
 }
 

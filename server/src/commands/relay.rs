@@ -12,6 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long a connection to the service may be idle before a new one replaces it. One that the
+/// service has closed by then is noticed, and not used; a firewall that drops one silently takes
+/// minutes.
+const IDLE: Duration = Duration::from_secs(15);
+
 pub(crate) fn relay(options: Relay) -> Result<()> {
     let names = options.single_names.beside(options.names.as_deref())?.unwrap_or_default();
     let service = open(&options)?.with_log(Arc::new(trouble));
@@ -37,7 +42,8 @@ fn open(options: &Relay) -> Result<Service> {
     }
     let mut settings = Settings::new(url)
         .api_key(private_secret("api-key-file", &options.api_key_file)?.expose())
-        .timeout(Duration::from_secs(options.timeout));
+        .timeout(Duration::from_secs(options.timeout))
+        .max_idle(IDLE);
     if let Some(names) = options.single_names.beside(options.names.as_deref())? {
         settings = settings.names(names);
     }

@@ -5,6 +5,7 @@ use crate::arguments::Serve;
 use crate::log;
 use seconder::Result;
 use seconder::engine::{ApplicationSettings, Deliver, Message, Spool};
+use seconder::model::UserId;
 use seconder_server::{Listeners, Server, Signal, Signals, Tls};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
@@ -28,6 +29,10 @@ impl Deliver for LoggedSpool {
 
     fn housekeep(&self) {
         self.0.housekeep();
+    }
+
+    fn recovery_code_used(&self, user_id: UserId, left: usize) {
+        log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
     }
 }
 

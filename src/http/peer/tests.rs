@@ -6,14 +6,24 @@ use crate::engine::Engine;
 use crate::http::{Backend, Caller, RawReply, RawRequest, respond};
 use crate::model::ApiKey;
 use crate::wire::{Generation, Names, Reply};
-use crate::{Service, Settings};
+use crate::otp::Totp;
+use crate::{Handle, Service, Settings, Verdict, Verify};
 use serde_json::{Map, Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The calls of a login, and those for the own account. A new call is for neither, until it says so
 /// and is in this list.
-const LOGIN: [&str; 6] =
-    ["request_sms", "request_call", "verify", "user_status", "create_approval", "check_approval"];
-const OWN_ACCOUNT: [&str; 3] = ["verify", "user_status", "enrol_authenticator"];
+const LOGIN: [&str; 7] = [
+    "request_sms",
+    "request_call",
+    "verify",
+    "user_status",
+    "create_approval",
+    "check_approval",
+    "find_user",
+];
+const OWN_ACCOUNT: [&str; 5] =
+    ["verify", "user_status", "enrol_authenticator", "find_user", "create_recovery_codes"];
 
 /// An engine in which `ada` is the login name of user 7.
 struct WithLogins(Engine);
@@ -27,8 +37,12 @@ impl Backend for WithLogins {
         self.0.replies()
     }
 
-    fn user_with_login(&self, login: &str) -> Option<UserId> {
-        (login == "ada").then(|| 7.try_into().unwrap())
+    fn user_with_login(&self, login: &str) -> Result<Option<UserId>> {
+        Ok((login == "ada").then(|| 7.try_into().unwrap()))
+    }
+
+    fn check_own_account(&self, _call: &str, _user_id: UserId) -> Result<()> {
+        Ok(())
     }
 
     fn handle_call(
@@ -147,12 +161,37 @@ fn a_login_name_in_the_path_must_be_the_own() {
         RouteMatch::Call(call) => call,
         other => panic!("{other:?}"),
     };
+    let service = service();
+    let permitted = |login: &str, path: &str| {
+        let peer = peer(Some(login), &[Right::OwnAccount]);
+        peer.permit(&call(path), &service).is_ok()
+    };
+    assert!(permitted("ada", "/-/json/logins/ada"));
+    assert!(!permitted("ada", "/-/json/logins/bob"));
     // The id alone decides where the path has no name.
-    let ada = peer(Some("ada"), &[Right::OwnAccount]);
-    let user = |_: &str| UserId::try_from(7).ok();
-    assert!(ada.permit(&call("/protected/json/users/7/status"), user).is_ok());
-    assert!(ada.permit(&call("/protected/json/users/7/status"), |_| None).is_err());
-    assert!(ada.permit(&call("/protected/json/app/details"), user).is_err());
+    assert!(permitted("ada", "/protected/json/users/7/status"));
+    assert!(!permitted("bob", "/protected/json/users/7/status"));
+    assert!(!permitted("ada", "/protected/json/app/details"));
+}
+
+#[test]
+fn users_cannot_replace_what_protects_their_account() {
+    let service = Settings::new("sandbox:?accept=right").api_key("key").open().unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    service.set_login(user, &"ada".parse().unwrap()).unwrap();
+    let ada = Caller::Peer(peer(Some("ada"), &[Right::OwnAccount]));
+    let enrol = || {
+        let request = RawRequest::new("POST", format!("/protected/json/users/{user}/secret"));
+        respond(service.require_engine().unwrap(), ada.clone(), request).status
+    };
+    assert_eq!(enrol(), 200);
+    let uri = service.enrol_authenticator(user).unwrap().uri;
+    let app = Totp::from_uri(uri.expose()).unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let code = app.code(now).expose().parse().unwrap();
+    let verify = Verify { force: true, ..Verify::new(code, user) };
+    assert_eq!(service.handle(&verify).unwrap().verdict, Verdict::Right);
+    assert_eq!(enrol(), 403);
 }
 
 #[test]

@@ -1,0 +1,299 @@
+//! Enrolling an authenticator app at a terminal.
+
+use crate::commands::{invalid, print};
+use crate::qr::{self, Screen};
+use crate::target::LocalTarget;
+use crate::user;
+use clap::Args;
+use nix::unistd::{Uid, User, getuid};
+use seconder::calls::{FoundUser, Verification};
+use seconder::model::{LoginName, Secret, Token, UserId};
+use seconder::otp::Totp;
+use seconder::wire::form;
+use seconder::{Error, Handle, Result, Service, Verdict, Verify};
+use serde_json::{Value, json};
+use std::io::{BufRead, IsTerminal, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How many codes may be typed.
+const TRIES: u32 = 3;
+/// How far the clocks of this machine and of the phone may differ, in seconds, for a code to be
+/// recognised as one of the new key. Whether it is right is for the service to say.
+const SKEW: u64 = 600;
+/// No line that a user types is longer.
+const LONGEST_LINE: u64 = 1024;
+
+#[derive(Args)]
+pub(crate) struct Enrol {
+    #[command(flatten)]
+    target: LocalTarget,
+    /// Login name of the user, for root; by default that of the user who runs the command.
+    #[arg(long, value_name = "NAME")]
+    login: Option<LoginName>,
+    /// E-mail address of a user whom the service does not know yet; root is asked for it otherwise.
+    #[arg(long, value_name = "ADDRESS")]
+    email: Option<String>,
+    /// Phone number of such a user, without the calling code.
+    #[arg(long, value_name = "NUMBER")]
+    cellphone: Option<String>,
+    /// Calling code of the number, such as 1 or 44.
+    #[arg(long, value_name = "CODE")]
+    country_code: Option<String>,
+    /// Exchange dark and light in the QR code, for a reader that does not find it.
+    #[arg(long)]
+    invert: bool,
+    /// For programs, which need no terminal: print an object with the key, read codes from standard
+    /// input, one in each line, print an object for each wrong one, and at last one with the recovery
+    /// codes.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Enrol) -> Result<()> {
+    if !options.json && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        let reason = "is not a terminal, where a user could see the key and type a code: programs \
+                      use --json";
+        return Err(invalid("standard input or output", reason.to_owned()));
+    }
+    let is_root = getuid().is_root();
+    let login = login_name(options.login.as_ref(), getuid())?;
+    let service = options.target.open()?;
+    let known = user::find(&service, &login)?;
+    let found = match known {
+        Some(found) => found,
+        None if is_root => new_user(options, &service, &login)?,
+        None => {
+            let reason = format!(
+                "{login} is unknown to the service: ask the administrator to run \
+                                  `seconder enrol --login {login}` as root"
+            );
+            return Err(invalid("login", reason));
+        }
+    };
+    // Whoever finds the terminal unlocked must not replace what protects the account.
+    if found.authenticator && !is_root {
+        let reason =
+            format!("{login} has an authenticator app already, which only root can replace");
+        return Err(invalid("login", reason));
+    }
+    let user_id = found.user_id;
+    enrol(options, &service, &found)?;
+    recovery_codes(options, &service, user_id)
+}
+
+/// The name that was given, or that of the user who runs the command.
+fn login_name(given: Option<&LoginName>, uid: Uid) -> Result<LoginName> {
+    let own = User::from_uid(uid).ok().flatten().map(|user| user.name);
+    match given {
+        Some(login) if uid.is_root() || own.as_deref() == Some(login.as_str()) => Ok(login.clone()),
+        Some(_) => Err(invalid("login", "can be another user's for root alone".to_owned())),
+        None => {
+            let own = own.ok_or_else(|| invalid("login", format!("is missing for user {uid}")))?;
+            own.parse()
+        }
+    }
+}
+
+/// Enrols a user whom the service does not know, from the options or by asking.
+fn new_user(options: &Enrol, service: &Service, login: &LoginName) -> Result<FoundUser> {
+    if !options.json {
+        print(&format!("The service does not know {login} yet."))?;
+    }
+    let email = given_or_asked(options, &options.email, "email", "E-mail address: ")?;
+    let country_code = given_or_asked(
+        options,
+        &options.country_code,
+        "country-code",
+        "Calling code of the phone number, such as 44: ",
+    )?;
+    let cellphone = given_or_asked(
+        options,
+        &options.cellphone,
+        "cellphone",
+        "Phone number without the calling code: ",
+    )?;
+    let number = (cellphone.as_str(), country_code.trim_start_matches('+'));
+    user::create(service, &email, number, Some(login))?;
+    service.find_user(login)
+}
+
+fn given_or_asked(
+    options: &Enrol,
+    given: &Option<String>,
+    name: &'static str,
+    prompt: &str,
+) -> Result<String> {
+    match given {
+        Some(given) => Ok(given.clone()),
+        None if options.json => Err(invalid(name, "is missing for a new user".to_owned())),
+        None => Ok(ask(prompt)?.expose().trim().to_owned()),
+    }
+}
+
+/// Shows a new key until a code of it was accepted. Until then, an earlier app stays valid.
+fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
+    let uri = service.enrol_authenticator(user.user_id)?.uri;
+    let app = Totp::from_uri(uri.expose())?;
+    if options.json {
+        let (user_id, login) = (user.user_id.get(), user.login.as_str());
+        object(json!({ "user_id": user_id, "login": login, "uri": uri.expose() }))?;
+    } else if user.authenticator {
+        print("The user's present app stays valid until a code of the new key was accepted.")?;
+    }
+    for _ in 0..TRIES {
+        let typed = match options.json {
+            true => line()?,
+            false => {
+                show(options, &uri)?;
+                ask(&format!("Code of {} digits that the app shows now: ", app.digits()))?
+            }
+        };
+        let wrong = match check(service, user.user_id, &app, typed.expose().trim())? {
+            None => return Ok(()),
+            Some(wrong) => wrong,
+        };
+        match options.json {
+            true => object(json!({ "wrong": wrong }))?,
+            false => print(&format!("\n{wrong}\n"))?,
+        }
+    }
+    Err(invalid("code", format!("was wrong {TRIES} times: nothing was changed")))
+}
+
+/// Checks a code that was typed; what is wrong with it, unless it is right.
+fn check(
+    service: &Service,
+    user_id: UserId,
+    app: &Totp,
+    typed: &str,
+) -> Result<Option<&'static str>> {
+    let Ok(token) = typed.parse::<Token>() else {
+        return Ok(Some("A code has digits only."));
+    };
+    // The service accepts any code of the user, such as one of an earlier app, which would not show
+    // that the new key has arrived in an app.
+    if !is_of(app, &token, now()) {
+        return Ok(Some(
+            "That is not a code of this key. Are the clocks of the phone and of this \
+                        machine right?",
+        ));
+    }
+    let call = Verify { force: true, ..Verify::new(token, user_id) };
+    let Verification { verdict, reused, .. } = service.handle(&call)?;
+    Ok(match verdict {
+        Verdict::Right => None,
+        Verdict::Wrong if reused => Some("That code was used already. Wait for the next one."),
+        Verdict::Wrong | Verdict::NotChecked => {
+            Some("The service did not accept the code. Is the clock of the phone right?")
+        }
+    })
+}
+
+/// Whether a code is the app's at any time near this one.
+fn is_of(app: &Totp, token: &Token, now: u64) -> bool {
+    let times = (now.saturating_sub(SKEW)..=now + SKEW).step_by(app.period().max(1) as usize);
+    let mut codes = times.map(|at| app.code(at));
+    codes.any(|code| code == Secret::new(token.as_str()))
+}
+
+#[allow(clippy::disallowed_methods, reason = "the engine's clock may be on another machine")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+fn recovery_codes(options: &Enrol, service: &Service, user_id: UserId) -> Result<()> {
+    let created = match service.create_recovery_codes(user_id) {
+        Ok(created) => created,
+        // A user who has some keeps them.
+        Err(Error::Rejected(rejection)) if rejection.status == 403 && !options.json => {
+            return print("\nThe app is enrolled. The recovery codes that you have stay valid.");
+        }
+        Err(error) => return Err(error),
+    };
+    if options.json {
+        let codes: Vec<&str> = created.codes.iter().map(Token::as_str).collect();
+        return object(json!({ "recovery_codes": codes }));
+    }
+    print(&format!(
+        "\nThe app is enrolled. These are your recovery codes, for the day when the phone is lost: \
+         each lets you in once,\ntyped without the spaces. They are shown only now.\n\n{}\n",
+        user::lines(&created)
+    ))?;
+    ask("Press Enter when you have stored them. ").map(drop)
+}
+
+/// Shows the key as a QR code, if the screen can, and as text.
+fn show(options: &Enrol, uri: &Secret) -> Result<()> {
+    let (_, query) = uri.expose().split_once('?').unwrap_or_default();
+    let parameters = form::read(query)?;
+    let value = |name: &str, default: &str| match parameters.get(name).and_then(Value::as_str) {
+        Some(value) => value.to_owned(),
+        None => default.to_owned(),
+    };
+    let mut text = String::new();
+    match qr::draw(uri.expose(), Screen::of_output(), options.invert) {
+        Some(code) => {
+            text += "\nScan this with an authenticator app:\n\n";
+            text += &code;
+            text += "\nor type the key into it:\n";
+        }
+        None => {
+            text += "\nThis terminal is too narrow for a QR code, or does not have UTF-8. Type the key \
+                     into an authenticator app:\n";
+        }
+    }
+    text += &format!("\n  key        {}\n", user::groups(&value("secret", ""), 4));
+    text += &format!("  issuer     {}\n", value("issuer", ""));
+    text += &format!(
+        "  type       time-based, {}, {} digits, {} seconds\n",
+        value("algorithm", "SHA1"),
+        value("digits", "6"),
+        value("period", "30")
+    );
+    print(&text)
+}
+
+/// Asks for a line at the terminal.
+fn ask(prompt: &str) -> Result<Secret> {
+    let mut out = std::io::stdout();
+    write!(out, "{prompt}")
+        .and_then(|()| out.flush())
+        .map_err(|error| invalid("standard output", format!("cannot be written: {error}")))?;
+    line()
+}
+
+/// Reads a line.
+fn line() -> Result<Secret> {
+    use std::io::Read;
+    let mut line = String::new();
+    let mut input = std::io::stdin().lock().take(LONGEST_LINE);
+    match input.read_line(&mut line) {
+        Ok(0) => Err(invalid("standard input", "has ended: nothing was changed".to_owned())),
+        Ok(_) => Ok(Secret::new(line)),
+        Err(error) => Err(invalid("standard input", format!("cannot be read: {error}"))),
+    }
+}
+
+/// Prints an object on a line of its own.
+fn object(value: Value) -> Result<()> {
+    print(&value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seconder::otp::Algorithm;
+
+    #[test]
+    fn a_code_of_another_app_is_recognised() -> Result<()> {
+        let app = |key: &[u8]| Totp::new(key, Algorithm::Sha1, 6, 30);
+        let (app, other) = (app(b"12345678901234567890")?, app(b"another key of 20 by")?);
+        let now = 1_800_000_000;
+        for at in [now - 590, now, now + 590] {
+            assert!(is_of(&app, &app.code(at).expose().parse()?, now), "{at}");
+        }
+        assert!(!is_of(&app, &other.code(now).expose().parse()?, now));
+        assert!(!is_of(&app, &app.code(now + 3600).expose().parse()?, now));
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! The commands for users: enrolling them, their login names and their recovery codes.
+
+use crate::commands::{invalid, print};
+use crate::target::Target;
+use clap::{Args, Subcommand};
+use seconder::calls::{FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::model::{LoginName, UserId};
+use seconder::{Error, Result, Service};
+
+#[derive(Subcommand)]
+pub(crate) enum User {
+    /// Create a user, or find the one who has the phone number already, and print the id.
+    Create {
+        #[command(flatten)]
+        target: Target,
+        /// E-mail address of the user.
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+        /// Phone number of the user, without the calling code.
+        #[arg(long, value_name = "NUMBER")]
+        cellphone: String,
+        /// Calling code of the number, such as 1 or 44.
+        #[arg(long, value_name = "CODE")]
+        country_code: String,
+        /// Login name to give to the user: see `seconder user set-login`.
+        #[arg(long, value_name = "NAME")]
+        login: Option<LoginName>,
+    },
+    /// Give a user a login name on machines, in place of any that the user has. A name of another user
+    /// must be removed first. A name is 1 to 64 letters, digits and the characters _ . @ + - of
+    /// ASCII, beginning with a letter, a digit or _; a $ may be at the end.
+    SetLogin {
+        #[command(flatten)]
+        target: Target,
+        /// Id of the user.
+        #[arg(long, value_name = "ID")]
+        user: UserId,
+        /// Login name of the user.
+        #[arg(long, value_name = "NAME")]
+        login: LoginName,
+    },
+    /// Take a login name from the user who has it. Logins by that name are denied from then on.
+    RemoveLogin {
+        #[command(flatten)]
+        target: Target,
+        /// Login name to remove.
+        #[arg(long, value_name = "NAME")]
+        login: LoginName,
+    },
+    /// Print what is known of a user, one value in each line.
+    Show {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+    },
+    /// Create recovery codes for a user, in place of any that the user has, and print them. Each lets
+    /// the user in once. They are shown only once.
+    RecoveryCodes {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+    },
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Who {
+    /// Id of the user.
+    #[arg(long, value_name = "ID")]
+    user: Option<UserId>,
+    /// Login name of the user.
+    #[arg(long, value_name = "NAME")]
+    login: Option<LoginName>,
+}
+
+impl Who {
+    /// The user, with what the directory of login names has, if a name was given.
+    fn find(&self, service: &Service) -> Result<(UserId, Option<FoundUser>)> {
+        match (self.user, &self.login) {
+            (Some(user), _) => Ok((user, None)),
+            (None, Some(login)) => {
+                let found = service.find_user(login)?;
+                Ok((found.user_id, Some(found)))
+            }
+            (None, None) => Err(invalid("user", "must be given, or the login name".to_owned())),
+        }
+    }
+}
+
+pub(crate) fn run(command: User) -> Result<()> {
+    match command {
+        User::Create { target, email, cellphone, country_code, login } => {
+            let service = target.open()?;
+            let number = (cellphone.as_str(), country_code.as_str());
+            let user_id = create(&service, &email, number, login.as_ref())?;
+            print(&format!("user_id {user_id}"))
+        }
+        User::SetLogin { target, user, login } => {
+            target.open()?.set_login(user, &login)?;
+            Ok(())
+        }
+        User::RemoveLogin { target, login } => {
+            target.open()?.remove_login(&login)?;
+            Ok(())
+        }
+        User::Show { target, who } => {
+            let service = target.open()?;
+            let (user_id, found) = who.find(&service)?;
+            print(&shown(&service.user_status(user_id)?, found.as_ref()))
+        }
+        User::RecoveryCodes { target, who } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            print(&lines(&service.create_recovery_codes(user_id)?))
+        }
+    }
+}
+
+/// Creates a user with a phone number and its calling code. A login name that somebody else has is
+/// reported before anything is created.
+pub(crate) fn create(
+    service: &Service,
+    email: &str,
+    (cellphone, country_code): (&str, &str),
+    login: Option<&LoginName>,
+) -> Result<UserId> {
+    let owner = match login {
+        Some(login) => find(service, login)?.map(|found| found.user_id),
+        None => None,
+    };
+    if let (Some(login), Some(owner)) = (login, owner) {
+        let reason = format!("is {login}, which user {owner} has: remove it first");
+        return Err(invalid("login", reason));
+    }
+    let user_id = service.create_user(email, cellphone, country_code)?.id;
+    if let Some(login) = login {
+        service.set_login(user_id, login)?;
+    }
+    Ok(user_id)
+}
+
+/// The user with a login name; `None` if nobody has it.
+pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundUser>> {
+    const NOT_FOUND: &str = "60026";
+    match service.find_user(login) {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Rejected(rejection)) if rejection.code.as_deref() == Some(NOT_FOUND) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Recovery codes in groups, which are easier to copy from paper; they are typed without the spaces.
+pub(crate) fn lines(codes: &RecoveryCodes) -> String {
+    let grouped = |code: &str| groups(code, 4);
+    codes.codes.iter().map(|code| grouped(code.as_str())).collect::<Vec<_>>().join("\n")
+}
+
+/// A text of ASCII in groups of this length.
+pub(crate) fn groups(text: &str, length: usize) -> String {
+    let mut out = String::new();
+    for (at, character) in text.chars().enumerate() {
+        if at > 0 && at % length == 0 {
+            out.push(' ');
+        }
+        out.push(character);
+    }
+    out
+}
+
+fn shown(status: &UserStatusReply, found: Option<&FoundUser>) -> String {
+    let mut lines = vec![format!("user_id {}", status.user_id)];
+    if let Some(found) = found {
+        lines.push(format!("login {}", found.login));
+    }
+    lines.push(format!("confirmed {}", status.confirmed));
+    lines.push(format!("registered {}", status.registered));
+    if let (Some(country), Some(number)) = (status.country_code, &status.phone_number) {
+        lines.push(format!("phone +{country} {number}"));
+    }
+    lines.push(format!("devices {}", status.devices.join(" ")).trim_end().to_owned());
+    if let Some(found) = found {
+        lines.push(format!("authenticator {}", found.authenticator));
+        lines.push(format!("recovery_codes_left {}", found.recovery_codes_left));
+    }
+    lines.join("\n")
+}

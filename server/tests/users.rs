@@ -1,0 +1,119 @@
+//! The commands for users, as an operator runs them: on a database, and on a service that runs.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod common;
+
+use common::{KEY, World};
+use seconder::{Handle, Settings, Verdict, Verify};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command printed, which must have succeeded.
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && errors.is_empty(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// The message of a command, which must have failed.
+fn error_of(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The commands, each with these options that say which service is meant.
+fn manage_users(folder: &Path, target: &[&str]) {
+    let with = |arguments: &[&'static str]| -> Vec<String> {
+        arguments.iter().chain(target).map(|part| (*part).to_owned()).collect()
+    };
+    let ok = |arguments: &[&'static str]| {
+        let arguments = with(arguments);
+        printed(folder, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let fails = |arguments: &[&'static str]| {
+        let arguments = with(arguments);
+        error_of(folder, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let ada = ["user", "create", "--email", "ada@example.com", "--cellphone", "555-010-0123"];
+    let ada = [&ada[..], &["--country-code", "1", "--login", "ada"]].concat();
+    assert_eq!(ok(&ada), "user_id 1");
+    let bob = ["user", "create", "--email", "bob@example.com", "--cellphone", "555-010-0124"];
+    let bob = [&bob[..], &["--country-code", "1"]].concat();
+    let taken = fails(&[&bob[..], &["--login", "ada"]].concat());
+    assert!(taken.contains("is ada, which user 1 has"), "{taken}");
+    assert_eq!(ok(&bob), "user_id 2", "a rejected name creates nobody");
+    let taken = fails(&["user", "set-login", "--user", "2", "--login", "ada"]);
+    assert!(taken.contains("belongs to another user"), "{taken}");
+    assert_eq!(ok(&["user", "set-login", "--user", "2", "--login", "bob@example.com"]), "");
+    let shown = ok(&["user", "show", "--login", "ada"]);
+    let expected = "user_id 1\nlogin ada\nconfirmed false\nregistered false\n\
+                    phone +1 XXX-XXX-0123\ndevices\nauthenticator false\nrecovery_codes_left 0";
+    assert_eq!(shown, expected);
+    assert!(ok(&["user", "show", "--user", "2"]).starts_with("user_id 2\nconfirmed false\n"));
+    let codes = ok(&["user", "recovery-codes", "--login", "ada"]);
+    let groups = |line: &str| line.split(' ').map(str::len).collect::<Vec<_>>() == [4, 4, 4];
+    assert!(codes.lines().count() == 10 && codes.lines().all(groups), "{codes}");
+    assert!(ok(&["user", "show", "--login", "ada"]).ends_with("recovery_codes_left 10"));
+    assert_eq!(ok(&["user", "remove-login", "--login", "ada"]), "");
+    let gone = fails(&["user", "show", "--login", "ada"]);
+    assert!(gone.contains("nobody has the login name ada"), "{gone}");
+    let bad = fails(&["user", "set-login", "--user", "1", "--login=-rf"]);
+    assert!(bad.contains("beginning with a letter"), "{bad}");
+    assert!(fails(&["user", "show"]).contains("--user"), "one of both is needed");
+}
+
+#[test]
+fn users_are_managed_in_a_database() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("users.db").display());
+    let missing = error_of(folder.path(), &["user", "show", "--user", "1", "--database", &url]);
+    assert!(missing.contains("users.db"), "{missing}");
+    seconder::open(&url).unwrap();
+    manage_users(folder.path(), &["--database", &url]);
+}
+
+#[test]
+fn users_are_managed_in_a_service_that_runs() {
+    let world = World::start();
+    let folder = world.folder.path();
+    std::fs::write(folder.join("key"), KEY).unwrap();
+    let url = world.server.url();
+    manage_users(folder, &["--url", &url, "--api-key-file", "key", "--ca-file", "ca.pem"]);
+    let both = ["user", "show", "--user", "1", "--url", &url, "--database", "sqlite:x.db"];
+    assert!(error_of(folder, &both).contains("cannot be used with"));
+    let other = ["user", "show", "--user", "1", "--url", "sqlite:x.db"];
+    assert!(error_of(folder, &other).contains("--database"));
+}
+
+#[test]
+fn the_service_logs_that_a_recovery_code_let_a_user_in() {
+    let folder = TempDir::new().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    let serve = ["serve", "--self-signed", "--listen", "127.0.0.1:0"];
+    let mut child =
+        command.current_dir(&folder).args(serve).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let url = lines.find_map(|line| Some(line.split_once("listening on ")?.1.to_owned())).unwrap();
+    let settings = Settings::new(&url).api_key(printed(folder.path(), &["key"]));
+    let service = settings.ca_file(folder.path().join("seconder-certificate.pem")).open().unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let codes = service.create_recovery_codes(user).unwrap().codes;
+    let call = Verify { force: true, ..Verify::new(codes[0].clone(), user) };
+    let checked = service.handle(&call).unwrap();
+    assert!(checked.verdict == Verdict::Right && checked.by_recovery_code());
+    let logged = lines.find(|line| line.contains("recovery code"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let expected = "seconder: user 1 was let in by a recovery code, and has 9 left";
+    assert_eq!(logged.as_deref(), Some(expected));
+}
