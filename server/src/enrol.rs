@@ -50,7 +50,8 @@ pub(crate) struct Enrol {
 }
 
 pub(crate) fn run(options: &Enrol) -> Result<()> {
-    if !options.json && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !at_terminal && !options.json {
         let reason = "is not a terminal, where a user could see the key and type a code: programs \
                       use --json";
         return Err(invalid("standard input or output", reason.to_owned()));
