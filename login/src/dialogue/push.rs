@@ -29,10 +29,7 @@ impl Dialogue<'_> {
                 return self.not_sent("The request could not be sent.", &error);
             }
         };
-        let request = match number(&created) {
-            Some(number) => format!("Approve the request on your phone (number {number})"),
-            None => "Approve the request on your phone".to_owned(),
-        };
+        let request = request_text(number(&created));
         if self.conversation.holds_text_back() {
             let typed = self.put(&format!("{request}, then press Enter, or type a code: "))?;
             if !typed.expose().trim().is_empty() {
@@ -91,9 +88,16 @@ impl Dialogue<'_> {
     }
 }
 
-/// The number that the user has to choose on the phone, where the service has number matching.
-fn number(_created: &ApprovalCreated) -> Option<String> {
+/// The number that the user has to choose on the phone. No reply has a field for it yet.
+fn number(_created: &ApprovalCreated) -> Option<&str> {
     None
+}
+
+fn request_text(number: Option<&str>) -> String {
+    match number {
+        Some(number) => format!("Approve the request on your phone (number {})", short(number)),
+        None => "Approve the request on your phone".to_owned(),
+    }
 }
 
 /// Passes the time between two polls, until the user presses Enter.
@@ -117,5 +121,16 @@ impl Sleeper for EnterSleeper<'_> {
         // A conversation that did not wait must not make this poll all the time.
         std::thread::sleep(time.saturating_sub(began.elapsed()));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::request_text;
+
+    #[test]
+    fn the_number_to_choose_on_the_phone_is_shown() {
+        assert_eq!(request_text(Some("42")), "Approve the request on your phone (number 42)");
+        assert!(!request_text(Some("4\x1b[2J")).contains('\x1b'));
     }
 }
