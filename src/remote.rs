@@ -6,6 +6,7 @@ mod callback;
 mod connect;
 mod deadline;
 mod error_mapping;
+mod headers;
 mod http1;
 #[cfg(all(feature = "unix", target_os = "linux"))]
 mod local;

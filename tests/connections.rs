@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic fails the test")]
 
 mod stub;
+#[path = "stub/tls.rs"]
+mod tls;
 
 use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 use stub::{KEY, RIGHT, Stub, TOKEN, eventually, response};
+use tls::{Identity, params};
 
 fn open(stub: &Stub) -> Service {
     let settings = Settings::new(&stub.url()).allow_loopback_http(true).api_key(KEY);
@@ -110,4 +113,24 @@ fn a_reused_connection_that_closes_causes_no_retry() {
     // A retry would have arrived by now.
     sleep(Duration::from_millis(50));
     assert_eq!((stub.connections(), stub.requests().len()), (1, 2));
+}
+
+#[test]
+fn a_warm_connection_has_done_its_handshake() {
+    let identity = Identity::self_signed(params());
+    let stub = tls::start(identity.config(), |mut peer| {
+        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+    });
+    let settings = || Settings::new(&format!("https://{}", stub.addr)).api_key(KEY);
+    let service = settings().pin(identity.pin()).max_idle(Duration::from_secs(60)).open().unwrap();
+    service.keep_warm().unwrap();
+    sleep(Duration::from_millis(1100));
+    service.keep_warm().unwrap();
+    assert!(stub.requests().is_empty());
+    assert_eq!(verify(&service).unwrap(), Verdict::Right);
+    assert_eq!(stub.connections(), 1);
+
+    let other = Identity::self_signed(params());
+    let error = settings().pin(other.pin()).open().unwrap().keep_warm().unwrap_err();
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Tls, .. }), "{error}");
 }

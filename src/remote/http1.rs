@@ -1,8 +1,7 @@
 //! HTTP/1.1 on a connection (RFC 9112): sends requests as they are, and reads responses.
 
 use super::error_mapping::Fault;
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use super::headers::Headers;
 use httparse::Status;
 use std::io::{ErrorKind, Read, Write};
 
@@ -32,7 +31,7 @@ pub(super) struct Connection<S> {
 /// The head of a response.
 pub(super) struct Head {
     pub(super) status: u16,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Headers,
     /// Whether the service keeps the connection open after the response.
     stays_open: bool,
 }
@@ -204,18 +203,16 @@ fn parse(input: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
     let (Some(version), Some(status)) = (response.version, response.code) else {
         return Err(Fault::not_http());
     };
-    let mut headers = HeaderMap::with_capacity(response.headers.len());
+    let mut headers = Headers::default();
     for line in response.headers {
-        let name = HeaderName::from_bytes(line.name.as_bytes());
-        let value = HeaderValue::from_bytes(line.value);
-        let (Ok(name), Ok(value)) = (name, value) else { return Err(Fault::not_http()) };
-        headers.append(name, value);
+        headers.add(line.name, line.value);
     }
-    let mut closes = headers
-        .get_all(CONNECTION)
-        .iter()
-        .flat_map(|value| value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii));
-    let stays_open = version == 1 && !closes.any(|word| word.eq_ignore_ascii_case(b"close"));
+    let mut options = headers
+        .all("connection")
+        .flat_map(|value| value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii));
+    let closes = options.any(|option| option.eq_ignore_ascii_case(b"close"));
+    drop(options);
+    let stays_open = version == 1 && !closes;
     // The statuses have three digits, of which the first is not 0.
     match status {
         100..1000 => Ok(Some((used, Head { status, headers, stays_open }))),
@@ -224,8 +221,8 @@ fn parse(input: &[u8]) -> Result<Option<(usize, Head)>, Fault> {
 }
 
 fn framing(head: &Head) -> Result<Framing, Fault> {
-    let mut codings = head.headers.get_all(TRANSFER_ENCODING).iter();
-    let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();
+    let mut codings = head.headers.all("transfer-encoding");
+    let mut lengths = head.headers.all("content-length");
     let (coding, length) = (codings.next(), lengths.next());
     if coding.is_some() && length.is_some() {
         // A proxy in between may use the other header, and so see the body end at another place.
@@ -237,14 +234,15 @@ fn framing(head: &Head) -> Result<Framing, Fault> {
         return Ok(Framing::Empty);
     }
     if let Some(coding) = coding {
-        let chunked = coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+        let chunked = coding.eq_ignore_ascii_case(b"chunked");
         return match chunked && codings.next().is_none() {
             true => Ok(Framing::Chunked),
             false => Err(Fault::not_http()),
         };
     }
     let Some(length) = length else { return Ok(Framing::UntilClose) };
-    let digits = length.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let digits = std::str::from_utf8(length).ok();
+    let digits = digits.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let number = digits.and_then(|digits| digits.parse::<u64>().ok());
     let number = number.filter(|_| lengths.all(|other| other == length));
     let number = number.ok_or_else(Fault::not_http)?;

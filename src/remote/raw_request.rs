@@ -1,8 +1,8 @@
 //! Raw requests, as they are sent. They hold the API key and codes, so they are wiped afterwards.
 
+use super::headers::is_name;
 use crate::model::Secret;
 use crate::{Error, Result};
-use http::HeaderName;
 use zeroize::Zeroizing;
 
 const USER_AGENT: &str = concat!("seconder/", env!("CARGO_PKG_VERSION"));
@@ -26,7 +26,7 @@ impl RawRequest {
 
     pub(super) fn header(mut self, name: &str, value: &str) -> Result<RawRequest> {
         let plain = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-        if !plain || HeaderName::from_bytes(name.as_bytes()).is_err() {
+        if !plain || !is_name(name) {
             return Err(unsendable());
         }
         self.add(&[name, ": ", value, "\r\n"]);

@@ -1,9 +1,10 @@
 //! Converts an HTTP response to a [`Reply`].
 
+use super::headers::Headers;
 use super::http1::Head;
 use crate::wire::{Format, Reply};
 use crate::{Error, Result};
-use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use http::Uri;
 use std::time::Duration;
 
 /// Converts a response that was received to its end.
@@ -17,9 +18,9 @@ pub(super) fn read(head: &Head, body: &[u8], format: Format) -> Result<Reply> {
 
 /// Rejects compressed bodies. Compression was not requested, and a small body could otherwise
 /// expand to a huge one.
-fn plain(headers: &HeaderMap) -> Result<()> {
-    let coded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
-    match headers.get_all(header::CONTENT_ENCODING).iter().any(coded) {
+fn plain(headers: &Headers) -> Result<()> {
+    let coded = |value: &[u8]| !value.eq_ignore_ascii_case(b"identity");
+    match headers.all("content-encoding").any(coded) {
         true => Err(Error::invalid_response("the body is compressed, which was not requested")),
         false => Ok(()),
     }
@@ -27,8 +28,8 @@ fn plain(headers: &HeaderMap) -> Result<()> {
 
 /// The error for a redirect. Its message includes only the host of the target, because the rest may
 /// contain a token.
-fn redirected(status: u16, headers: &HeaderMap) -> Error {
-    let to = text(headers, header::LOCATION).and_then(|to| to.parse::<Uri>().ok());
+fn redirected(status: u16, headers: &Headers) -> Error {
+    let to = headers.text("location").and_then(|to| to.parse::<Uri>().ok());
     let host = to.as_ref().and_then(Uri::host);
     let to = host.map(|host| format!(" to {host}")).unwrap_or_default();
     Error::invalid_response(format!(
@@ -36,8 +37,8 @@ fn redirected(status: u16, headers: &HeaderMap) -> Error {
     ))
 }
 
-fn wait_of(headers: &HeaderMap) -> Option<Duration> {
-    retry_after(text(headers, header::RETRY_AFTER)?, text(headers, header::DATE))
+fn wait_of(headers: &Headers) -> Option<Duration> {
+    retry_after(headers.text("retry-after")?, headers.text("date"))
 }
 
 /// The wait requested by a header `Retry-After`, in seconds or as a date. A date is compared with
@@ -51,31 +52,27 @@ pub fn retry_after(after: &str, date: Option<&str>) -> Option<Duration> {
     Some(until.duration_since(now).unwrap_or_default())
 }
 
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seconds(headers: &[(HeaderName, &str)]) -> Option<u64> {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.insert(name, value.parse().unwrap());
+    fn seconds(given: &[(&str, &str)]) -> Option<u64> {
+        let mut headers = Headers::default();
+        for (name, value) in given {
+            headers.add(name, value.as_bytes());
         }
-        wait_of(&map).map(|time| time.as_secs())
+        wait_of(&headers).map(|time| time.as_secs())
     }
 
     #[test]
     fn retry_after_is_in_seconds_or_a_date() {
         let (early, late) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT");
-        let wait = |after, date| seconds(&[(header::RETRY_AFTER, after), (header::DATE, date)]);
+        let wait = |after, date| seconds(&[("Retry-After", after), ("Date", date)]);
         assert_eq!(wait("120", early), Some(120));
         assert_eq!(wait(late, early), Some(30));
         assert_eq!(wait(early, late), Some(0));
         assert_eq!(wait("-1", early), None);
-        assert_eq!(seconds(&[(header::RETRY_AFTER, late)]), None);
+        assert_eq!(seconds(&[("Retry-After", late)]), None);
         assert_eq!(seconds(&[]), None);
     }
 }
