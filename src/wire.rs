@@ -7,6 +7,7 @@ pub mod json;
 pub mod loose;
 mod names;
 pub mod older;
+#[cfg(feature = "xml")]
 pub mod xml;
 
 pub use names::Names;
@@ -50,6 +51,7 @@ pub enum Format {
     #[default]
     Json,
     /// `xml`
+    #[cfg(feature = "xml")]
     Xml,
 }
 
@@ -91,19 +93,26 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Format::Json => "json",
+            #[cfg(feature = "xml")]
             Format::Xml => "xml",
         }
     }
 
     /// The format requested by a path.
     pub fn named(name: &str) -> Option<Format> {
-        [Format::Json, Format::Xml].into_iter().find(|format| format.name() == name)
+        let formats = [
+            Format::Json,
+            #[cfg(feature = "xml")]
+            Format::Xml,
+        ];
+        formats.into_iter().find(|format| format.name() == name)
     }
 
     /// The media type of a body.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Json => "application/json; charset=utf-8",
+            #[cfg(feature = "xml")]
             Format::Xml => "application/xml; charset=utf-8",
         }
     }
@@ -115,6 +124,7 @@ impl Format {
     pub fn read(self, bytes: &[u8]) -> Result<Value> {
         match self {
             Format::Json => json::read(bytes),
+            #[cfg(feature = "xml")]
             Format::Xml => xml::read(bytes),
         }
     }
@@ -123,6 +133,7 @@ impl Format {
     pub fn write(self, value: &Value) -> Vec<u8> {
         match self {
             Format::Json => json::write(value),
+            #[cfg(feature = "xml")]
             Format::Xml => xml::write(value),
         }
     }

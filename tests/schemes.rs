@@ -1,6 +1,6 @@
 //! A setting that has no effect with the scheme of the URL is rejected, and named.
 
-#![cfg(all(feature = "engine", feature = "https", feature = "unix"))]
+#![cfg(all(feature = "client-certificates", feature = "engine", feature = "unix"))]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use seconder::remote::Repeats;

@@ -188,7 +188,7 @@ fn a_client_of_a_local_socket_links_no_tls_and_no_resolver() {
         text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
     };
     let (https, unix) = (packages("https"), packages("unix"));
-    for name in ["rustls", "ring", "rustls-webpki", "simple-dns", "getrandom"] {
+    for name in ["rustls", "ring", "rustls-webpki", "getrandom"] {
         assert!(https.contains(name), "tests/tidy.rs:1: the client of https: has no {name}");
         assert!(
             !unix.contains(name),

@@ -114,8 +114,11 @@ fn repeating(service: &Service, _: Option<()>) -> Service {
 /// The settings of the protocol.
 #[cfg(feature = "remote")]
 fn remote_settings(mut settings: Settings, options: &seconder_open_options) -> Outcome<Settings> {
-    const FORMATS: [(i32, Format); 2] =
-        [(SECONDER_FORMAT_JSON, Format::Json), (SECONDER_FORMAT_XML, Format::Xml)];
+    const FORMATS: &[(i32, Format)] = &[
+        (SECONDER_FORMAT_JSON, Format::Json),
+        #[cfg(feature = "xml")]
+        (SECONDER_FORMAT_XML, Format::Xml),
+    ];
     settings = settings.nested_as_json(options.nested_as_json.is_set());
     if options.timeout_ms > 0 {
         settings = settings.timeout(Duration::from_millis(options.timeout_ms.into()));
@@ -123,7 +126,7 @@ fn remote_settings(mut settings: Settings, options: &seconder_open_options) -> O
     if let Some(repeats) = chosen("repeats", options.repeats, &REPEATS)? {
         settings = settings.repeats(repeats);
     }
-    if let Some(format) = chosen("format", options.format, &FORMATS)? {
+    if let Some(format) = chosen("format", options.format, FORMATS)? {
         settings = settings.format(format);
     }
     if let Some(generation) = chosen("generation", options.generation, &GENERATIONS)? {
@@ -166,6 +169,21 @@ unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outc
         for pin in ffi::texts("pins", options.pins, options.pins_count)? {
             settings = settings.pin(pin);
         }
+        client_certificate(settings, options)
+    }
+}
+
+/// The certificate of this client.
+///
+/// # Safety
+/// Every pointer is NULL or as the header requires.
+#[cfg(feature = "client-certificates")]
+unsafe fn client_certificate(
+    settings: Settings,
+    options: &seconder_open_options,
+) -> Outcome<Settings> {
+    // SAFETY: promised by the caller.
+    unsafe {
         let certificate = ffi::text_if("client_certificate", options.client_certificate)?;
         let key = ffi::text_if("client_key", options.client_key)?;
         match (certificate, key) {
@@ -173,6 +191,21 @@ unsafe fn trust(mut settings: Settings, options: &seconder_open_options) -> Outc
             (None, None) => Ok(settings),
             (Some(_), None) => Err(alone("client_key", "must come with client_certificate")),
             (None, Some(_)) => Err(alone("client_certificate", "must come with client_key")),
+        }
+    }
+}
+
+/// A build without client certificates rejects them, whatever the URL.
+#[cfg(all(feature = "https", not(feature = "client-certificates")))]
+unsafe fn client_certificate(
+    settings: Settings,
+    options: &seconder_open_options,
+) -> Outcome<Settings> {
+    match options.client_certificate.is_null() && options.client_key.is_null() {
+        true => Ok(settings),
+        false => {
+            let reason = "cannot be used: this build of the library has no client certificates";
+            Err(alone("client_certificate", reason))
         }
     }
 }

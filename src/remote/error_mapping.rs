@@ -10,7 +10,7 @@ use crate::error::DEADLINE_EXCEEDED;
 use crate::exhausted::exhausted;
 use crate::{Error, Stage};
 #[cfg(feature = "https")]
-use rustls::{AlertDescription as Alert, CertificateError};
+use rustls::{AlertDescription as Alert, CertificateError, OtherError};
 use std::borrow::Cow;
 use std::io;
 
@@ -113,7 +113,11 @@ fn tls(error: &rustls::Error) -> String {
         ) => "it requires a client certificate, or another one than that of the setting \
               client_certificate"
             .to_owned(),
-        rustls::Error::AlertReceived(alert) => format!("it rejected the TLS handshake ({alert:?})"),
+        rustls::Error::AlertReceived(alert) => {
+            // Without `Debug`, which a build for size leaves out.
+            let name = alert.as_str().unwrap_or("an unknown alert");
+            format!("it rejected the TLS handshake ({name})")
+        }
         _ => "the TLS handshake failed".to_owned(),
     }
 }
@@ -141,8 +145,10 @@ fn certificate(error: &CertificateError) -> &'static str {
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => {
             "its certificate is not for servers: issue one for serverAuth"
         }
-        // The error has no variant for this, so it is recognised by its text.
-        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+        // Rustls has no variant for this.
+        E::Other(OtherError(other))
+            if other.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity) =>
+        {
             "its certificate is for an authority (CA:TRUE), as `openssl req -x509` creates them, \
              and cannot be used by a server. Create one with \
              `-addext basicConstraints=CA:FALSE` or `seconder serve --self-signed`, or name its \

@@ -19,7 +19,7 @@ pub(crate) struct RemoteSettings {
     pub(crate) ca_file: Option<PathBuf>,
     #[cfg(feature = "https")]
     pub(crate) pins: Vec<String>,
-    #[cfg(feature = "https")]
+    #[cfg(feature = "client-certificates")]
     pub(crate) client_certificate: Option<(PathBuf, PathBuf)>,
     #[cfg(feature = "https")]
     pub(crate) proxy: Option<Secret>,
@@ -47,7 +47,7 @@ impl Default for RemoteSettings {
             ca_file: None,
             #[cfg(feature = "https")]
             pins: Vec::new(),
-            #[cfg(feature = "https")]
+            #[cfg(feature = "client-certificates")]
             client_certificate: None,
             #[cfg(feature = "https")]
             proxy: None,

@@ -7,14 +7,17 @@ use crate::exhausted::exhausted;
 use crate::{Error, Result, Stage};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
+#[cfg(feature = "client-certificates")]
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(feature = "client-certificates")]
 use zeroize::Zeroizing;
 
 /// How a connection is authenticated.
@@ -28,13 +31,14 @@ pub(super) enum Trust {
 impl Trust {
     /// TLS according to the settings.
     pub(super) fn new(settings: &RemoteSettings) -> Result<Trust> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(provider());
         let verifier = verifier(settings, &provider)?;
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13, &TLS12])
             .map_err(|_| Error::Internal { message: "no TLS version is available".into() })?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
+        #[cfg(feature = "client-certificates")]
         let config = match &settings.client_certificate {
             None => config.with_no_client_auth(),
             Some((certificate, key)) => {
@@ -46,6 +50,8 @@ impl Trust {
                 })?
             }
         };
+        #[cfg(not(feature = "client-certificates"))]
+        let config = config.with_no_client_auth();
         Ok(Trust::Tls(Box::new(config)))
     }
 
@@ -59,6 +65,41 @@ impl Trust {
     #[cfg(feature = "engine")]
     pub(super) fn authorities(file: &Path) -> Result<Trust> {
         Trust::new(&RemoteSettings { ca_file: Some(file.to_owned()), ..RemoteSettings::default() })
+    }
+}
+
+/// The algorithms of TLS. AES-GCM is that which every implementation of TLS 1.3 must have, and every
+/// one of TLS 1.2 has; another cipher for machines without AES in hardware would make the library
+/// larger for everyone.
+fn provider() -> CryptoProvider {
+    let suites = [
+        ring::cipher_suite::TLS13_AES_256_GCM_SHA384,
+        ring::cipher_suite::TLS13_AES_128_GCM_SHA256,
+        ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    ];
+    CryptoProvider {
+        cipher_suites: suites.to_vec(),
+        #[cfg(not(feature = "client-certificates"))]
+        key_provider: &NoKeys,
+        ..ring::default_provider()
+    }
+}
+
+/// Loads no private key, so that nothing that signs is linked.
+#[cfg(not(feature = "client-certificates"))]
+#[derive(Debug)]
+struct NoKeys;
+
+#[cfg(not(feature = "client-certificates"))]
+impl rustls::crypto::KeyProvider for NoKeys {
+    fn load_private_key(
+        &self,
+        _: rustls::pki_types::PrivateKeyDer<'static>,
+    ) -> std::result::Result<Arc<dyn rustls::sign::SigningKey>, rustls::Error> {
+        Err(rustls::Error::General("this build has no client certificates".into()))
     }
 }
 
@@ -124,6 +165,7 @@ fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
     CertificateDer::pem_slice_iter(pem).collect::<std::result::Result<_, _>>().ok()
 }
 
+#[cfg(feature = "client-certificates")]
 fn client_certificate(
     certificate: &Path,
     key: &Path,
@@ -140,6 +182,7 @@ fn client_certificate(
     Ok((chain, private))
 }
 
+#[cfg(feature = "client-certificates")]
 fn bad_client(file: &Path, what: &str) -> Error {
     Error::invalid_argument("client_certificate", format!("{} {what}", file.display()))
 }

@@ -43,6 +43,7 @@ impl Settings {
     /// intermediate certificates up to an authority that the service trusts; and a PEM file with
     /// its private key, which must not be encrypted with a password. Default: no client
     /// certificate.
+    #[cfg(feature = "client-certificates")]
     pub fn client_certificate(
         mut self,
         certificate: impl Into<PathBuf>,
