@@ -1,11 +1,11 @@
 //! The calls that a login makes.
 
 use seconder::calls::{
-    Approval, ApprovalCreated, CodeRequested, CreateApproval, RequestCall, RequestSms, UserStatus,
-    UserStatusReply, Verification,
+    Approval, ApprovalCreated, CodeRequested, CreateApproval, FindUser, RequestCall, RequestSms,
+    UserStatus, UserStatusReply, Verification,
 };
 use seconder::model::UserId;
-use seconder::{ApprovalWait, Error, Handle, Result, Service, Sleeper, Verify};
+use seconder::{ApprovalWait, Handle, Result, Service, Sleeper, Verify};
 
 /// The calls that a login makes: a [`Service`], or what stands in for one in tests.
 pub trait Backend {
@@ -47,9 +47,10 @@ pub trait Backend {
 }
 
 impl Backend for Service {
-    fn find_user(&self, _login: &str) -> Result<Option<UserId>> {
-        let reason = "users = directory is not supported by this version";
-        Err(Error::InvalidArgument { parameter: "users".into(), reason: reason.into() })
+    fn find_user(&self, login: &str) -> Result<Option<UserId>> {
+        // A name that the service's users cannot have is nobody's.
+        let Ok(login) = login.parse() else { return Ok(None) };
+        Ok(FindUser::found(self.handle(&FindUser::new(login)))?.map(|found| found.user_id))
     }
     fn user_status(&self, call: &UserStatus) -> Result<UserStatusReply> {
         self.handle(call)

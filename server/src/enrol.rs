@@ -205,9 +205,14 @@ fn now() -> u64 {
 fn recovery_codes(options: &Enrol, service: &Service, user_id: UserId) -> Result<()> {
     let created = match service.create_recovery_codes(user_id) {
         Ok(created) => created,
-        // A user who has some keeps them.
+        // A user who has some keeps them, and a relay creates none for users.
         Err(Error::Rejected(rejection)) if rejection.status == 403 && !options.json => {
-            return print("\nThe app is enrolled. The recovery codes that you have stay valid.");
+            let message = format!(
+                "\nThe app is enrolled. No recovery codes were created, and those that you may have \
+                 stay valid: {}",
+                rejection.message
+            );
+            return print(&message);
         }
         Err(error) => return Err(error),
     };

@@ -3,7 +3,7 @@
 use crate::commands::{invalid, print};
 use crate::target::Target;
 use clap::{Args, Subcommand};
-use seconder::calls::{FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::model::{LoginName, UserId};
 use seconder::{Error, Result, Service};
 
@@ -143,12 +143,7 @@ pub(crate) fn create(
 
 /// The user with a login name; `None` if nobody has it.
 pub(crate) fn find(service: &Service, login: &LoginName) -> Result<Option<FoundUser>> {
-    const NOT_FOUND: &str = "60026";
-    match service.find_user(login) {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Rejected(rejection)) if rejection.code.as_deref() == Some(NOT_FOUND) => Ok(None),
-        Err(error) => Err(error),
-    }
+    FindUser::found(service.find_user(login))
 }
 
 /// Recovery codes in groups, which are easier to copy from paper; they are typed without the spaces.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const WRONG_KEY: &str = "60001";
 pub(crate) const WAIT: &str = "60003";
 const GENERIC: &str = "60000";
-const USER_NOT_FOUND: &str = "60026";
+pub(super) const USER_NOT_FOUND: &str = "60026";
 const APPROVAL_NOT_FOUND: &str = "60049";
 /// The one rejection whose fields are also at the top level of the body.
 const USER_NOT_VALID: &str = "60027";

@@ -1,6 +1,6 @@
 //! `GET /-/{format}/logins/{login}`
 
-use super::{Call, Route};
+use super::{Call, Route, failure};
 use crate::model::{LoginName, UserId};
 use crate::wire::Reply;
 use crate::wire::older::Shape;
@@ -18,6 +18,18 @@ impl FindUser {
     /// The call.
     pub fn new(login: LoginName) -> FindUser {
         FindUser { login }
+    }
+
+    /// The user of a result; `None` if the service says that nobody has the name.
+    ///
+    /// # Errors
+    /// The other errors of the result.
+    pub fn found(result: Result<FoundUser>) -> Result<Option<FoundUser>> {
+        match result {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.code() == Some(failure::USER_NOT_FOUND) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -151,11 +151,7 @@ impl<S: HandleAll> Backend for Relay<S> {
 /// The user with a login name. A name that no user can have is nobody's.
 fn find_user(service: &impl Handle<FindUser>, login: &str) -> Result<Option<FoundUser>> {
     let Ok(login) = login.parse() else { return Ok(None) };
-    match service.handle(&FindUser::new(login)) {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Rejected(rejection)) if rejection.status == 404 => Ok(None),
-        Err(error) => Err(error),
-    }
+    FindUser::found(service.handle(&FindUser::new(login)))
 }
 
 /// A service whose errors are worded for the clients of a relay.

@@ -15,7 +15,7 @@ impl Config {
     fn settings(&self) -> Settings {
         let mut settings = Settings::new(&self.url).timeout(self.timeout);
         if let Some(uid) = self.service_user {
-            settings = with_service_user(settings, uid);
+            settings = settings.service_uid(uid);
         }
         if let Some(key) = &self.api_key {
             settings = settings.api_key(key.expose());
@@ -39,22 +39,19 @@ impl Config {
     }
 }
 
-/// Trusts a socket only if root or this user listens on it.
-fn with_service_user(settings: Settings, _uid: u32) -> Settings {
-    // A `unix:` URL cannot be opened yet, so nothing is asked that was not checked.
-    settings
-}
-
 /// What the library finds wrong with the values, at the places where they were written. It reports
 /// one thing at a time, so each setting is tried by itself.
 pub(super) fn check(config: &Config, place: &dyn Fn(&str) -> Option<Place>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    // A socket need not exist yet.
-    if config.url.starts_with("unix:") || config.open().is_ok() {
+    if config.open().is_ok() {
         return problems;
     }
     let base = || Settings::new("https://localhost").api_key("key");
-    let mut tries = vec![("url", Settings::new(&config.url).api_key("key"))];
+    let url = Settings::new(&config.url);
+    let mut tries = match config.url.starts_with("unix:") {
+        true => vec![("url", url)],
+        false => vec![("url", url.api_key("key"))],
+    };
     if let Some(key) = &config.api_key {
         tries.push(("api_key_file", Settings::new("https://localhost").api_key(key.expose())));
     }
