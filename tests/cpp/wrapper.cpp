@@ -128,14 +128,16 @@ static void every_reply_is_read()
     CHECK(enrolled.uri().substr(0, 15) == "otpauth://totp/" && !enrolled.qr_code().empty());
     CHECK(enrolled.label() == "ada@example.com" && !enrolled.issuer().empty());
 
-    CHECK(!service.set_login(user.id(), "ada").message().empty());
+    const Done named = service.set_login(user.id(), "ada");
+    CHECK(!named.message().empty());
     const RecoveryCodes recovery = service.create_recovery_codes(user.id());
     CHECK(recovery.codes().size() == 10 && recovery.codes()[9].size() == 12);
     CHECK(!recovery.message().empty());
     const FoundUser found = service.find_user("ada");
     CHECK(found.user_id() == user.id() && found.login() == "ada" && !found.authenticator());
     CHECK(found.recovery_codes_left() == 10 && found.confirmed() == !found.devices().empty());
-    CHECK(!found.message().empty() && !service.remove_login("ada").message().empty());
+    const Done removed = service.remove_login("ada");
+    CHECK(!found.message().empty() && !removed.message().empty());
     CHECK(service.try_find_user("ada").status() == Status::rejected);
     CHECK(service.try_find_user("-ada").status() == Status::invalid_argument);
 
