@@ -5,7 +5,7 @@ use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::model::{LoginName, UserId};
-use seconder::{Error, Result, Service};
+use seconder::{Result, Service};
 
 #[derive(Subcommand)]
 pub(crate) enum User {
