@@ -1,6 +1,8 @@
 //! The client of a remote service.
 
 mod address;
+#[cfg(feature = "https")]
+mod algorithms;
 #[cfg(all(feature = "engine", feature = "https"))]
 mod callback;
 mod connect;

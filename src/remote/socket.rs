@@ -178,6 +178,12 @@ impl Socket {
         self.waiter = Waiter::until(deadline);
     }
 
+    /// Whether the peer has sent something that was not read yet.
+    #[cfg(feature = "https")]
+    pub(super) fn has_data(&self) -> bool {
+        self.stream.peek(&mut [0]).is_ok_and(|length| length > 0)
+    }
+
     /// Whether the peer has neither sent anything nor closed the connection.
     pub(super) fn is_idle(&self) -> bool {
         let peeked = self.stream.peek(&mut [0]);

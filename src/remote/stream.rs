@@ -1,9 +1,18 @@
 //! A connection to a service: with TLS, or without it on this machine.
 
+#[cfg(feature = "https")]
+use super::deadline::Deadline;
 use super::socket::Socket;
 #[cfg(feature = "https")]
 use rustls::{ClientConnection, IoState, StreamOwned};
 use std::io::{self, Read, Write};
+#[cfg(feature = "https")]
+use std::time::Duration;
+
+/// How many times at most the tickets of a service are read before its connection is used. Servers
+/// send two to four.
+#[cfg(feature = "https")]
+const TICKETS: usize = 8;
 
 /// A connection to a service.
 pub(super) enum Stream {
@@ -27,14 +36,30 @@ impl Stream {
         match self {
             Stream::Plain(socket) => socket.is_idle(),
             #[cfg(feature = "https")]
-            Stream::Encrypted(stream) => {
-                let idle = |state: IoState| {
-                    state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed()
-                };
-                stream.conn.process_new_packets().is_ok_and(idle) && stream.sock.is_idle()
-            }
+            Stream::Encrypted(stream) => encrypted_is_idle(stream),
         }
     }
+}
+
+/// Reads what the service has sent since, because tickets for later sessions are no data: some
+/// arrive after the handshake.
+#[cfg(feature = "https")]
+fn encrypted_is_idle(stream: &mut StreamOwned<ClientConnection, Socket>) -> bool {
+    let idle = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
+    for _ in 0..TICKETS {
+        if !stream.conn.process_new_packets().is_ok_and(idle) {
+            return false;
+        }
+        if !stream.sock.has_data() {
+            return stream.sock.is_idle();
+        }
+        // What is there is read without waiting.
+        stream.sock.set_deadline(Deadline::within(Duration::from_secs(1)));
+        if stream.conn.read_tls(&mut stream.sock).is_err() {
+            return false;
+        }
+    }
+    false
 }
 
 impl Read for Stream {

@@ -1,13 +1,13 @@
 //! Which certificates are trusted: those of `ca_file`, those with a pinned key, or by default those
 //! of the system's authorities.
 
-use super::RemoteSettings;
 use super::pin::{Pin, Pinned};
+use super::{RemoteSettings, algorithms};
 use crate::exhausted::exhausted;
 use crate::{Error, Result, Stage};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 #[cfg(feature = "client-certificates")]
 use rustls::pki_types::PrivateKeyDer;
@@ -31,7 +31,7 @@ pub(super) enum Trust {
 impl Trust {
     /// TLS according to the settings.
     pub(super) fn new(settings: &RemoteSettings) -> Result<Trust> {
-        let provider = Arc::new(provider());
+        let provider = Arc::new(algorithms::provider());
         let verifier = verifier(settings, &provider)?;
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13, &TLS12])
@@ -65,41 +65,6 @@ impl Trust {
     #[cfg(feature = "engine")]
     pub(super) fn authorities(file: &Path) -> Result<Trust> {
         Trust::new(&RemoteSettings { ca_file: Some(file.to_owned()), ..RemoteSettings::default() })
-    }
-}
-
-/// The algorithms of TLS. AES-GCM is that which every implementation of TLS 1.3 must have, and every
-/// one of TLS 1.2 has; another cipher for machines without AES in hardware would make the library
-/// larger for everyone.
-fn provider() -> CryptoProvider {
-    let suites = [
-        ring::cipher_suite::TLS13_AES_256_GCM_SHA384,
-        ring::cipher_suite::TLS13_AES_128_GCM_SHA256,
-        ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-        ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-        ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-        ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-    ];
-    CryptoProvider {
-        cipher_suites: suites.to_vec(),
-        #[cfg(not(feature = "client-certificates"))]
-        key_provider: &NoKeys,
-        ..ring::default_provider()
-    }
-}
-
-/// Loads no private key, so that nothing that signs is linked.
-#[cfg(not(feature = "client-certificates"))]
-#[derive(Debug)]
-struct NoKeys;
-
-#[cfg(not(feature = "client-certificates"))]
-impl rustls::crypto::KeyProvider for NoKeys {
-    fn load_private_key(
-        &self,
-        _: rustls::pki_types::PrivateKeyDer<'static>,
-    ) -> std::result::Result<Arc<dyn rustls::sign::SigningKey>, rustls::Error> {
-        Err(rustls::Error::General("this build has no client certificates".into()))
     }
 }
 
