@@ -23,6 +23,7 @@ FEATURES := "" engine https unix https,unix client-certificates xml,unix engine,
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
 C_LIBRARY := rustc -p seconder --lib --features capi --crate-type staticlib
+PAM_MODULE := build -p seconder-pam
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bindings/python/Cargo.toml
 WHEEL := packaging/without-paths $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
@@ -47,7 +48,7 @@ demo: tools-demo rust-demo c-library python-module ## Runs the demonstration in 
 	@$(PY) examples/demo.py
 
 .PHONY: test
-test: tools-test lint test-rust test-features test-c test-python test-free-threaded docs test-readme test-install test-bench test-safety ## Runs every test, quickest first; installs what they require
+test: tools-test lint test-rust test-features test-c test-python test-free-threaded docs test-readme test-install test-bench test-pam test-safety ## Runs every test, quickest first; installs what they require
 	$(call say,Everything was tested)
 
 .PHONY: lint
@@ -173,12 +174,20 @@ test-readme: c-library python-module
 	$(CARGO) test -q --test readme -- --include-ignored
 
 .PHONY: test-install
-test-install: c-library
+test-install: c-library pam-module
 	$(call say,The installation)
 	$(CARGO) build -q -p seconder-server
 	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/install/
 	tests/install.sh
 	tests/deb.sh
+
+# A real service and real programs. As root, in a mount namespace of its own.
+.PHONY: test-pam
+test-pam: tools-demo pam-module
+	$(call say,The PAM module)
+	$(CARGO) build -q -p seconder-server -p seconder-login
+	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
+		bindings/pam/tests/run $(abspath $(PY)) $(PAM_TESTS)
 
 .PHONY: docs
 docs: tools-docs python-module ## Builds the site of the documents in build/docs
@@ -254,6 +263,13 @@ c-library:
 	@$(CARGO) $(C_LIBRARY) -q
 	@$(call link_libraries,$(TARGET)/debug,$(TARGET)/debug/install)
 	@$(call install_libraries,$(TARGET)/debug/install,build/lib)
+
+PAM_BUILT := $(TARGET)/debug/install/pam_seconder.so
+.PHONY: pam-module
+pam-module:
+	$(call building,the PAM module,10 seconds)
+	@$(CARGO) $(PAM_MODULE) -q
+	@install -D -m 644 $(TARGET)/debug/libpam_seconder.so $(PAM_BUILT)
 
 .PHONY: python-module
 python-module: tools-demo

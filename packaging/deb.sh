@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes the Debian packages libseconder0, libseconder-dev and seconder from a build, and the packages
-# libseconder0-dbgsym and seconder-dbgsym with their debug information:
+# Makes the Debian packages libseconder0, libseconder-dev, seconder and libpam-seconder from a build,
+# and packages with their debug information, such as seconder-dbgsym:
 # packaging/deb.sh BUILD_FOLDER OUTPUT_FOLDER [OPTION OF dpkg-deb ...]. It needs only dpkg-deb, and
 # dpkg-dev for exact dependencies.
 set -euo pipefail
@@ -25,7 +25,8 @@ mkdir -p "$out"
 install_into() { # PACKAGE MAKE_TARGET...
     local package=$1
     shift
-    make -s "$@" FROM="$from" DESTDIR="$work/$package" PREFIX=/usr LIBDIR="/usr/lib/$triplet"
+    make -s "$@" FROM="$from" DESTDIR="$work/$package" PREFIX=/usr LIBDIR="/usr/lib/$triplet" \
+        PAMDIR="/usr/lib/$triplet/security"
 }
 
 # Prints the packages on which the given programs and libraries depend. Without dpkg-shlibdeps,
@@ -63,7 +64,7 @@ build_debug() { # PACKAGE
 Section: debug
 Auto-Built-Package: debug-symbols
 Build-Ids: $(cat "$work/$1-dbgsym.id")
-$(! [ "$1" = libseconder0 ] || echo "Multi-Arch: same")
+$([[ $1 != lib* ]] || echo "Multi-Arch: same")
 Depends: $1 (= $version)
 Description: debug symbols for $1
  Debuggers and valgrind show with it in which line of Seconder a thread is.
@@ -131,12 +132,15 @@ build() { # PACKAGE
 install_into libseconder0 install-library
 install_into libseconder-dev install-development
 install_into seconder install-program
+install_into libpam-seconder install-pam
 library=$work/libseconder0/usr/lib/$triplet
 development=$work/libseconder-dev/usr/lib/$triplet
 # Only those who compile need the static library and the link that the linker follows.
 mv "$library/libseconder.a" "$library/libseconder.so" "$development/"
 split_debug libseconder0 "$library"/libseconder.so.*.* "$from/libseconder.so"
 split_debug seconder "$work/seconder/usr/bin/seconder" "$from/seconder"
+module=$work/libpam-seconder/usr/lib/$triplet/security/pam_seconder.so
+split_debug libpam-seconder "$module" "$from/pam_seconder.so"
 packaging/split "$development/libseconder.a"
 chmod 644 "$library"/libseconder.so.*.*
 
@@ -182,5 +186,35 @@ Description: second factor of a login (service)
  The program seconder runs the service of a second factor behind HTTPS, and
  manages its database.
 CONTROL
+
+install -D -m 644 packaging/pam-config "$work/libpam-seconder/usr/share/pam-configs/seconder"
+mkdir -p "$work/libpam-seconder/DEBIAN"
+# pam-auth-update offers the profile, which is off by default. Before the module goes, it is taken
+# out of the files of /etc/pam.d, because PAM rejects every login for which a module is missing.
+cat >"$work/libpam-seconder/DEBIAN/postinst" <<'SCRIPT'
+#!/bin/sh
+set -e
+[ "$1" != configure ] || pam-auth-update --package
+SCRIPT
+cat >"$work/libpam-seconder/DEBIAN/prerm" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ "${DPKG_MAINTSCRIPT_PACKAGE_REFCOUNT:-1}" = 1 ]; then
+    pam-auth-update --package --remove seconder
+fi
+SCRIPT
+chmod 755 "$work/libpam-seconder/DEBIAN"/p*
+build libpam-seconder <<CONTROL
+Section: admin
+Multi-Arch: same
+Depends: $(dependencies libpam-seconder "$module"), libpam-runtime
+Recommends: seconder
+Description: second factor of a login (PAM module)
+ The module pam_seconder asks for the second factor at logins of sshd, login,
+ sudo, su and others: a code, or an approval on the user's phone. It asks the
+ service on this machine over a socket, or a remote one over HTTPS. Installing
+ it changes no login: pam-auth-update switches it on.
+CONTROL
 build_debug libseconder0
 build_debug seconder
+build_debug libpam-seconder

@@ -11,6 +11,10 @@ DATADIR ?= $(PREFIX)/share
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/Seconder
 DOCDIR ?= $(PREFIX)/share/doc/seconder
+# Where PAM looks for modules: next to the one that every system has. PREFIX does not change it.
+PAMDIR ?= $(or $(patsubst %/,%,$(dir $(firstword $(wildcard /usr/lib/*/security/pam_unix.so \
+	/usr/lib64/security/pam_unix.so /usr/lib/security/pam_unix.so /lib/*/security/pam_unix.so \
+	/lib64/security/pam_unix.so /lib/security/pam_unix.so)))),$(LIBDIR)/security)
 
 # The libraries that a program needs beside the static one, as printed by
 # rustc --print native-static-libs, but for gcc_s: compilers add the unwinder themselves, from libgcc_s
@@ -23,6 +27,9 @@ EXAMPLES := $(wildcard examples/*.c examples/*.cpp)
 # Examples of units, which need an administrator's decisions.
 UNITS := packaging/systemd/seconder.service packaging/systemd/seconder.socket
 
+# The pages of the PAM module, which Debian has in its package.
+PAM_PAGES := man/pam_seconder.8 $(wildcard man/seconder-pam.conf.5)
+
 # Where the built files are.
 FROM ?= $(TARGET)/release/install
 
@@ -33,13 +40,15 @@ install: release install-files ## Installs everything: PREFIX=/usr/local DESTDIR
 release: ## Builds what `make install` installs
 	packaging/without-paths $(CARGO) $(C_LIBRARY) --release
 	packaging/without-paths $(CARGO) build --release -p seconder-server
+	packaging/without-paths $(CARGO) $(PAM_MODULE) --profile release-small
 	@$(call link_libraries,$(TARGET)/release,$(TARGET)/release/install)
 	@install -m 755 $(TARGET)/release/seconder $(TARGET)/release/install/
-	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder)
+	@install -m 644 $(TARGET)/release-small/libpam_seconder.so $(TARGET)/release/install/pam_seconder.so
+	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder pam_seconder.so)
 	packaging/without-paths --check $(TARGET)/release/install/*
 
 .PHONY: install-files
-install-files: install-library install-development install-program install-licences
+install-files: install-library install-development install-program install-pam install-licences
 install-files: ## Installs what `make release` built, without building as root: FROM=target/release/install
 
 .PHONY: install-library
@@ -65,9 +74,16 @@ install-development:
 install-program:
 	install -d "$(DESTDIR)$(BINDIR)"
 	install -m 755 "$(FROM)/seconder" "$(DESTDIR)$(BINDIR)/"
-	packaging/install-pages "$(DESTDIR)$(MANDIR)" man/*.8
+	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8))
 	install -d "$(DESTDIR)$(DOCDIR)/systemd"
 	install -m 644 $(UNITS) "$(DESTDIR)$(DOCDIR)/systemd/"
+
+# A module that is there is used only where a file of /etc/pam.d says so.
+.PHONY: install-pam
+install-pam:
+	install -d "$(DESTDIR)$(PAMDIR)"
+	install -m 644 "$(FROM)/pam_seconder.so" "$(DESTDIR)$(PAMDIR)/"
+	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(PAM_PAGES)
 
 .PHONY: install-licences
 install-licences:
@@ -80,8 +96,8 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(INCLUDEDIR)/"seconder.{h,hpp} "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
 	rm -f "$(DESTDIR)$(CMAKEDIR)/"SeconderConfig{,Version}.cmake
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,-*,_*}.3 "$(DESTDIR)$(MANDIR)/man7/"seconder-*.7
-	rm -f "$(DESTDIR)$(MANDIR)/man8/seconder.8"
-	rm -f "$(DESTDIR)$(BINDIR)/seconder"
+	rm -f "$(DESTDIR)$(MANDIR)/man8/"{seconder,pam_seconder}.8 "$(DESTDIR)$(MANDIR)/man5/seconder-pam.conf.5"
+	rm -f "$(DESTDIR)$(BINDIR)/seconder" "$(DESTDIR)$(PAMDIR)/pam_seconder.so"
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
 	rm -f $(EXAMPLES:%="$(DESTDIR)$(DOCDIR)/%")

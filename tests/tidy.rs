@@ -136,7 +136,9 @@ fn every_crate_asks_for_documented_items_and_safe_code() {
             complaints.push(format!("Cargo.toml:1: [workspace.lints] must have {lint}"));
         }
     }
-    for member in ["Cargo.toml", "server/Cargo.toml", "bindings/python/Cargo.toml"] {
+    for member in
+        ["Cargo.toml", "server/Cargo.toml", "bindings/pam/Cargo.toml", "bindings/python/Cargo.toml"]
+    {
         let text = read(member);
         let own = text.contains("[lints.rust]") && text.contains("missing_docs = \"warn\"");
         if !own && !text.contains("[lints]\nworkspace = true") {
@@ -150,7 +152,7 @@ fn every_crate_asks_for_documented_items_and_safe_code() {
 fn a_login_process_loads_no_runtime_and_no_signal_handler() {
     let lock = read("Cargo.lock");
     let packages: Vec<(&str, Vec<&str>)> = lock.split("[[package]]").skip(1).map(package).collect();
-    let mut reached = vec!["seconder"];
+    let mut reached = vec!["seconder", "seconder-pam"];
     let mut next = 0;
     while next < reached.len() {
         let needs = packages.iter().filter(|(name, _)| *name == reached[next]);

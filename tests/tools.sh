@@ -11,7 +11,7 @@ declare -A lists=(
     [web]="build modules"
     [python]="build modules services"
     [bench]="build peers"
-    [test]="build modules services documents peers checks"
+    [test]="build modules services documents peers checks logins"
 )
 
 # Builds the library and the Python module.
@@ -49,8 +49,19 @@ peers() {
     need libcurl4-openssl-dev header curl/curl.h
     need libssl-dev header openssl/hmac.h
     need liboath-dev header liboath/oath.h
+    need libpam0g-dev header security/pam_modules.h
     need libpam-oath compgen -G "/usr/lib/*/security/pam_oath.so"
     environments+=("build/venv-bench benches/requirements.txt")
+}
+
+# Programs that log users in. Their services are not started.
+logins() {
+    need libpam0g-dev header security/pam_modules.h
+    need pamtester command -v pamtester
+    need libpam-wrapper compgen -G "/usr/lib/*/libpam_wrapper.so"
+    need openssh-server test -x /usr/sbin/sshd
+    need openssh-client command -v ssh
+    need sudo command -v sudo
 }
 
 # Tools of the other tests.
@@ -120,8 +131,18 @@ install_packages() {
         echo "Installing packages: ${packages[*]}"
         export DEBIAN_FRONTEND=noninteractive
         apt-get update
+        start_no_services
         "${install[@]}"
     fi
+}
+
+# What is installed here is for tests, so packages do not start their services on this machine.
+start_no_services() {
+    local policy=/usr/sbin/policy-rc.d
+    [ ! -e "$policy" ] || return 0
+    trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
 }
 
 check_python() {

@@ -1,0 +1,105 @@
+//! What PAM knows of a login, and syslog.
+
+use libpam_sys::{
+    PAM_AUTHTOK, PAM_RHOST, PAM_SERVICE, PAM_SUCCESS, PAM_TTY, PAM_USER, pam_get_item,
+    pam_get_user, pam_handle, pam_syslog,
+};
+use seconder::model::Secret;
+use seconder_login::Journal;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+
+/// The handle of one login, valid during `'a`.
+pub(crate) struct Handle<'a> {
+    raw: NonNull<pam_handle>,
+    valid: PhantomData<&'a pam_handle>,
+}
+
+impl Handle<'_> {
+    /// # Safety
+    /// `raw` is NULL, or PAM's handle, which is valid during the life of the result.
+    pub(crate) unsafe fn new(raw: *mut pam_handle) -> Option<Self> {
+        Some(Handle { raw: NonNull::new(raw)?, valid: PhantomData })
+    }
+
+    /// Who logs in. PAM asks for the name if the program does not know it.
+    pub(crate) fn user(&self) -> Option<String> {
+        let mut user: *const c_char = ptr::null();
+        // SAFETY: the handle is valid, and NULL selects the usual prompt.
+        let status = unsafe { pam_get_user(self.raw.as_ptr(), &mut user, ptr::null()) };
+        if status != PAM_SUCCESS {
+            return None;
+        }
+        self.text(PAM_USER)
+    }
+
+    /// The machine that the user comes from.
+    pub(crate) fn remote(&self) -> Option<String> {
+        self.text(PAM_RHOST)
+    }
+
+    /// The program, by the name of its file in /etc/pam.d.
+    pub(crate) fn service(&self) -> Option<String> {
+        self.text(PAM_SERVICE)
+    }
+
+    /// The terminal, as the program names it.
+    pub(crate) fn terminal(&self) -> Option<String> {
+        self.text(PAM_TTY)
+    }
+
+    /// What the user typed for a module before this one.
+    pub(crate) fn typed_before(&self) -> Option<Secret> {
+        // SAFETY: this item is text.
+        let text = unsafe { self.bytes(PAM_AUTHTOK) }?.to_str().ok()?;
+        Some(Secret::new(text))
+    }
+
+    /// A copy of an item, unless it is empty or not UTF-8.
+    fn text(&self, item: c_int) -> Option<String> {
+        debug_assert!([PAM_USER, PAM_RHOST, PAM_SERVICE, PAM_TTY].contains(&item));
+        // SAFETY: these items are text.
+        let text = unsafe { self.bytes(item) }?.to_str().ok()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// # Safety
+    /// The item is text. The result is used only until the item is set.
+    unsafe fn bytes(&self, item: c_int) -> Option<&CStr> {
+        let text = self.item(item)?.cast::<c_char>();
+        // SAFETY: promised by the caller; PAM's texts end with NUL.
+        Some(unsafe { CStr::from_ptr(text.as_ptr()) })
+    }
+
+    /// A pointer to an item.
+    pub(crate) fn item(&self, item: c_int) -> Option<NonNull<c_void>> {
+        let mut value: *const c_void = ptr::null();
+        // SAFETY: the handle is valid, and `value` can be written to.
+        let status = unsafe { pam_get_item(self.raw.as_ptr(), item, &mut value) };
+        if status != PAM_SUCCESS {
+            return None;
+        }
+        NonNull::new(value.cast_mut())
+    }
+
+    fn log(&self, priority: c_int, text: &str) {
+        // A NUL would end the text early.
+        let Ok(text) = CString::new(text.replace('\0', " ")) else { return };
+        // SAFETY: the handle is valid, and the format takes one text.
+        unsafe { pam_syslog(self.raw.as_ptr(), priority, c"%s".as_ptr(), text.as_ptr()) };
+    }
+}
+
+/// Writes to syslog, facility authpriv, with the names of the module and of the program.
+pub(crate) struct Syslog<'a>(pub(crate) &'a Handle<'a>);
+
+impl Journal for Syslog<'_> {
+    fn error(&mut self, text: &str) {
+        self.0.log(libc::LOG_ERR, text);
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.0.log(libc::LOG_NOTICE, text);
+    }
+}
