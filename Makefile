@@ -183,11 +183,11 @@ test-install: c-library pam-module
 
 # A real service and real programs. As root, in a mount namespace of its own.
 .PHONY: test-pam
-test-pam: tools-demo pam-module
+test-pam: tools-python pam-module
 	$(call say,The PAM module)
-	$(CARGO) build -q -p seconder-server -p seconder-login
+	$(CARGO) build -q -p seconder-server
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
-		bindings/pam/tests/run $(abspath $(PY)) $(PAM_TESTS)
+		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests $(PAM_OPTIONS)
 
 .PHONY: docs
 docs: tools-docs python-module ## Builds the site of the documents in build/docs

@@ -14,8 +14,7 @@ use code::pam_code;
 use conversation::Talk;
 use handle::{Handle, Syslog};
 use libpam_sys::{PAM_SILENT, PAM_SUCCESS, pam_handle};
-use seconder_login::config::Config;
-use seconder_login::{Journal, Login, Outcome, Trouble, log_in};
+use seconder_login::{Journal, Login, Outcome, Trouble, log_in_as_configured};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
 
@@ -79,11 +78,13 @@ pub unsafe extern "C" fn pam_sm_acct_mgmt(
 
 fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outcome {
     let mut journal = Syslog(handle);
-    let Some(config) = configuration(arguments, &mut journal) else {
+    let arguments: Result<Vec<&str>, _> = arguments.iter().map(|text| text.to_str()).collect();
+    let Ok(arguments) = arguments else {
+        journal.error("arguments: one is not UTF-8");
         return Outcome::Trouble(Trouble::Configuration);
     };
     let Some(user) = handle.user() else {
-        journal.notice("denied: the program did not say, in UTF-8, who logs in");
+        journal.notice("not enrolled: the program does not name, in UTF-8, the user who logs in");
         return Outcome::Unenrolled;
     };
     let (remote, program) = (handle.remote(), handle.service().unwrap_or_default());
@@ -94,32 +95,8 @@ fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outco
         typed_before: handle.typed_before(),
     };
     let mut talk = Talk::new(handle, flags & PAM_SILENT != 0);
-    log_in(&config, &login, &mut talk, &mut journal)
-}
-
-/// Reads the configuration, and reports everything that is wrong with it.
-fn configuration(arguments: &[&CStr], journal: &mut dyn Journal) -> Option<Config> {
-    let mut file = CONFIGURATION;
-    let mut others = Vec::new();
-    for argument in arguments {
-        let Ok(text) = argument.to_str() else {
-            journal.error("arguments: one is not UTF-8");
-            return None;
-        };
-        match text.strip_prefix("conf=") {
-            Some(path) => file = path,
-            None => others.push(text),
-        }
-    }
-    match Config::read(Path::new(file), &others) {
-        Ok(config) => Some(config),
-        Err(problems) => {
-            for problem in problems {
-                journal.error(&format!("{}:{}: {}", problem.file, problem.line, problem.text));
-            }
-            None
-        }
-    }
+    let file = Path::new(CONFIGURATION);
+    log_in_as_configured(file, &arguments, &login, &mut talk, &mut journal)
 }
 
 /// The arguments of the module, unless they are not what PAM passes.

@@ -1,0 +1,137 @@
+"""The machine that users log in to: files of /etc, login names and syslog."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+PASSWORD = "correct horse 7"
+PRIVATE = bool(os.environ.get("SECONDER_NAMESPACE"))
+"""Whether this is root in a mount namespace of its own."""
+
+
+class Machine:
+    """In a mount namespace, what programs see; otherwise, what libpam-wrapper makes of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.etc = Path("/etc/seconder") if PRIVATE else folder / "etc"
+        self.pam = Path("/etc/pam.d") if PRIVATE else folder / "pam.d"
+        for path in (self.etc, self.pam):
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
+        self.log = Syslog() if PRIVATE else None
+        self._next = 4200
+
+    @property
+    def module(self) -> str:
+        """The module, and what it needs to find its configuration."""
+        if PRIVATE:
+            return "pam_seconder.so"
+        return f"{os.environ['SECONDER_MODULE']} conf={self.etc}/pam.conf"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        if PRIVATE:
+            return {}
+        return {
+            "LD_PRELOAD": "libpam_wrapper.so",
+            "PAM_WRAPPER": "1",
+            "PAM_WRAPPER_SERVICE_DIR": str(self.pam),
+        }
+
+    def add_user(self, name: str) -> int:
+        """Adds a login name with a password, and returns its number."""
+        self._next += 1
+        number = self._next
+        home = Path("/home") / name
+        home.mkdir(parents=True)
+        os.chown(home, number, number)
+        digest = subprocess.run(
+            ["openssl", "passwd", "-6", PASSWORD], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        append("/etc/passwd", f"{name}:x:{number}:{number}::{home}:/bin/sh\n")
+        append("/etc/group", f"{name}:x:{number}:\n")
+        append("/etc/shadow", f"{name}:{digest}:20000::::::\n")
+        return number
+
+    def stack(self, service: str, *lines: str) -> None:
+        """Writes a file of /etc/pam.d."""
+        text = "".join(f"{line}\n" for line in lines)
+        (self.pam / service).write_text(text.replace("pam_seconder.so", self.module))
+
+    def only_the_module(self, service: str, arguments: str = "") -> None:
+        self.stack(
+            service, f"auth required pam_seconder.so {arguments}", "account required pam_permit.so"
+        )
+
+    def configure(self, **keys: object) -> None:
+        """Writes the configuration of the module."""
+        keys.setdefault("users", f"file:{self.etc}/users")
+        lines = [f"{key} = {value}\n" for key, value in keys.items()]
+        self.write("pam.conf", "".join(lines))
+
+    def map_users(self, users: dict[str, int]) -> None:
+        self.write("users", "".join(f"{name} = {number}\n" for name, number in users.items()))
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.etc / name
+        path.unlink(missing_ok=True)
+        path.write_text(text)
+        path.chmod(0o644)
+        return path
+
+    def logged(self) -> list[str]:
+        """What was sent to syslog since the last time."""
+        return self.log.take() if self.log else []
+
+    def close(self) -> None:
+        if self.log:
+            self.log.close()
+
+
+class Syslog:
+    """What listens at /dev/log."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        Path("/dev/log").unlink(missing_ok=True)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind("/dev/log")
+        os.chmod("/dev/log", 0o666)
+        self._thread = threading.Thread(target=self._receive, daemon=True)
+        self._thread.start()
+
+    def _receive(self) -> None:
+        while True:
+            line = self._socket.recv(16384).decode(errors="replace")
+            if line == "close":
+                return
+            self._lines.append(line)
+
+    def take(self) -> list[str]:
+        # A datagram was queued before the program that sent it ended; the thread has to see it.
+        time.sleep(0.1)
+        lines, self._lines = self._lines, []
+        return [re.sub(r"^(<\d+>)\w+ +\d+ [\d:]+ ", r"\1", line) for line in lines]
+
+    def close(self) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+            client.sendto(b"close", "/dev/log")
+        self._thread.join()
+        self._socket.close()
+
+
+def append(path: str, text: str) -> None:
+    with open(path, "a") as file:
+        file.write(text)
+
+
+def without(program: str) -> bool:
+    return shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") is None
