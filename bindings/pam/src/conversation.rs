@@ -103,8 +103,7 @@ impl Conversation for Talk<'_> {
 
     fn show(&mut self, text: &str, style: Style) -> Result<(), Silent> {
         let style = match style {
-            Style::Info if self.silent => return Ok(()),
-            Style::Error if self.silent => return Ok(()),
+            _ if self.silent => return Ok(()),
             Style::Info => PAM_TEXT_INFO,
             Style::Error => PAM_ERROR_MSG,
         };
@@ -123,5 +122,9 @@ impl Conversation for Talk<'_> {
 
     fn holds_text_back(&self) -> bool {
         self.holds_text_back
+    }
+
+    fn pass_on(&mut self, password: Secret) -> Result<(), Silent> {
+        self.handle.set_typed(&password)
     }
 }

@@ -2,13 +2,14 @@
 
 use libpam_sys::{
     PAM_AUTHTOK, PAM_RHOST, PAM_SERVICE, PAM_SUCCESS, PAM_TTY, PAM_USER, pam_get_item,
-    pam_get_user, pam_handle, pam_syslog,
+    pam_get_user, pam_handle, pam_set_item, pam_syslog,
 };
 use seconder::model::Secret;
-use seconder_login::Journal;
+use seconder_login::{Journal, Silent};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
+use zeroize::Zeroizing;
 
 /// The handle of one login, valid during `'a`.
 pub(crate) struct Handle<'a> {
@@ -54,6 +55,19 @@ impl Handle<'_> {
         // SAFETY: this item is text.
         let text = unsafe { self.bytes(PAM_AUTHTOK) }?.to_str().ok()?;
         Some(Secret::new(text))
+    }
+
+    /// Sets what modules after this one find as typed.
+    pub(crate) fn set_typed(&self, password: &Secret) -> Result<(), Silent> {
+        let mut text = Zeroizing::new(Vec::with_capacity(password.expose().len() + 1));
+        text.extend_from_slice(password.expose().as_bytes());
+        text.push(0);
+        let text = CStr::from_bytes_with_nul(&text).map_err(|_| Silent)?;
+        // SAFETY: the handle is valid. PAM copies the text, and wipes its copy at the end.
+        match unsafe { pam_set_item(self.raw.as_ptr(), PAM_AUTHTOK, text.as_ptr().cast()) } {
+            PAM_SUCCESS => Ok(()),
+            _ => Err(Silent),
+        }
     }
 
     /// A copy of an item, unless it is empty or not UTF-8.

@@ -5,6 +5,7 @@
 //! environment, because the program that loads the module may run with more rights than its user.
 
 mod code;
+mod command;
 mod conversation;
 mod handle;
 mod panic;
@@ -93,6 +94,7 @@ fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outco
         remote: remote.as_deref(),
         program: &program,
         typed_before: handle.typed_before(),
+        before_command: Some(command::prepare),
     };
     let mut talk = Talk::new(handle, flags & PAM_SILENT != 0);
     let file = Path::new(CONFIGURATION);

@@ -32,9 +32,9 @@ def test_a_right_code_lets_in(machine: Machine, service: Service) -> None:
         assert login.wait() == 0
     if PRIVATE:
         (line,) = machine.logged()
-        # LOG_AUTHPRIV | LOG_NOTICE, by the name of the module and of the service.
-        assert line.startswith("<85>pam_seconder(code:auth): ")
-        assert "ada" in line
+        # LOG_AUTHPRIV | LOG_NOTICE
+        assert line.startswith("<85>")
+        assert "pam_seconder(code:auth): login of ada by code: accepted" in line
 
 
 def test_a_wrong_code_may_be_tried_again(machine: Machine, service: Service) -> None:
