@@ -16,8 +16,11 @@ use zeroize::Zeroize;
 /// A conversation by the function that the program gave PAM.
 pub(crate) struct Talk<'a> {
     handle: &'a Handle<'a>,
-    /// The program wants no text but questions.
+    /// The program wants no text but questions, as sudo by default. Texts then become part of the next
+    /// question, because users have to know why they are asked again.
     silent: bool,
+    /// The texts that were not shown yet.
+    held: String,
     holds_text_back: bool,
 }
 
@@ -38,9 +41,10 @@ type Converse = unsafe extern "C" fn(
 impl<'a> Talk<'a> {
     pub(crate) fn new(handle: &'a Handle<'a>, silent: bool) -> Talk<'a> {
         // OpenSSH shows no text before its next question, or before the end of the login.
-        let holds_text_back = handle.service().as_deref() == Some("sshd")
+        let holds_text_back = silent
+            || handle.service().as_deref() == Some("sshd")
             || handle.terminal().as_deref() == Some("ssh");
-        Talk { handle, silent, holds_text_back }
+        Talk { handle, silent, held: String::new(), holds_text_back }
     }
 
     /// Passes one message to the program. The result is what was typed, if anything was.
@@ -98,12 +102,17 @@ unsafe fn take(response: *mut pam_response) -> Option<Secret> {
 impl Conversation for Talk<'_> {
     fn ask(&mut self, prompt: &str, echo: bool) -> Typed {
         let style = if echo { PAM_PROMPT_ECHO_ON } else { PAM_PROMPT_ECHO_OFF };
-        self.say(style, prompt)?.ok_or(Silent)
+        let prompt = std::mem::take(&mut self.held) + prompt;
+        self.say(style, &prompt)?.ok_or(Silent)
     }
 
     fn show(&mut self, text: &str, style: Style) -> Result<(), Silent> {
+        if self.silent {
+            self.held.push_str(text);
+            self.held.push('\n');
+            return Ok(());
+        }
         let style = match style {
-            _ if self.silent => return Ok(()),
             Style::Info => PAM_TEXT_INFO,
             Style::Error => PAM_ERROR_MSG,
         };

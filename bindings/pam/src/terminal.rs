@@ -6,9 +6,13 @@ use rustix::io::{Errno, read};
 use rustix::process::{getpgrp, getsid};
 use rustix::termios::{tcgetpgrp, tcgetsid};
 use rustix::time::Timespec;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// How long Ctrl-C may have no effect in a program that blocks its signal.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// The terminal of the process. Its settings are not changed, so Ctrl-C does what it did before.
 pub(crate) struct Terminal(OwnedFd);
@@ -29,19 +33,22 @@ impl Terminal {
         ours.then_some(Terminal(file))
     }
 
-    /// Waits until the user presses Enter, Ctrl-D or hangs up.
+    /// Waits until the user presses Enter, Ctrl-D or Ctrl-C, or hangs up.
     pub(crate) fn pressed_enter(&mut self, within: Duration) -> bool {
         let end = Instant::now() + within;
         loop {
+            if interrupted() {
+                return true;
+            }
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(timeout) = Timespec::try_from(left) else { return false };
+            let Ok(timeout) = Timespec::try_from(left.min(GLANCE)) else { return false };
             let mut waited = [PollFd::new(&self.0, PollFlags::IN)];
             match poll(&mut waited, Some(&timeout)) {
-                Ok(0) => return false,
+                Ok(0) => {}
                 Ok(_) if self.entered() => return true,
                 // Signals of the program, such as the end of a child, do not end the wait.
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => std::thread::sleep(left),
+                Err(_) => std::thread::sleep(left.min(GLANCE)),
             }
             if left.is_zero() {
                 return false;
@@ -59,5 +66,17 @@ impl Terminal {
         // Terminals pass on whole lines. None is longer, and more are left for the program.
         let mut line = zeroize::Zeroizing::new([0; 4096]);
         !matches!(read(&self.0, &mut line[..]), Err(Errno::INTR | Errno::AGAIN))
+    }
+}
+
+/// Whether Ctrl-C or Ctrl-\ was pressed in a program that blocks their signals while PAM works, as
+/// sudo does. It gets them when the module has returned; in other programs they act at once.
+fn interrupted() -> bool {
+    let mut pending = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written to before it is read, and both are signals.
+    unsafe {
+        libc::sigpending(pending.as_mut_ptr()) == 0
+            && (libc::sigismember(pending.as_ptr(), libc::SIGINT) == 1
+                || libc::sigismember(pending.as_ptr(), libc::SIGQUIT) == 1)
     }
 }

@@ -1,0 +1,231 @@
+"""Real programs, with the recipes of docs/pam.md: su, sudo, login."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import recipes
+from machine import PASSWORD, Machine, append
+from service import Service
+from terminal import Terminal
+
+pytestmark = pytest.mark.private
+
+CODE = "Code[^\n]*: $"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def users(machine: Machine) -> dict[str, int]:
+    recipes.apply("/etc/pam.d/su, in place of: @include common-auth")
+    recipes.apply("/etc/pam.d/sudo, in place of: @include common-auth")
+    recipes.apply("/etc/pam.d/login, in place of: @include common-auth")
+    append("/etc/sudoers", "grace ALL=(ALL) ALL\nDefaults:grace timestamp_timeout=0\n")
+    return {name: machine.add_user(name) for name in ("grace", "edsger")}
+
+
+@pytest.fixture
+def ada(machine: Machine, service: Service):
+    user = service.add_user()
+    machine.map_users({"edsger": user.number, "grace": user.number})
+    return user
+
+
+def su(users: dict[str, int], *arguments: str, **environment: str) -> Terminal:
+    """grace becomes edsger."""
+    command = ("su", "edsger", "-c", "echo inside as $(id -un)", *arguments)
+    return Terminal(*command, user=users["grace"], env=environment)
+
+
+def test_su(machine: Machine, service: Service, users, ada) -> None:
+    with su(users) as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(ada.wrong())
+        login.expect("The code is wrong")
+        login.expect(CODE)
+        login.type(ada.code())
+        login.expect("inside as edsger")
+        assert login.wait() == 0
+    assert any("login of edsger by su: accepted" in line for line in machine.logged())
+
+
+def test_su_with_a_wrong_password(machine: Machine, service: Service, users, ada) -> None:
+    with su(users) as login:
+        login.expect("Password: ")
+        login.type("guess")
+        login.expect(CODE)
+        login.type(ada.code())
+        login.expect("Authentication failure")
+        assert login.wait() == 1
+
+
+def test_ctrl_c_ends_the_question(machine: Machine, service: Service, users, ada) -> None:
+    with su(users) as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.press("^C")
+        assert login.wait() != 0
+        assert "inside" not in login.shown
+
+
+def test_a_hostile_environment(machine: Machine, service: Service, users, ada, tmp_path) -> None:
+    tmp_path.chmod(0o755)
+    library = tmp_path / "evil.so"
+    library.write_bytes(b"not a library")
+    evil = {
+        "LD_PRELOAD": str(library),
+        "LD_LIBRARY_PATH": str(tmp_path),
+        "http_proxy": "http://127.0.0.1:9",
+        "https_proxy": "http://127.0.0.1:9",
+        "ALL_PROXY": "http://127.0.0.1:9",
+        "SSL_CERT_FILE": str(library),
+        "SSL_CERT_DIR": str(tmp_path),
+        "RUST_BACKTRACE": "full",
+        "RUST_LOG": "trace",
+        "SECONDER_URL": "sandbox:",
+        "SECONDER_PAM_CONF": str(library),
+        "HOSTALIASES": str(library),
+        "TMPDIR": str(tmp_path),
+    }
+    with su(users, **evil) as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(ada.wrong())
+        login.expect(CODE)
+        login.type(ada.code())
+        login.expect("inside as edsger")
+        assert login.wait() == 0
+
+
+def sudo(users: dict[str, int], *arguments: str) -> Terminal:
+    return Terminal("sudo", *arguments, "id", "-un", user=users["grace"])
+
+
+def test_sudo(machine: Machine, service: Service, users, ada) -> None:
+    with sudo(users) as login:
+        login.expect("(?i)password[^\n]*: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(ada.code())
+        login.expect("root")
+        assert login.wait() == 0
+    machine.logged()
+    with sudo(users, "-n") as login:
+        assert login.wait() == 1
+    with sudo(users) as login:
+        login.expect("(?i)password[^\n]*: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.press("^C")
+        assert login.wait() == 1
+
+
+def test_login(machine: Machine, service: Service, users, ada) -> None:
+    with Terminal("login", "edsger") as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(ada.code())
+        login.expect(r"\$ ")
+        login.type("id -un; exit")
+        login.expect("edsger")
+        login.wait()
+    assert any("login of edsger by login: accepted" in line for line in machine.logged())
+
+
+class TestPush:
+    """Approval on a phone, which su and sudo wait for."""
+
+    @pytest.fixture(autouse=True)
+    def push(self, machine: Machine, service: Service, ada) -> None:
+        keys = {**service.keys, "method": "push", "tries": 1, "approval_timeout": 20}
+        machine.configure(**keys)
+        self.device = service.add_device(ada.number)
+
+    def begin(self, users: dict[str, int]) -> Terminal:
+        login = su(users)
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect("Approve[^\n]*\n")
+        return login
+
+    def test_approved(self, users) -> None:
+        with self.begin(users) as login:
+            self.device.respond("approve")
+            login.expect("inside as edsger")
+            assert login.wait() == 0
+
+    def test_denied(self, users) -> None:
+        with self.begin(users) as login:
+            self.device.respond("deny")
+            login.expect("Authentication failure")
+            assert login.wait() == 1
+
+    def test_expired(self, machine: Machine, service: Service, users) -> None:
+        machine.configure(**service.keys, method="push", tries=1, approval_timeout=2)
+        with self.begin(users) as login:
+            login.expect("not approved in time")
+            assert login.wait() == 1
+
+    def test_given_up_by_enter(self, users) -> None:
+        with self.begin(users) as login:
+            assert login.silent_for(0.5)
+            began = time.monotonic()
+            login.type("")
+            login.expect("given up")
+            assert login.wait() == 1
+            assert time.monotonic() - began < 5
+
+    def test_given_up_by_ctrl_c(self, users) -> None:
+        with self.begin(users) as login:
+            assert login.silent_for(0.5)
+            began = time.monotonic()
+            login.press("^C")
+            assert login.wait() != 0
+            assert time.monotonic() - began < 5
+
+    def test_in_sudo(self, users) -> None:
+        """sudo sets PAM_SILENT, so the text is a part of the question."""
+        with sudo(users) as login:
+            login.expect("(?i)password[^\n]*: ")
+            login.type(PASSWORD)
+            login.expect("Approve[^\n]*press Enter[^\n]*: ")
+            self.device.respond("approve")
+            login.type("")
+            login.expect("root")
+            assert login.wait() == 0
+
+    @pytest.mark.parametrize("key", ["^M", "^C"])
+    def test_given_up_in_sudo(self, users, key: str) -> None:
+        """The wait that follows the question can be ended too."""
+        with sudo(users) as login:
+            login.expect("(?i)password[^\n]*: ")
+            login.type(PASSWORD)
+            login.expect("Approve[^\n]*press Enter[^\n]*: ")
+            login.type("")
+            # sudo discards what was typed before it went on.
+            time.sleep(1)
+            began = time.monotonic()
+            login.press(key)
+            if key == "^M":
+                # sudo asks from the beginning.
+                login.expect("(?i)password[^\n]*: ")
+                login.press("^C")
+            assert login.wait() != 0
+            assert time.monotonic() - began < 5
+
+
+def test_the_recipes_are_known() -> None:
+    """A recipe that is new to the page needs a test."""
+    tested = {
+        title
+        for file in Path(__file__).parent.glob("test_*.py")
+        for title in recipes.recipes()
+        if f'"{title}"' in file.read_text()
+    }
+    assert tested == set(recipes.recipes())

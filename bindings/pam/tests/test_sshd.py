@@ -1,0 +1,314 @@
+"""A real sshd on a loopback port, and OpenSSH's client on a terminal."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import recipes
+from machine import PASSWORD, Machine
+from service import Service, User
+from terminal import PATIENCE, Terminal
+
+pytestmark = pytest.mark.private
+
+CODE = r"Code[^\n]*: $"
+
+
+class Server:
+    """sshd with the settings of a recipe."""
+
+    def __init__(self, folder: Path, settings: str) -> None:
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        config = folder / "sshd_config"
+        config.write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\n"
+            f"Subsystem sftp internal-sftp\nLoginGraceTime 60\n{settings}"
+        )
+        if not (folder / "host").exists():
+            keygen(folder / "host")
+        self._process = subprocess.Popen(
+            ["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=subprocess.DEVNULL
+        )
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("sshd did not start")
+
+    def options(self, *more: str) -> list[str]:
+        fixed = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
+        fixed += ["IdentitiesOnly=yes", "IdentityAgent=none", f"Port={self.port}", *more]
+        return ["-F", "none", *(word for option in fixed for word in ("-o", option))]
+
+    def ssh(self, *command: str, options: tuple[str, ...] = ()) -> Terminal:
+        words = ["ssh", *self.options(*options), "barbara@127.0.0.1", *command]
+        return Terminal(*words, env={"HOME": str(self.folder)})
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+def keygen(file: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file], check=True)
+
+
+@pytest.fixture(scope="module")
+def number(machine: Machine) -> int:
+    return machine.add_user("barbara")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    recipes.apply("/etc/pam.d/sshd, in place of: @include common-auth")
+    settings = recipes.recipes()["/etc/ssh/sshd_config.d/seconder.conf"]
+    server = Server(tmp_path_factory.mktemp("sshd"), settings)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def barbara(machine: Machine, service: Service, number: int) -> User:
+    user = service.add_user()
+    machine.map_users({"barbara": user.number})
+    return user
+
+
+def test_password_and_code(machine: Machine, service: Service, server: Server, barbara: User) -> None:
+    with server.ssh("echo inside as $(id -un)") as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(barbara.wrong())
+        login.expect("The code is wrong")
+        login.expect(CODE)
+        login.type(barbara.code())
+        login.expect("inside as barbara")
+        assert login.wait() == 0
+    lines = [line for line in machine.logged() if "pam_seconder" in line]
+    assert len(lines) == 1
+    assert "login of barbara by sshd from 127.0.0.1: accepted" in lines[0]
+
+
+def test_with_a_terminal(service: Service, server: Server, barbara: User) -> None:
+    with server.ssh() as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(barbara.code())
+        login.expect(r"\$ ")
+        login.type("id -un; exit")
+        login.expect("barbara")
+        assert login.wait() == 0
+
+
+def test_a_wrong_password_is_not_reported_before_the_code(
+    service: Service, server: Server, barbara: User
+) -> None:
+    with server.ssh("true", options=("NumberOfPasswordPrompts=1",)) as login:
+        login.expect("Password: ")
+        login.type("guess")
+        login.expect(CODE)
+        login.type(barbara.code())
+        assert login.wait() == 255
+
+
+def test_a_chosen_sms(service: Service, server: Server, barbara: User) -> None:
+    with server.ssh("echo inside") as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(r"(\d) for an SMS[^\n]*: $")
+        before = time.time()
+        login.type(login.shown[login.shown.index(" for an SMS") - 1])
+        login.expect("sent by SMS")
+        login.expect(CODE)
+        login.type(service.sent_code(before - 1))
+        login.expect("inside")
+        assert login.wait() == 0
+
+
+def test_push(machine: Machine, service: Service, server: Server, barbara: User) -> None:
+    machine.configure(**service.keys, method="push", tries=1, approval_timeout=20)
+    device = service.add_device(barbara.number)
+    with server.ssh("echo inside") as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect("Approve[^\n]*press Enter[^\n]*: $")
+        device.respond("approve")
+        login.type("")
+        login.expect("inside")
+        assert login.wait() == 0
+    with server.ssh("true", options=("NumberOfPasswordPrompts=1",)) as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect("Approve[^\n]*press Enter[^\n]*: $")
+        device.respond("deny")
+        login.type("")
+        assert login.wait() == 255
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ssh", "-T", "barbara@127.0.0.1", "true"],
+        ["scp", "/etc/hostname", "barbara@127.0.0.1:"],
+        ["sftp", "barbara@127.0.0.1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_client_that_asks_nothing(
+    machine: Machine, service: Service, server: Server, barbara: User, command: list[str]
+) -> None:
+    machine.logged()
+    began = time.monotonic()
+    done = subprocess.run(
+        [command[0], *server.options("BatchMode=yes"), *command[1:]],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        start_new_session=True,
+        timeout=30,
+    )
+    assert done.returncode != 0
+    assert time.monotonic() - began < 10
+
+
+def test_a_client_with_the_method_password(
+    machine: Machine, service: Service, server: Server, barbara: User, tmp_path: Path
+) -> None:
+    """sshd responds to every question with the password, which must not count as a wrong code."""
+    settings = "UsePAM yes\nKbdInteractiveAuthentication no\nPasswordAuthentication yes\n"
+    other = Server(tmp_path, settings)
+    ask = tmp_path / "ask"
+    ask.write_text(f"#!/bin/sh\necho '{PASSWORD}'\n")
+    ask.chmod(0o755)
+    machine.logged()
+    try:
+        for words in (
+            ["scp", *other.options(), "/etc/hostname", "barbara@127.0.0.1:"],
+            ["sftp", *other.options(), "barbara@127.0.0.1"],
+            ["ssh", "-T", *other.options(), "barbara@127.0.0.1", "true"],
+        ):
+            began = time.monotonic()
+            done = subprocess.run(
+                [*words[:1], "-o", "NumberOfPasswordPrompts=1", *words[1:]],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                start_new_session=True,
+                timeout=30,
+                env={**os.environ, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force"},
+            )
+            assert done.returncode != 0
+            assert time.monotonic() - began < 10
+            lines = [line for line in machine.logged() if "pam_seconder" in line]
+            assert len(lines) == 1, lines
+            assert "login of barbara by sshd from 127.0.0.1: denied" in lines[0]
+            assert "keyboard-interactive" in lines[0]
+    finally:
+        other.stop()
+    # Nothing was counted against the user.
+    with server.ssh("echo inside") as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(barbara.code())
+        login.expect("inside")
+        assert login.wait() == 0
+
+
+def test_a_client_that_hangs_up(
+    machine: Machine, service: Service, server: Server, barbara: User
+) -> None:
+    machine.logged()
+    with server.ssh("true") as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.press("^C")
+        assert login.wait() != 0
+    end = time.monotonic() + PATIENCE
+    while children("sshd") > 1 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert children("sshd") == 1
+
+
+def children(name: str) -> int:
+    """How many processes of this name run: those of the tests, in no other namespace."""
+    own = os.readlink("/proc/self/ns/mnt")
+    count = 0
+    for entry in Path("/proc").iterdir():
+        try:
+            comm = (entry / "comm").read_text().strip()
+            count += comm == name and os.readlink(entry / "ns/mnt") == own
+        except OSError:
+            pass
+    return count
+
+
+def test_two_logins_at_once_with_one_code(service: Service, server: Server, barbara: User) -> None:
+    code = barbara.code()
+    options = ("NumberOfPasswordPrompts=1",)
+    with server.ssh("true", options=options) as one, server.ssh("true", options=options) as other:
+        for login in (one, other):
+            login.expect("Password: ")
+            login.type(PASSWORD)
+            login.expect(CODE)
+        for login in (one, other):
+            login.type(code)
+        for login in (one, other):
+            login.expect("used before|$", patience=1)
+        first = {"one": one, "other": other}
+        losers = []
+        end = time.monotonic() + PATIENCE
+        while not losers and time.monotonic() < end:
+            for login in first.values():
+                login.silent_for(0.2)
+                if "used before" in login.shown:
+                    losers.append(login)
+        assert len(losers) == 1
+        winner = other if losers[0] is one else one
+        assert winner.wait() == 0
+        losers[0].close()
+
+
+def test_a_key_and_a_code(
+    machine: Machine, service: Service, barbara: User, number: int, tmp_path: Path
+) -> None:
+    recipes.apply("/etc/pam.d/sshd, in place of: @include common-auth (with keys)")
+    settings = recipes.recipes()["/etc/ssh/sshd_config.d/seconder-keys.conf"]
+    server = Server(tmp_path, settings)
+    keygen(tmp_path / "key")
+    folder = Path("/home/barbara/.ssh")
+    folder.mkdir(mode=0o700)
+    (folder / "authorized_keys").write_text((tmp_path / "key.pub").read_text())
+    for path in (folder, folder / "authorized_keys"):
+        os.chown(path, number, number)
+    try:
+        key = (f"IdentityFile={tmp_path}/key", "NumberOfPasswordPrompts=1")
+        with server.ssh("echo inside", options=key) as login:
+            login.expect(CODE)
+            login.type(barbara.code())
+            login.expect("inside")
+            assert login.wait() == 0
+        with server.ssh("echo inside", options=("NumberOfPasswordPrompts=1",)) as login:
+            login.expect("Permission denied")
+            assert login.wait() == 255
+        # A user who is excepted gets in with the key alone.
+        machine.configure(**service.keys, **{"except": "barbara"})
+        with server.ssh("echo inside", options=key) as login:
+            login.expect("inside")
+            assert login.wait() == 0
+    finally:
+        server.stop()
+        recipes.apply("/etc/pam.d/sshd, in place of: @include common-auth")
