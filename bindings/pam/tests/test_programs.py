@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 import recipes
@@ -218,14 +217,3 @@ class TestPush:
                 login.press("^C")
             assert login.wait() != 0
             assert time.monotonic() - began < 5
-
-
-def test_the_recipes_are_known() -> None:
-    """A recipe that is new to the page needs a test."""
-    tested = {
-        title
-        for file in Path(__file__).parent.glob("test_*.py")
-        for title in recipes.recipes()
-        if f'"{title}"' in file.read_text()
-    }
-    assert tested == set(recipes.recipes())
