@@ -177,7 +177,8 @@ test-readme: c-library python-module
 test-install: c-library pam-module
 	$(call say,The installation)
 	$(CARGO) build -q -p seconder-server
-	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/install/
+	$(CARGO) build -q -p seconder-login
+	@install -m 755 $(TARGET)/debug/seconder $(TARGET)/debug/seconder-login $(TARGET)/debug/install/
 	tests/install.sh
 	tests/deb.sh
 

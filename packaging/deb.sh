@@ -55,7 +55,7 @@ split_debug() { # PACKAGE FILE BUILT
     install -D -m 644 "$file.debug" "$debug"
     rm "$file.debug"
     objcopy --compress-debug-sections "$debug"
-    echo "$id" >"$work/$1-dbgsym.id"
+    echo "$id" >>"$work/$1-dbgsym.id"
 }
 
 # Builds the package with the debug information of another one.
@@ -63,7 +63,7 @@ build_debug() { # PACKAGE
     build "$1-dbgsym" <<CONTROL
 Section: debug
 Auto-Built-Package: debug-symbols
-Build-Ids: $(cat "$work/$1-dbgsym.id")
+Build-Ids: $(paste -sd ' ' "$work/$1-dbgsym.id")
 $([[ $1 != lib* ]] || echo "Multi-Arch: same")
 Depends: $1 (= $version)
 Description: debug symbols for $1
@@ -138,7 +138,9 @@ development=$work/libseconder-dev/usr/lib/$triplet
 # Only those who compile need the static library and the link that the linker follows.
 mv "$library/libseconder.a" "$library/libseconder.so" "$development/"
 split_debug libseconder0 "$library"/libseconder.so.*.* "$from/libseconder.so"
-split_debug seconder "$work/seconder/usr/bin/seconder" "$from/seconder"
+for program in seconder seconder-login; do
+    split_debug seconder "$work/seconder/usr/bin/$program" "$from/$program"
+done
 module=$work/libpam-seconder/usr/lib/$triplet/security/pam_seconder.so
 split_debug libpam-seconder "$module" "$from/pam_seconder.so"
 packaging/split "$development/libseconder.a"
@@ -180,11 +182,12 @@ Description: second factor of a login (development files)
 CONTROL
 build seconder <<CONTROL
 Section: admin
-Depends: $(dependencies seconder "$work/seconder/usr/bin/seconder")
+Depends: $(dependencies seconder "$work/seconder/usr/bin"/*)
 Recommends: ca-certificates
 Description: second factor of a login (service)
- The program seconder runs the service of a second factor behind HTTPS, and
- manages its database.
+ The program seconder runs the service of a second factor behind HTTPS and on
+ local sockets, and manages its database. The program seconder-login asks for
+ the second factor on a terminal, for daemons and scripts without PAM.
 CONTROL
 
 install -D -m 644 packaging/pam-config "$work/libpam-seconder/usr/share/pam-configs/seconder"

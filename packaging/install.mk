@@ -40,11 +40,12 @@ install: release install-files ## Installs everything: PREFIX=/usr/local DESTDIR
 release: ## Builds what `make install` installs
 	packaging/without-paths $(CARGO) $(C_LIBRARY) --release
 	packaging/without-paths $(CARGO) build --release -p seconder-server
+	packaging/without-paths $(CARGO) build --release -p seconder-login
 	packaging/without-paths $(CARGO) $(PAM_MODULE) --profile release-small
 	@$(call link_libraries,$(TARGET)/release,$(TARGET)/release/install)
-	@install -m 755 $(TARGET)/release/seconder $(TARGET)/release/install/
+	@install -m 755 $(TARGET)/release/seconder $(TARGET)/release/seconder-login $(TARGET)/release/install/
 	@install -m 644 $(TARGET)/release-small/libpam_seconder.so $(TARGET)/release/install/pam_seconder.so
-	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder pam_seconder.so)
+	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder seconder-login pam_seconder.so)
 	packaging/without-paths --check $(TARGET)/release/install/*
 
 .PHONY: install-files
@@ -73,7 +74,7 @@ install-development:
 .PHONY: install-program
 install-program:
 	install -d "$(DESTDIR)$(BINDIR)"
-	install -m 755 "$(FROM)/seconder" "$(DESTDIR)$(BINDIR)/"
+	install -m 755 "$(FROM)/seconder" "$(FROM)/seconder-login" "$(DESTDIR)$(BINDIR)/"
 	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8))
 	install -d "$(DESTDIR)$(DOCDIR)/systemd"
 	install -m 644 $(UNITS) "$(DESTDIR)$(DOCDIR)/systemd/"
@@ -96,8 +97,8 @@ uninstall: ## Removes what `make install` put there, with the same PREFIX= DESTD
 	rm -f "$(DESTDIR)$(INCLUDEDIR)/"seconder.{h,hpp} "$(DESTDIR)$(PKGCONFIGDIR)/seconder.pc"
 	rm -f "$(DESTDIR)$(CMAKEDIR)/"SeconderConfig{,Version}.cmake
 	rm -f "$(DESTDIR)$(MANDIR)/man3/"seconder{,-*,_*}.3 "$(DESTDIR)$(MANDIR)/man7/"seconder-*.7
-	rm -f "$(DESTDIR)$(MANDIR)/man8/"{seconder,pam_seconder}.8 "$(DESTDIR)$(MANDIR)/man5/seconder-pam.conf.5"
-	rm -f "$(DESTDIR)$(BINDIR)/seconder" "$(DESTDIR)$(PAMDIR)/pam_seconder.so"
+	rm -f "$(DESTDIR)$(MANDIR)/man8/"{seconder,seconder-login,pam_seconder}.8 "$(DESTDIR)$(MANDIR)/man5/seconder-pam.conf.5"
+	rm -f "$(DESTDIR)$(BINDIR)/"seconder{,-login} "$(DESTDIR)$(PAMDIR)/pam_seconder.so"
 	rm -f "$(DESTDIR)$(DATADIR)/seconder/"{valgrind,helgrind}.supp
 	rm -f "$(DESTDIR)$(DOCDIR)/"LICENSE-{APACHE,MIT,THIRD-PARTY}
 	rm -f $(EXAMPLES:%="$(DESTDIR)$(DOCDIR)/%")

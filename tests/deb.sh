@@ -15,7 +15,8 @@ fail() {
 }
 command -v dpkg-deb >/dev/null || skip "there is no dpkg-deb on this machine"
 
-packages=(libseconder0 libseconder-dev seconder libseconder0-dbgsym seconder-dbgsym)
+packages=(libseconder0 libseconder-dev seconder libpam-seconder
+    libseconder0-dbgsym seconder-dbgsym libpam-seconder-dbgsym)
 work=$(mktemp -d)
 installed=
 clean() {
@@ -63,7 +64,13 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
     usr/share/man/man7/seconder-interface.7.gz usr/share/seconder/valgrind.supp \
     usr/share/doc/seconder/examples/daemon_fork.c \
     usr/share/seconder/helgrind.supp
-has seconder usr/bin/seconder usr/share/man/man8/seconder.8.gz
+has seconder usr/bin/seconder usr/bin/seconder-login usr/share/man/man8/seconder.8.gz \
+    usr/share/man/man8/seconder-login.8.gz
+has libpam-seconder "usr/lib/$triplet/security/pam_seconder.so" usr/share/pam-configs/seconder \
+    usr/share/man/man8/pam_seconder.8.gz usr/share/man/man5/seconder-pam.conf.5.gz
+# Installing the module must change no login.
+grep -qx "Default: no" <(dpkg-deb --fsys-tarfile "$work"/libpam-seconder_*.deb |
+    tar -xO ./usr/share/pam-configs/seconder) || fail "the module is on by default"
 grep -q "libseconder.so.0 libseconder0 #MINVER#" \
     <(dpkg-deb --ctrl-tarfile "$work"/libseconder0_*.deb | tar -xO ./symbols) ||
     fail "libseconder0 has no symbols file"
@@ -75,11 +82,12 @@ for change in '/seconder_verify@/d' 's/seconder_verify@/seconder_lost@/'; do
     rm -r "$work/changed"
 done
 # The debug information is in the other package, under the build id of what is installed.
-for package in libseconder0 seconder; do
+for package in libseconder0 seconder libpam-seconder; do
     dpkg-deb -x "$work/$package"_*.deb "$work/tree"
     dpkg-deb -x "$work/$package-dbgsym"_*.deb "$work/tree"
 done
-for file in "$work/tree/usr/lib/$triplet"/libseconder.so.*.* "$work/tree/usr/bin/seconder"; do
+for file in "$work/tree/usr/lib/$triplet"/libseconder.so.*.* "$work/tree/usr/bin"/* \
+    "$work/tree/usr/lib/$triplet/security/pam_seconder.so"; do
     sections=$(readelf -SW "$file")
     [[ $sections != *.debug_line* && $sections == *.gnu_debuglink* ]] || fail "$file is not split"
     id=$(readelf -n "$file" | sed -n 's/^ *Build ID: //p')
@@ -108,8 +116,11 @@ libraries=$(ldd "$work/login")
     fail "the example uses a different library: $libraries"
 seconder --version
 dpkg --verify "${packages[@]}"
+# The module is off until somebody switches it on, and the removal below switches it off again.
+! grep -q pam_seconder /etc/pam.d/common-auth || fail "installing the module switched it on"
 with_lock dpkg -P "${packages[@]}"
 installed=
-for file in "/usr/lib/$triplet/libseconder.so.0" /usr/bin/seconder /usr/include/seconder.h; do
+for file in "/usr/lib/$triplet/libseconder.so.0" /usr/bin/seconder /usr/include/seconder.h \
+    "/usr/lib/$triplet/security/pam_seconder.so" /usr/share/pam-configs/seconder; do
     [ ! -e "$file" ] || fail "$file was left behind"
 done

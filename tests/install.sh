@@ -126,6 +126,10 @@ for tool in valgrind helgrind; do
 done
 [ -s "$root/usual/opt/seconder/share/doc/seconder/examples/daemon_epoll.c" ] || fail "there are no examples"
 "$root/usual/opt/seconder/bin/seconder" --version
+# The module is where PAM looks, whatever the prefix.
+module=$(cd "$root/usual" && find . -name pam_seconder.so)
+[ -e "$(dirname "${module#.}")/pam_unix.so" ] ||
+    fail "PAM does not find $module"
 
 make -s install-files FROM="$built" "${other[@]}"
 export PKG_CONFIG_SYSROOT_DIR=$root/other
