@@ -82,9 +82,14 @@ test-c: c-library
 # Memory, threads, descriptors, signals, forks, wrong arguments and panics, natively, under valgrind
 # and with sanitizers.
 .PHONY: test-safety
-test-safety: panic-library c-library sanitized-library
+test-safety: panic-library c-library sanitized-library sanitized-module pam-module tools-python
 	$(call say,What a process keeps that loads the library)
 	SECONDER_LIBRARY_DIR=build/lib $(CARGO) test -q -p seconder --features header --test safety -- --include-ignored
+	$(CARGO) build -q -p seconder-server
+	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
+		SECONDER_SANITIZED_MODULE="$$PWD/build/sanitized/$(HOST)/debug/libpam_seconder.so" \
+		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
+
 
 # The library with a function that panics.
 .PHONY: panic-library
@@ -105,6 +110,12 @@ sanitized-library:
 		--crate-type staticlib -q --target $(HOST) --target-dir build/sanitized
 	@LIBRARY_LDFLAGS=-Wl,-z,undefs $(call link_libraries,build/sanitized/$(HOST)/debug,build/$@.linked)
 	@$(call install_libraries,build/$@.linked,build/$@)
+
+.PHONY: sanitized-module
+sanitized-module:
+	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Clink-arg=-Wl,-z,undefs" \
+		CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
+		packaging/without-paths $(CARGO) $(PAM_MODULE) -q --target $(HOST) --target-dir build/sanitized
 
 # Runs the tests of the C interface's FFI layer by an interpreter that sees undefined behaviour. It
 # is no part of `make test`: the stable toolchain has no Miri.
@@ -216,11 +227,12 @@ bench: tools-bench $(if $(QUICK),bench-quick,bench-release) ## Compares size and
 		$(if $(QUICK),--quick --python $(PY),--python $(BENCH_VENV)/bin/python) --only "$(ONLY)"
 
 .PHONY: bench-quick
-bench-quick: c-library python-module
+bench-quick: c-library python-module pam-module
 	@$(CARGO) build -q -p seconder-server
 	@for kind in thin full; do \
 		install -D -m 755 build/lib/$(SONAME) $(BENCH)/$$kind/$(SONAME); \
 	done
+	@install -m 644 $(PAM_BUILT) $(BENCH)/
 
 .PHONY: bench-release
 bench-release:
@@ -232,6 +244,9 @@ bench-release:
 		packaging/split $(BENCH)/$$kind/libseconder.so; \
 		mv $(BENCH)/$$kind/libseconder.so $(BENCH)/$$kind/$(SONAME); \
 	done
+	packaging/without-paths $(CARGO) $(PAM_MODULE) -q --profile release-small
+	@install -m 644 $(TARGET)/release-small/libpam_seconder.so $(BENCH)/pam_seconder.so
+	packaging/split $(BENCH)/pam_seconder.so
 	packaging/without-paths $(CARGO) build -q --release -p seconder-server
 	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" packaging/without-paths $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml
 

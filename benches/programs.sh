@@ -13,6 +13,7 @@ for program in benches/c/*.c tests/safety/stack.c; do
     *_libcurl) link=(-lcurl) ;;
     *_hmac) link=(-lcrypto) ;;
     *_liboath) link=(-loath) ;;
+    *_pam) link=(-lpam -loath) ;;
     *) link=(-ldl) ;;
     esac
     "${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -Itests/c "$program" \

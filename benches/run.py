@@ -23,6 +23,7 @@ from ssl import create_default_context
 from statistics import median
 from urllib.request import Request, urlopen
 
+import logins
 import users
 
 HERE = Path(__file__).parent
@@ -388,6 +389,7 @@ def real_service(program: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     key.write_text("the-key-of-the-benchmark")
     options = ["--listen=127.0.0.1:0", "--database=sandbox:", f"--api-key-file={key}"]
     options += ["--self-signed", f"--certificate-out={certificate}"]
+    options += [f"--unix={folder.resolve()}/service.sock"]
     command: list[str | Path] = [program, "serve", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
         assert service.stderr is not None
@@ -412,6 +414,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only rows whose name has this in it")
     parser.add_argument("--quick", action="store_true", help="only show that it runs")
     options = parser.parse_args()
+    # Rows in other files use this module.
+    sys.modules["run"] = sys.modules[__name__]
+    options.programs = options.programs.resolve()
     programs, table = Programs(options), Table()
     pam = next(Path("/usr/lib").glob("*/security/pam_oath.so"))
     bare = partial(serving, options.server, options.programs)
@@ -419,6 +424,7 @@ def main() -> None:
     kinds = (
         (nullcontext, bare, lambda server: in_c(programs, server, pam)),
         (nullcontext, real, lambda server: one_shot(programs, server)),
+        (nullcontext, real, lambda server: logins.through_pam(programs, server, pam)),
         (on_one_processor, bare, lambda server: in_python_pinned(programs, server)),
         (nullcontext, bare, lambda server: in_python(programs, server)),
     )
@@ -430,6 +436,7 @@ def main() -> None:
                     compare(comparison, 1 if options.quick else options.rounds, table)
     by_users(programs, options.only, options.quick, options.rounds, table)
     sizes(options.programs, table)
+    logins.size(options.programs, table)
     stack(options.programs, options.quick, table)
     if options.quick:
         # A test build is slower, so whether a bound is met means nothing.

@@ -51,6 +51,7 @@ peers() {
     need liboath-dev header liboath/oath.h
     need libpam0g-dev header security/pam_modules.h
     need libpam-oath compgen -G "/usr/lib/*/security/pam_oath.so"
+    need libpam-u2f compgen -G "/usr/lib/*/security/pam_u2f.so"
     environments+=("build/venv-bench benches/requirements.txt")
 }
 
