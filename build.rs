@@ -43,6 +43,7 @@ mod header {
         "codes",
         "approvals",
         "waiting",
+        "offline",
         "phones",
         "application",
         "engine",

@@ -661,6 +661,8 @@ struct OpenOptions {
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
     std::uint32_t authenticator_period = 0;
+    /// 0 forbids logins without the service.
+    std::optional<std::int32_t> offline_days = {};
     bool allow_loopback_http = false;
     bool must_exist = false;
     Deliver deliver = {};
@@ -706,6 +708,23 @@ struct VerifyOptions {
 struct EnrolAuthenticatorOptions {
     std::optional<std::string> label = {};
     std::uint64_t qr_size = 0;
+};
+
+struct PrepareOfflineOptions {
+    /// 0 is the default, 3.
+    std::uint64_t days = 0;
+    std::optional<std::string> machine = {};
+};
+
+/// A login that was accepted while the service was unreachable.
+struct OfflineLogin {
+    std::uint64_t step = 0;
+    /// In Unix seconds.
+    std::uint64_t time = 0;
+};
+
+struct ReportOfflineOptions {
+    std::optional<std::string> machine = {};
 };
 
 struct Logo {
@@ -966,6 +985,59 @@ public:
     std::string_view message() const & noexcept
     {
         return detail::view(seconder_recovery_codes_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// What a machine keeps to check codes while the service is unreachable. Whoever has it can find the
+/// codes by trying all of them.
+class OfflinePrepared
+    : public detail::Handle<seconder_offline_prepared, seconder_offline_prepared_free> {
+public:
+    using Handle::Handle;
+
+    /// Which authenticator app the codes are of, for report_offline().
+    std::uint64_t authenticator_id() const noexcept
+    {
+        return seconder_offline_prepared_authenticator_id(get());
+    }
+    std::uint64_t digits() const noexcept { return seconder_offline_prepared_digits(get()); }
+
+    /// How long the app shows a code, in seconds.
+    std::uint64_t period() const noexcept { return seconder_offline_prepared_period(get()); }
+
+    /// The step that was used last. No code of it, or of an earlier step, may be accepted.
+    std::uint64_t last_step() const noexcept { return seconder_offline_prepared_last_step(get()); }
+
+    /// The step of the first hash; each further hash is of the next step.
+    std::uint64_t first_step() const noexcept
+    {
+        return seconder_offline_prepared_first_step(get());
+    }
+
+    /// When the hashes must no longer be used, in Unix seconds.
+    std::uint64_t expires_at() const noexcept
+    {
+        return seconder_offline_prepared_expires_at(get());
+    }
+
+    /// 32 bytes in Base64.
+    std::string_view hash_key() const & noexcept
+    {
+        return detail::view(seconder_offline_prepared_hash_key(get()));
+    }
+    std::string_view hash_key() const && = delete;
+
+    /// 8 bytes each, in Base64.
+    std::string_view hashes() const & noexcept
+    {
+        return detail::view(seconder_offline_prepared_hashes(get()));
+    }
+    std::string_view hashes() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_offline_prepared_message(get()));
     }
     std::string_view message() const && = delete;
 };
@@ -1502,6 +1574,36 @@ public:
         });
     }
 
+    Result<OfflinePrepared> try_prepare_offline(std::uint64_t user_id, const Text &token,
+                                                const PrepareOfflineOptions &options = {}) const
+    {
+        seconder_prepare_offline_options c = {};
+        c.days = options.days;
+        c.machine = detail::text(options.machine);
+        return detail::with_out<OfflinePrepared>([&](auto out, auto error) {
+            return seconder_prepare_offline(get(), user_id, token.c_str(), &c, sizeof c, out, error);
+        });
+    }
+
+    Result<Done> try_report_offline(std::uint64_t user_id, std::uint64_t authenticator_id,
+                                    const std::vector<OfflineLogin> &logins,
+                                    const ReportOfflineOptions &options = {}) const
+    {
+        std::vector<seconder_offline_login> all;
+        for (const OfflineLogin &login : logins) {
+            seconder_offline_login one = {};
+            one.step = login.step;
+            one.time = login.time;
+            all.push_back(one);
+        }
+        seconder_report_offline_options c = {};
+        c.machine = detail::text(options.machine);
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_report_offline(get(), user_id, authenticator_id, all.data(), all.size(),
+                                           &c, sizeof c, out, error);
+        });
+    }
+
     Result<ApprovalCreated> try_create_approval(std::uint64_t user_id, const Text &message,
                                                 const CreateApprovalOptions &options = {}) const
     {
@@ -1716,6 +1818,17 @@ public:
     {
         return try_create_recovery_codes(user_id).value();
     }
+    OfflinePrepared prepare_offline(std::uint64_t user_id, const Text &token,
+                                    const PrepareOfflineOptions &options = {}) const
+    {
+        return try_prepare_offline(user_id, token, options).value();
+    }
+    Done report_offline(std::uint64_t user_id, std::uint64_t authenticator_id,
+                        const std::vector<OfflineLogin> &logins,
+                        const ReportOfflineOptions &options = {}) const
+    {
+        return try_report_offline(user_id, authenticator_id, logins, options).value();
+    }
     ApprovalCreated create_approval(std::uint64_t user_id, const Text &message,
                                     const CreateApprovalOptions &options = {}) const
     {
@@ -1877,6 +1990,8 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.token_length = given.token_length;
     c.authenticator_digits = given.authenticator_digits;
     c.authenticator_period = given.authenticator_period;
+    if (given.offline_days)
+        c.offline_days = *given.offline_days == 0 ? -1 : *given.offline_days;
     // Both are copied before C owns either, so that nothing leaks if an allocation throws.
     auto deliver = given.deliver ? std::make_unique<Deliver>(given.deliver) : nullptr;
     auto post = given.post ? std::make_unique<Post>(given.post) : nullptr;

@@ -16,8 +16,10 @@ mod free_form;
 mod matched;
 mod phone_info;
 mod phone_verification_status;
+mod prepare_offline;
 mod register_activity;
 mod remove_login;
+mod report_offline;
 mod request_call;
 mod request_sms;
 mod route;
@@ -47,8 +49,10 @@ pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
 pub use phone_verification_status::{
     PhoneVerificationRecord, PhoneVerificationStatus, VerificationStatus,
 };
+pub use prepare_offline::{MOST_OFFLINE_DAYS, OfflinePrepared, PrepareOffline};
 pub use register_activity::{ActivityType, RegisterActivity};
 pub use remove_login::RemoveLogin;
+pub use report_offline::{OfflineLogin, ReportOffline};
 pub use request_call::RequestCall;
 pub use request_sms::{CodeRequested, RequestSms};
 pub use route::{InPath, Route};
@@ -297,7 +301,7 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last seven are not in it: real
+        /// Every call, in the order of the interface document. The last nine are not in it: real
         /// services have three of them, and only this project's service has those whose paths begin
         /// with `/-/`.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
@@ -359,6 +363,8 @@ calls! {
     SetLogin,
     RemoveLogin,
     CreateRecoveryCodes,
+    PrepareOffline,
+    ReportOffline,
 }
 
 fn is_false(flag: &bool) -> bool {

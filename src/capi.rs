@@ -25,6 +25,7 @@ mod ffi;
 pub mod log;
 pub mod logins;
 pub mod names;
+pub mod offline;
 pub mod open;
 #[cfg(feature = "panic-test")]
 mod panic;
@@ -58,6 +59,7 @@ const _: fn() = || {
     shared::<error::seconder_error>();
     shared::<logins::seconder_found_user>();
     shared::<logins::seconder_recovery_codes>();
+    shared::<offline::seconder_offline_prepared>();
     shared::<open::seconder_service>();
     shared::<phones::seconder_phone_information>();
     shared::<phones::seconder_phone_verification_started>();

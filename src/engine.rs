@@ -11,6 +11,7 @@ mod delivery;
 mod devices;
 mod limits;
 mod logins;
+mod offline;
 mod phones;
 mod recovery;
 mod rejections;

@@ -16,6 +16,7 @@ pub mod http;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod interrupt;
 pub mod model;
+pub mod offline;
 pub mod otp;
 #[cfg(feature = "remote")]
 pub mod remote;

@@ -325,6 +325,30 @@ impl Service {
     pub fn create_recovery_codes(&self, user_id: UserId) -> Result<RecoveryCodes> {
         self.handle(&CreateRecoveryCodes::new(user_id))
     }
+
+    /// Prepares logins of a user while the service is unreachable. See [`PrepareOffline`] for the
+    /// options.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`] if the service does not allow it, or if the code is not that of the user's
+    /// authenticator app that was accepted just now; otherwise see [`Error`].
+    pub fn prepare_offline(&self, user_id: UserId, token: &Token) -> Result<OfflinePrepared> {
+        self.handle(&PrepareOffline::new(user_id, token.clone()))
+    }
+
+    /// Reports the logins that a machine has accepted while the service was unreachable. See
+    /// [`ReportOffline`] for the options.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn report_offline(
+        &self,
+        user_id: UserId,
+        authenticator_id: u64,
+        logins: &[OfflineLogin],
+    ) -> Result<Done> {
+        self.handle(&ReportOffline::new(user_id, authenticator_id, logins.to_vec()))
+    }
 }
 
 #[cfg(feature = "engine")]

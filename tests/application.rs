@@ -50,12 +50,14 @@ fn settings_that_are_not_given_are_those_of_the_database() {
         .callback_ca_file(&ca_file)
         .install_link("https://app.example/get")
         .token_length(8)
+        .offline_days(7)
         .open()
         .unwrap();
     let given = stored(&first);
     assert_eq!((&given.names, given.replies), (&acme(), Generation::Older));
     assert_eq!((given.name.as_str(), given.token_length), ("Acme", 8));
     assert_eq!(given.callback_ca_file.as_ref(), Some(&ca_file));
+    assert_eq!(given.offline_days, 7);
     assert_eq!(given.install_link.as_ref().unwrap().as_str(), "https://app.example/get");
     drop(first);
     let second = seconder::open(&at).unwrap();
@@ -67,6 +69,9 @@ fn settings_that_are_not_given_are_those_of_the_database() {
     let fresh = stored(&fresh);
     assert_eq!((fresh.names, fresh.replies), (Names::default(), Generation::Current));
     assert_eq!((fresh.callback_ca_file, fresh.install_link), (None, None));
+    assert_eq!(fresh.offline_days, 0, "nothing is prepared unless the operator allows it");
+    drop(Settings::new(&at).offline_days(0).open().unwrap());
+    assert_eq!(stored(&seconder::open(&at).unwrap()).offline_days, 0);
 }
 
 #[test]
@@ -120,6 +125,7 @@ fn invalid_settings_create_no_database() {
         assert!(message.contains(&*file.to_string_lossy()), "{message}");
     }
     message_of(Settings::new(&at).install_link("http://app.example/"), "install_link");
+    message_of(Settings::new(&at).offline_days(8), "offline_days");
     assert!(!folder.path().join("seconder.db").exists());
 }
 

@@ -45,6 +45,8 @@ fn calls() -> Vec<Declared> {
         declared::<SetLogin>(),
         declared::<RemoveLogin>(),
         declared::<CreateRecoveryCodes>(),
+        declared::<PrepareOffline>(),
+        declared::<ReportOffline>(),
     ]
 }
 

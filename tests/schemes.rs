@@ -42,6 +42,7 @@ const OF_AN_ENGINE: &[(&str, Set)] = &[
     ("replies", |s| s.replies(Generation::Current)),
     ("token_length", |s| s.token_length(7)),
     ("authenticator_codes", |s| s.authenticator_codes(6, 30)),
+    ("offline_days", |s| s.offline_days(1)),
     ("deliver", |s| s.deliver(|_: &seconder::engine::Message| Ok(()))),
 ];
 

@@ -130,6 +130,11 @@ pub(crate) struct Serve {
     /// stored in the database, if any.
     #[arg(long, value_name = "URL")]
     pub(crate) install_link: Option<String>,
+    /// For how many days, 1 to 7, login machines may check the codes of authenticator apps while they
+    /// cannot reach the service; 0 forbids it; by default the number stored in the database, or 0 in
+    /// a new one.
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) offline_days: Option<u8>,
 }
 
 #[cfg(unix)]

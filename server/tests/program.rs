@@ -318,6 +318,7 @@ fn settings_are_stored_and_shown_at_start() {
         "callback URL: none\n",
         "callback CA file: none\n",
         "install link: none\n",
+        "offline days: 0\n",
     ] {
         assert!(first.start.contains(line), "{line}{}", first.start);
     }
@@ -330,6 +331,7 @@ fn settings_are_stored_and_shown_at_start() {
         &names,
         &["--application-name", "Acme", "--replies", "older", "--callback-ca-file", "ca.pem"],
         &["--callback-url", "https://app.example/cb", "--install-link", "https://app.example/get"],
+        &["--offline-days", "2"],
     ];
     drop(Running::start(folder.path(), &options.concat()));
     for options in [database.to_vec(), [&database[..], &names].concat()] {
@@ -342,6 +344,7 @@ fn settings_are_stored_and_shown_at_start() {
             "callback URL: https://app.example/cb\n",
             &format!("callback CA file: {}\n", ca_file.display()),
             "install link: https://app.example/get\n",
+            "offline days: 2\n",
         ] {
             assert!(again.start.contains(line), "{line}{}", again.start);
         }
@@ -357,5 +360,6 @@ fn settings_are_stored_and_shown_at_start() {
     assert!(error(register).contains("60026"));
     assert!(error("serve --self-signed --replies 2012").contains("must be current or older"));
     assert!(error("serve --self-signed --install-link http://a/").contains("install_link"));
+    assert!(error("serve --self-signed --offline-days 8").contains("offline_days"));
     assert!(error("serve --self-signed --callback-ca-file nowhere").contains("nowhere"));
 }

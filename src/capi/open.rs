@@ -116,6 +116,10 @@ pub struct seconder_open_options {
     /// is sent, the user who listens on the socket is checked: root, the user of this process and
     /// this one are trusted, and everyone else is SECONDER_UNAVAILABLE. Default: only the first two.
     pub service_uid: u32,
+    /// Engine: for how many days, 1 to 7, a login machine may check the codes of authenticator apps
+    /// while it cannot reach the service; -1 forbids it. Default: the number stored in the database,
+    /// none in a new one. See seconder_prepare_offline().
+    pub offline_days: i32,
     /// Network: allows `http://` to this machine itself. For tests only: the API key is then
     /// sent in the clear.
     pub allow_loopback_http: Flag,

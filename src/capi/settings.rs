@@ -305,6 +305,9 @@ unsafe fn of_engine(
     if options.token_length > 0 {
         settings = settings.token_length(small(options.token_length));
     }
+    if let Some(days) = offline_days(options.offline_days) {
+        settings = settings.offline_days(days);
+    }
     if options.authenticator_digits > 0 || options.authenticator_period > 0 {
         let (digits, period) = crate::engine::EngineSettings::default().authenticator;
         let given = options.authenticator_digits;
@@ -320,6 +323,16 @@ unsafe fn of_engine(
         settings = settings.post(post);
     }
     Ok(settings)
+}
+
+/// In C, 0 days means the stored number. A number out of range stays out of range.
+#[cfg(feature = "engine")]
+fn offline_days(days: i32) -> Option<u8> {
+    match days {
+        0 => None,
+        -1 => Some(0),
+        days => Some(u8::try_from(days).unwrap_or(u8::MAX)),
+    }
 }
 
 /// A number of digits. One that is too large saturates, so that it is rejected later instead of
@@ -347,6 +360,7 @@ unsafe fn of_engine(
         ("replies", options.replies != SECONDER_DEFAULT),
         ("token_length", options.token_length > 0),
         ("authenticator_codes", codes),
+        ("offline_days", options.offline_days != 0),
         ("deliver", deliver.given().is_some()),
         ("post", post.given().is_some()),
         ("must_exist", options.must_exist.is_set()),

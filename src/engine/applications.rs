@@ -19,6 +19,9 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     if settings.token_length.is_some_and(|length| !(6..=10).contains(&length)) {
         return Err(Error::invalid_argument("token_length", "must be 6 to 10"));
     }
+    if settings.offline_days.is_some_and(|days| u64::from(days) > calls::MOST_OFFLINE_DAYS) {
+        return Err(Error::invalid_argument("offline_days", "must be 0 (none) to 7"));
+    }
     let (digits, period) = settings.authenticator;
     Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)?;
     Ok(AppChange {
@@ -28,6 +31,7 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         replies: settings.replies,
         callback_ca_file: settings.callback_ca_file.as_deref().map(absolute).transpose()?,
         install_link: settings.install_link.as_deref().map(unless_empty).transpose()?,
+        offline_days: settings.offline_days,
     })
 }
 
@@ -84,6 +88,7 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
         names: settings.names.clone().unwrap_or_default(),
         callback_ca_file: change.callback_ca_file.clone().flatten(),
         install_link: change.install_link.clone().flatten(),
+        offline_days: change.offline_days.unwrap_or(0),
     })
 }
 
@@ -142,6 +147,8 @@ pub struct ApplicationSettings {
     pub token_length: u8,
     /// The link in the install message, which new users receive if there is one.
     pub install_link: Option<InstallLink>,
+    /// For how many days machines may check codes without the service; 0 if they may not.
+    pub offline_days: u8,
 }
 
 impl Engine {
@@ -156,6 +163,7 @@ impl Engine {
             callback_ca_file: app.callback_ca_file.as_ref().map(PathBuf::from),
             token_length: app.token_length,
             install_link: app.install_link.clone(),
+            offline_days: app.offline_days,
         }
     }
 }

@@ -43,6 +43,11 @@ pub(super) const RECOVERY_ROUNDS: u32 = 10_000;
 /// account.
 pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
 
+/// How long after a code was accepted it can be presented to prepare logins without the service.
+pub(super) const OFFLINE_PROOF: Duration = Duration::from_secs(5 * 60);
+/// For how many days logins without the service are prepared by default.
+pub(super) const OFFLINE_DAYS: u64 = 3;
+
 /// The limits that a sandbox does not have.
 pub(super) struct Caps {
     pub(super) cool_down: Duration,

@@ -49,6 +49,16 @@ pub(super) fn no_own_recovery_codes() -> Error {
     reject(403, "60002", message)
 }
 
+pub(super) fn offline_not_allowed() -> Error {
+    reject(403, "offline_not_allowed", "Logins without the service are not allowed.")
+}
+
+pub(super) fn no_code_accepted() -> Error {
+    let message =
+        "The code is not that of the user's authenticator app that was accepted just now.";
+    reject(403, "no_code_accepted", message)
+}
+
 /// The caller must wait, and can then retry the same call.
 pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T> {
     let code = Some(calls::WAIT.to_owned());

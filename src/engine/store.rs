@@ -56,6 +56,9 @@ pub(super) trait Store: Send + Sync {
     fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>>;
     /// Stores an activity. Returns whether there is such a user.
     fn add_activity(&self, activity: Activity) -> Result<bool>;
+    /// Marks the codes of logins without the service as used, and stores each login as an activity,
+    /// unless it was reported before. Returns whether there is such a user.
+    fn report_offline(&self, report: OfflineReport) -> Result<bool>;
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>>;
     fn device(&self, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>>;
     /// Adds an authenticator app, and replaces any that has not produced a right code yet. Returns
@@ -101,6 +104,7 @@ pub(super) struct AppRow {
     /// The absolute path of the authorities to trust when callbacks are posted.
     pub(super) callback_ca_file: Option<String>,
     pub(super) install_link: Option<InstallLink>,
+    pub(super) offline_days: u8,
 }
 
 /// The changes to an application. `None` leaves a value unchanged, and `Some(None)` removes it.
@@ -112,6 +116,7 @@ pub(super) struct AppChange {
     pub(super) replies: Option<Generation>,
     pub(super) callback_ca_file: Option<Option<String>>,
     pub(super) install_link: Option<Option<InstallLink>>,
+    pub(super) offline_days: Option<u8>,
 }
 
 /// The counts of one month.
@@ -161,6 +166,19 @@ pub(super) struct Activity {
     pub(super) kind: &'static str,
     pub(super) data: String,
     pub(super) user_ip: Option<String>,
+    pub(super) now: Time,
+}
+
+/// Logins that were accepted without the service.
+pub(super) struct OfflineReport {
+    pub(super) app: AppId,
+    pub(super) user_id: UserId,
+    pub(super) authenticator_id: i64,
+    /// The steps of their codes.
+    pub(super) steps: Vec<u64>,
+    pub(super) kind: &'static str,
+    /// What to store of each login.
+    pub(super) logins: Vec<String>,
     pub(super) now: Time,
 }
 

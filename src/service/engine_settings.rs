@@ -91,6 +91,14 @@ impl Settings {
         self.note("install_link")
     }
 
+    /// For how many days, 1 to 7, a login machine may check the codes of authenticator apps while it
+    /// cannot reach the service; 0 forbids it. Default: the number stored in the database; 0 in a new
+    /// one. See [`PrepareOffline`](crate::calls::PrepareOffline).
+    pub fn offline_days(mut self, days: u8) -> Settings {
+        self.engine.offline_days = Some(days);
+        self.note("offline_days")
+    }
+
     /// The generation of the bodies that a server in front of an engine replies with (interface 9),
     /// whichever generation the requests are of. [`Generation::Older`] is for clients of 2012 that
     /// read `success` as text. Default: the one stored in the database; the current one in a new

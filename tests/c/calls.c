@@ -159,6 +159,33 @@ static void logins(seconder_service *service)
     EXPECT(SECONDER_OK, seconder_remove_login(service, "cy", NULL, &error));
 }
 
+static void offline(seconder_service *service, uint64_t id, const char *code)
+{
+    seconder_prepare_offline_options options = {1, "door"};
+    seconder_report_offline_options report = {"door"};
+    seconder_offline_prepared *prepared = NULL;
+    seconder_offline_login login;
+    uint64_t now = (uint64_t)time(NULL), app;
+    EXPECT(SECONDER_OK, seconder_prepare_offline(service, id, code, &options, sizeof options,
+                                                 &prepared, &error));
+    app = seconder_offline_prepared_authenticator_id(prepared);
+    login.step = seconder_offline_prepared_first_step(prepared);
+    login.time = now;
+    CHECK(app > 0 && login.step == seconder_offline_prepared_last_step(prepared) + 1);
+    CHECK(seconder_offline_prepared_digits(prepared) == 6);
+    CHECK(seconder_offline_prepared_period(prepared) == 30);
+    CHECK(seconder_offline_prepared_expires_at(prepared) >= now + 86400);
+    CHECK(strlen(seconder_offline_prepared_hash_key(prepared)) == 44);
+    CHECK(strlen(seconder_offline_prepared_hashes(prepared)) > 30000);
+    CHECK(seconder_offline_prepared_message(prepared) != NULL);
+    seconder_offline_prepared_free(prepared);
+    EXPECT(SECONDER_OK, seconder_report_offline(service, id, app, &login, 1, &report,
+                                                sizeof report, NULL, &error));
+    EXPECT_CODE(SECONDER_REJECTED, "no_code_accepted",
+                seconder_prepare_offline(service, id, code, NULL, 0, &prepared, &error));
+    CHECK(prepared == NULL);
+}
+
 static void authenticators(seconder_service *service)
 {
     uint64_t id = enrol(service, "ada@example.com", "555-010-0123");
@@ -181,6 +208,7 @@ static void authenticators(seconder_service *service)
            seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
     EXPECT(SECONDER_TOKEN_REUSED,
            seconder_verify(service, seconder_text_value(code), id, NULL, 0, NULL, &error));
+    offline(service, id, seconder_text_value(code));
     seconder_text_free(code);
 }
 
@@ -382,6 +410,7 @@ int main(int count, char **arguments)
     CHECK(count == 2);
     snprintf(url, sizeof url, "sqlite:%s/calls.db", arguments[1]);
     options.application_name = "Example";
+    options.offline_days = 7;
     options.deliver = deliver;
     options.deliver_userdata = &phone;
     service = open_or_die(url, NULL, &options);

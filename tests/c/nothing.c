@@ -15,6 +15,7 @@ static void every_call_without_a_service(void)
     seconder_statistics *statistics = GARBAGE(seconder_statistics);
     seconder_phone_information *phone = GARBAGE(seconder_phone_information);
     seconder_phone_verification_record *record = GARBAGE(seconder_phone_verification_record);
+    seconder_offline_prepared *prepared = GARBAGE(seconder_offline_prepared);
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_service *service = GARBAGE(seconder_service);
@@ -43,6 +44,9 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_set_login(NULL, 1, "ada", NULL, &error));
     EXPECT_INVALID("service", seconder_remove_login(NULL, "ada", NULL, &error));
     EXPECT_INVALID("service", seconder_create_recovery_codes(NULL, 1, &codes, &error));
+    EXPECT_INVALID("service",
+                   seconder_prepare_offline(NULL, 1, "123456", NULL, 0, &prepared, &error));
+    EXPECT_INVALID("service", seconder_report_offline(NULL, 1, 1, NULL, 0, NULL, 0, NULL, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
     EXPECT_INVALID("service",
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
@@ -58,7 +62,7 @@ static void every_call_without_a_service(void)
     CHECK(user == NULL && verification == NULL && approval == NULL && status == NULL);
     CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
-    CHECK(record == NULL && found == NULL && codes == NULL);
+    CHECK(record == NULL && found == NULL && codes == NULL && prepared == NULL);
 }
 
 static void missing_texts_and_out_arguments(void)
@@ -165,6 +169,9 @@ static void missing_handles(void)
     seconder_code_requested_free(NULL);
     seconder_verification_free(NULL);
     seconder_authenticator_enrolled_free(NULL);
+    CHECK(seconder_offline_prepared_hashes(NULL) == NULL);
+    CHECK(seconder_offline_prepared_expires_at(NULL) == 0);
+    seconder_offline_prepared_free(NULL);
     seconder_approval_created_free(NULL);
     seconder_approval_free(NULL);
     seconder_phone_verification_started_free(NULL);

@@ -38,6 +38,10 @@ static void values(seconder_service *service)
 {
     seconder_create_user_options creation = {0};
     seconder_register_activity_options activity = {0};
+    seconder_prepare_offline_options prepare = {0};
+    seconder_report_offline_options report = {0};
+    seconder_offline_login login = {0};
+    seconder_offline_prepared *prepared = NULL;
     seconder_delete_user_options deletion = {0};
     seconder_create_approval_options approval = {0};
     seconder_logo logo = {"default", NULL};
@@ -62,6 +66,19 @@ static void values(seconder_service *service)
     deletion.user_ip = "300.1.1.1";
     EXPECT_INVALID("user_ip",
                    seconder_delete_user(service, 1, &deletion, sizeof deletion, NULL, &error));
+
+    prepare.days = 8;
+    EXPECT_INVALID("days", seconder_prepare_offline(service, 1, "123456", &prepare, sizeof prepare,
+                                                    &prepared, &error));
+    EXPECT_MALFORMED("token",
+                     seconder_prepare_offline(service, 1, "12", NULL, 0, &prepared, &error));
+    EXPECT_INVALID("logins",
+                   seconder_report_offline(service, 1, 1, NULL, 1, NULL, 0, NULL, &error));
+    EXPECT_INVALID("logins",
+                   seconder_report_offline(service, 1, 1, NULL, 0, NULL, 0, NULL, &error));
+    report.machine = "";
+    EXPECT_INVALID("machine", seconder_report_offline(service, 1, 1, &login, 1, &report,
+                                                      sizeof report, NULL, &error));
 
     approval.details = "{";
     EXPECT_INVALID("details", seconder_create_approval(service, 1, "?", &approval, sizeof approval,

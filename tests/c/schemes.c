@@ -91,6 +91,7 @@ static void of_the_engine(void)
     BELONGS(ENGINE, "token_length", token_length, 7);
     BELONGS(ENGINE, "authenticator_digits", authenticator_digits, 6);
     BELONGS(ENGINE, "authenticator_period", authenticator_period, 30);
+    BELONGS(ENGINE, "offline_days", offline_days, 1);
     BELONGS(ENGINE, "deliver", deliver, deliver);
     BELONGS(ENGINE, "post", post, post);
 }

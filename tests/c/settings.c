@@ -84,6 +84,11 @@ static void invalid_options_of_engines(void)
     options.install_link = "http://app.example/get";
     rejects("sandbox:", "install_link", &options);
     options = zero;
+    options.offline_days = 8;
+    rejects("sandbox:", "offline_days", &options);
+    options.offline_days = -2;
+    rejects("sandbox:", "offline_days", &options);
+    options = zero;
     options.replies = 3;
     rejects("sandbox:", "replies", &options);
     options = zero;

@@ -47,10 +47,14 @@ impl World {
         let keep = Arc::clone(&sent);
         let url = format!("sqlite:{}", folder.join("test.db").display());
         let link = cases.lines().find_map(|line| line.strip_prefix("with install-link "));
-        let settings = match link {
-            Some(link) => Settings::new(&url).install_link(link),
-            None => Settings::new(&url),
-        };
+        let days = cases.lines().find_map(|line| line.strip_prefix("with offline-days "));
+        let mut settings = Settings::new(&url);
+        if let Some(link) = link {
+            settings = settings.install_link(link);
+        }
+        if let Some(days) = days {
+            settings = settings.offline_days(days.parse().unwrap());
+        }
         let service = configure(settings)
             .api_key("key-for-tests")
             .application_name("Test")

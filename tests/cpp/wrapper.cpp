@@ -1,6 +1,7 @@
 /* The C++ wrapper with an engine in this process: owners, errors, texts, functions. */
 #include "check.hpp"
 
+#include <ctime>
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
@@ -20,6 +21,7 @@ static_assert(is_owner<Service>() && is_owner<OwnedText>() && is_owner<UserCreat
 static_assert(is_owner<Done>() && is_owner<UserStatusReply>() && is_owner<CodeRequested>());
 static_assert(is_owner<Verification>() && is_owner<AuthenticatorEnrolled>());
 static_assert(is_owner<FoundUser>() && is_owner<RecoveryCodes>());
+static_assert(is_owner<OfflinePrepared>());
 static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Event>());
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
@@ -108,6 +110,32 @@ static void texts_are_passed_whole_or_rejected()
     CHECK(!status.message().empty() && !user.message().empty());
 }
 
+static void offline()
+{
+    OpenOptions options;
+    options.offline_days = 1;
+    const Service service = open("sandbox:?accept=right", nullptr, options);
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const AuthenticatorEnrolled enrolled = service.enrol_authenticator(id);
+    const OwnedText code = Totp::from_uri(enrolled.uri())
+                               .code(static_cast<std::uint64_t>(std::time(nullptr)));
+    VerifyOptions force{true, {}};
+    static_cast<void>(service.verify(code.value(), id, force));
+    PrepareOfflineOptions prepare{2, "door"};
+    const OfflinePrepared prepared = service.prepare_offline(id, code.value(), prepare);
+    CHECK(prepared.digits() == 6 && prepared.period() == 30 && !prepared.message().empty());
+    CHECK(prepared.first_step() == prepared.last_step() + 1 && prepared.expires_at() > 0);
+    CHECK(prepared.hash_key().size() == 44 && prepared.hashes().size() > 30000);
+    const std::vector<OfflineLogin> logins = {{prepared.first_step(), 1}};
+    ReportOfflineOptions report{"door"};
+    const std::uint64_t app = prepared.authenticator_id();
+    const Done done = service.report_offline(id, app, logins, report);
+    CHECK(!done.message().empty());
+    options.offline_days = 0;
+    CHECK(open("sandbox:", nullptr, options).try_prepare_offline(1, "123456").status() ==
+          Status::rejected);
+}
+
 static void every_reply_is_read()
 {
     const Service service = opened_remotely();
@@ -140,6 +168,7 @@ static void every_reply_is_read()
     CHECK(!found.message().empty() && !removed.message().empty());
     CHECK(service.try_find_user("ada").status() == Status::rejected);
     CHECK(service.try_find_user("-ada").status() == Status::invalid_argument);
+    offline();
 
     const PhoneVerificationStarted started =
         service.start_phone_verification("sms", "555-010-0199", "1");

@@ -108,6 +108,8 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<SetLogin>("done", &[]),
         reply::<RemoveLogin>("done", &[]),
         reply::<CreateRecoveryCodes>("recovery_codes", &[]),
+        reply::<PrepareOffline>("offline_prepared", &[]),
+        reply::<ReportOffline>("done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
@@ -119,6 +121,8 @@ fn every_struct_has_the_fields_of_its_rust_type() {
     is_struct("Device", &serde(fields::<Device>()), "seconder_device_info", &[], &[]);
     let month = serde(fields::<MonthlyStatistic>());
     is_struct("MonthlyStatistic", &month, "seconder_monthly_statistic", &[], &[]);
+    let login = serde(fields::<OfflineLogin>());
+    is_struct("OfflineLogin", &login, "seconder_offline_login", &[], &[]);
     is_struct("Logo", &serde(fields::<Logo>()), "seconder_logo", &[], &[]);
     let request = members("src/engine/approvals.rs", "ApprovalRequest");
     is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);

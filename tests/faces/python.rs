@@ -85,6 +85,8 @@ fn every_reply_has_its_fields() {
         reply::<SetLogin>("Done", &[]),
         reply::<RemoveLogin>("Done", &[]),
         reply::<CreateRecoveryCodes>("RecoveryCodes", &[]),
+        reply::<PrepareOffline>("OfflinePrepared", &[]),
+        reply::<ReportOffline>("Done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
@@ -92,6 +94,8 @@ fn every_reply_has_its_fields() {
     holds("MonthlyStatistic", &names(fields::<MonthlyStatistic>()), &[]);
     let logo = attributes(&python("typed.py"), "Logo");
     same("Logo", "typed.py", &logo, &names(fields::<Logo>()));
+    let login = attributes(&python("typed.py"), "OfflineLogin");
+    same("OfflineLogin", "typed.py", &login, &names(fields::<OfflineLogin>()));
 }
 
 #[test]

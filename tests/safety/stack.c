@@ -87,6 +87,8 @@ static void *verify(void *nothing)
 
 static void *authenticator(void *nothing)
 {
+    seconder_offline_prepared *prepared = NULL;
+    seconder_offline_login login = {1, 1};
     seconder_authenticator_enrolled *enrolled = NULL;
     seconder_totp *totp = NULL;
     seconder_text *text = NULL;
@@ -94,6 +96,10 @@ static void *authenticator(void *nothing)
     MADE(seconder_totp_from_uri(seconder_authenticator_enrolled_uri(enrolled), &totp, &error));
     MADE(seconder_totp_code(totp, (uint64_t)time(NULL), &text, &error));
     MADE(seconder_verify(service, seconder_text_value(text), user, NULL, 0, NULL, &error));
+    MADE(seconder_prepare_offline(service, user, seconder_text_value(text), NULL, 0, &prepared,
+                                  &error));
+    seconder_offline_prepared_free(prepared);
+    MADE(seconder_report_offline(service, user, 1, &login, 1, NULL, 0, NULL, &error));
     seconder_text_free(text);
     seconder_totp_free(totp);
     seconder_authenticator_enrolled_free(enrolled);

@@ -169,7 +169,14 @@ pub(crate) struct Layer {
 
 pub(crate) const LAYERS: &[Layer] = &[
     Layer {
-        files: &["src/calls", "src/model", "src/wire", "src/callback", "src/otp.rs"],
+        files: &[
+            "src/calls",
+            "src/model",
+            "src/wire",
+            "src/callback",
+            "src/offline.rs",
+            "src/otp.rs",
+        ],
         except_files: &[],
         banned: &[
             "std::net",

@@ -65,6 +65,7 @@ from seconder.results import (
     FoundUser,
     Message,
     MonthlyStatistic,
+    OfflinePrepared,
     PhoneInformation,
     PhoneVerificationRecord,
     PhoneVerificationStarted,
@@ -83,13 +84,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seconder._awaited import Opening
     from seconder.aio import AsyncService, open_async
-    from seconder.typed import Logo
+    from seconder.typed import Logo, OfflineLogin
 else:
     # These need asyncio or typing, which take longer to import than the rest of the package, so
     # they are imported on first use.
     _LATER = {
         "AsyncService": "aio",
         "Logo": "typed",
+        "OfflineLogin": "typed",
         "Opening": "_awaited",
         "open_async": "aio",
     }
@@ -139,6 +141,8 @@ __all__ = [
     "MonthlyStatistic",
     "Names",
     "NotChecked",
+    "OfflineLogin",
+    "OfflinePrepared",
     "Opening",
     "PhoneInformation",
     "PhoneType",

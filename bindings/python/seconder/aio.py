@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Done,
         FoundUser,
         Message,
+        OfflinePrepared,
         PhoneInformation,
         PhoneVerificationRecord,
         PhoneVerificationStarted,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         Verification,
     )
     from seconder.service import Service
-    from seconder.typed import Logo
+    from seconder.typed import Logo, OfflineLogin
 
     _P = ParamSpec("_P")
     _T = TypeVar("_T")
@@ -305,6 +306,27 @@ class AsyncService:
         """As :meth:`seconder.Service.create_recovery_codes`."""
         return await self._run(self._service.create_recovery_codes, user_id)
 
+    async def prepare_offline(
+        self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
+    ) -> OfflinePrepared:
+        """As :meth:`seconder.Service.prepare_offline`."""
+        return await self._run(
+            self._service.prepare_offline, user_id, token, days=days, machine=machine
+        )
+
+    async def report_offline(
+        self,
+        user_id: int,
+        authenticator_id: int,
+        logins: Sequence[OfflineLogin],
+        *,
+        machine: str | None = None,
+    ) -> Done:
+        """As :meth:`seconder.Service.report_offline`."""
+        return await self._run(
+            self._service.report_offline, user_id, authenticator_id, logins, machine=machine
+        )
+
     async def register_device(
         self,
         user_id: int,
@@ -448,6 +470,7 @@ def open_async(
     token_length: int | None = None,
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
+    offline_days: int | None = None,
     deliver: Callable[[Message], object] | None = None,
     post: Callable[[SignedCallback], object] | None = None,
     threads: int = 16,
@@ -500,6 +523,7 @@ def open_async(
         token_length=token_length,
         authenticator_digits=authenticator_digits,
         authenticator_period=authenticator_period,
+        offline_days=offline_days,
         deliver=deliver,
         post=post,
     )

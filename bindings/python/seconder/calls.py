@@ -11,6 +11,7 @@ from seconder.results import (
     CodeRequested,
     Done,
     FoundUser,
+    OfflinePrepared,
     PhoneInformation,
     PhoneVerificationRecord,
     PhoneVerificationStarted,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from seconder import _seconder
     from seconder.enums import ActivityType, Channel
-    from seconder.typed import Logo
+    from seconder.typed import Logo, OfflineLogin
 
 
 class Calls:
@@ -611,6 +612,77 @@ class Calls:
             (10, 12)
         """
         return RecoveryCodes._read(self._call("create_recovery_codes", user_id=user_id))
+
+    def prepare_offline(
+        self, user_id: int, token: str, *, days: int | None = None, machine: str | None = None
+    ) -> OfflinePrepared:
+        """Prepares logins of a user while the service is unreachable: returns a hash of each code
+        that the user's authenticator app will show in the next days (section 4.21).
+
+        The setting ``offline_days`` of the service must allow it.
+
+        Args:
+            user_id: The user.
+            token: The code of the app that :meth:`verify` has accepted just now, as text.
+            days: For how many days, 1 to 7. Default 3, and at most as many as the service allows.
+            machine: The machine that keeps the hashes, for the service's records.
+
+        Returns:
+            The hashes. Whoever has them can find the codes by trying all of them.
+
+        Raises:
+            Rejected: The service does not allow it, or the code is not the one that was accepted
+                last.
+            RateLimited: The user has entered too many wrong codes.
+            TokenMalformed: The code is not 6 to 12 digits.
+
+        Example:
+            >>> service.prepare_offline(user.id, "123456")
+            Traceback (most recent call last):
+            seconder.errors.Rejected: rejected: Logins without the service are not allowed. [offline_not_allowed]
+        """
+        token = _typed("token", token)
+        reply = self._call(
+            "prepare_offline", user_id=user_id, token=token, days=days, machine=machine
+        )
+        return OfflinePrepared._read(reply)
+
+    def report_offline(
+        self,
+        user_id: int,
+        authenticator_id: int,
+        logins: Sequence[OfflineLogin],
+        *,
+        machine: str | None = None,
+    ) -> Done:
+        """Reports the logins that a machine has accepted while the service was unreachable (section
+        4.22). The service marks their codes as used, and records each login once.
+
+        Args:
+            user_id: The user.
+            authenticator_id: :attr:`OfflinePrepared.authenticator_id`.
+            logins: The logins, 1 to 100.
+            machine: The machine, for the service's records.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: The user does not exist.
+
+        Example:
+            >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
+            >>> service.report_offline(user.id, 1, [login])
+            Done(message='The logins were recorded.')
+        """
+        reply = self._call(
+            "report_offline",
+            user_id=user_id,
+            authenticator_id=authenticator_id,
+            logins=logins,
+            machine=machine,
+        )
+        return Done._read(reply)
 
 
 def _typed(parameter: str, value: object) -> str:

@@ -46,6 +46,7 @@ def open(
     token_length: int | None = None,
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
+    offline_days: int | None = None,
     deliver: Callable[[Message], object] | None = None,
     post: Callable[[SignedCallback], object] | None = None,
 ) -> Service:
@@ -130,6 +131,9 @@ def open(
         authenticator_digits: How many digits the codes of newly enrolled authenticator apps have,
             6 to 8. Default: 6, which every app supports.
         authenticator_period: How long such an app shows a code, in seconds, 1 to 3600. Default: 30.
+        offline_days: For how many days, 1 to 7, a login machine may check the codes of authenticator
+            apps while it cannot reach the service; 0 forbids it. See :meth:`Service.prepare_offline`.
+            Default: the number in the database, and 0 in a new one.
         deliver: A function that delivers the SMS and voice calls of an engine. An exception from it
             means that the message was not delivered. It may run in any thread that makes calls. The
             service keeps a reference to it until it is closed, which the garbage collector cannot
@@ -181,6 +185,7 @@ def open(
         "token_length": token_length,
         "authenticator_digits": authenticator_digits,
         "authenticator_period": authenticator_period,
+        "offline_days": offline_days,
         "deliver": None if deliver is None else _carrier(_function("deliver", deliver)),
         "post": None if post is None else _poster(_function("post", post)),
     }

@@ -436,6 +436,30 @@ class RecoveryCodes(Reply):
         return cls(**{**reply, "codes": tuple(reply["codes"])})
 
 
+class OfflinePrepared(Reply):
+    """What a machine keeps to check codes while the service is unreachable. Whoever has it can find
+    the codes by trying all of them, so ``repr`` does not show it."""
+
+    authenticator_id: int
+    """Which authenticator app the codes are of."""
+    digits: int = field(repr=False)
+    """How many digits a code has."""
+    period: int = field(repr=False)
+    """How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it."""
+    last_step: int = field(repr=False)
+    """The step that was used last. No code of it, or of an earlier step, may be accepted."""
+    first_step: int = field(repr=False)
+    """The step of the first hash; each further hash is of the next step."""
+    expires_at: int
+    """When the hashes must no longer be used, in Unix seconds."""
+    hash_key: str = field(repr=False)
+    """The key of the hashes: 32 bytes in Base64."""
+    hashes: str = field(repr=False)
+    """The hashes, 8 bytes each, in Base64."""
+    message: str | None = None
+    """The service's message."""
+
+
 class DeviceRegistered(Result):
     """A registered device, with what it needs to respond to approval requests."""
 

@@ -19,6 +19,18 @@ class Logo(TypedDict):
     """The URL of the image."""
 
 
+class OfflineLogin(TypedDict):
+    """A login that was accepted while the service was unreachable (section 4.18).
+
+    >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
+    """
+
+    step: int
+    """The step of the code."""
+    time: int
+    """When the code was accepted, in Unix seconds."""
+
+
 class Replay(Protocol):
     """Remembers callbacks, so that each is accepted once. An application of several processes needs
     one that they share, such as a table with a unique key; :class:`seconder.callback.Memory` is for

@@ -36,6 +36,8 @@ const CALLS: &[(&str, Handler)] = &[
     (SetLogin::ROUTE.name, handle::<SetLogin>),
     (RemoveLogin::ROUTE.name, handle::<RemoveLogin>),
     (CreateRecoveryCodes::ROUTE.name, handle::<CreateRecoveryCodes>),
+    (PrepareOffline::ROUTE.name, prepare_offline),
+    (ReportOffline::ROUTE.name, handle::<ReportOffline>),
     ("register_device", register_device),
     ("open_approvals", open_approvals),
     ("respond_to_approval", respond_to_approval),
@@ -86,6 +88,11 @@ fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
         }
         Verdict::NotChecked => Err(Failure::NotChecked { message: verified.message }),
     }
+}
+
+fn prepare_offline(service: &Service, params: Params) -> Result<Value, Failure> {
+    typed::<Token>(&params, "token")?;
+    handle::<PrepareOffline>(service, params)
 }
 
 fn check_phone_verification(service: &Service, params: Params) -> Result<Value, Failure> {

@@ -124,6 +124,9 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(digits) = given.take::<Option<u8>>("token_length", "be 6 to 10")? {
         settings = settings.token_length(digits);
     }
+    if let Some(days) = given.take::<Option<u8>>("offline_days", "be 0 (none) to 7")? {
+        settings = settings.offline_days(days);
+    }
     let digits = given.take::<Option<u8>>("authenticator_digits", "be 6 to 8")?;
     let period =
         given.take::<Option<u64>>("authenticator_period", "be a whole number of seconds")?;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -257,6 +259,37 @@ def test_login_names_and_recovery_codes(phone: Phone, caplog: pytest.LogCaptureF
     with pytest.raises(seconder.InvalidArgument) as invalid:
         service.set_login(ada, "../ada")
     assert invalid.value.parameter == "login"
+
+
+def test_offline_logins() -> None:
+    with seconder.open("sandbox:?accept=right", offline_days=2) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1).id
+        uri = service.enrol_authenticator(user).uri
+        code = seconder.totp.code(uri)
+        service.verify(code, user, force=True)
+        prepared = service.prepare_offline(user, code, days=1, machine="door")
+        assert prepared.first_step == prepared.last_step + 1 and prepared.period == 30
+        step = prepared.first_step
+        next_code = seconder.totp.code(uri, at=step * 30)
+        hashed = b"seconder offline code\0" + user.to_bytes(8, "big") + step.to_bytes(8, "big")
+        digest = hmac.digest(
+            base64.b64decode(prepared.hash_key), hashed + next_code.encode(), "sha256"
+        )
+        assert base64.b64decode(prepared.hashes)[:8] == digest[:8]
+        login: seconder.OfflineLogin = {"step": step, "time": step * 30}
+        app = prepared.authenticator_id
+        assert service.report_offline(user, app, [login], machine="door").message
+        with pytest.raises(seconder.TokenInvalid) as caught:
+            service.verify(next_code, user)
+        assert caught.value.reused
+        with pytest.raises(seconder.Rejected) as rejected:
+            service.prepare_offline(user, code)
+        assert rejected.value.code == "no_code_accepted"
+        with pytest.raises(seconder.TokenMalformed):
+            service.prepare_offline(user, "12")
+        with pytest.raises(seconder.InvalidArgument) as invalid:
+            service.report_offline(user, app, [])
+        assert invalid.value.parameter == "logins"
 
 
 def test_the_sandbox_accepts_only_its_token() -> None:

@@ -43,6 +43,8 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "find_user": (LOGIN,),
         "remove_login": (LOGIN,),
         "create_recovery_codes": (1,),
+        "prepare_offline": (1, TOKEN),
+        "report_offline": (1, 1, [{"step": 1, "time": 1}]),
         "register_device": (1, "ios"),
         "delete_user": (1,),
     }
@@ -50,6 +52,8 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "request_sms": {"action": TEXT, "action_message": TEXT},
         "register_activity": {"data": {"text": TEXT}},
         "enrol_authenticator": {"label": TEXT},
+        "prepare_offline": {"machine": TEXT},
+        "report_offline": {"machine": TEXT},
         "phone_verification_status": {"phone_number": NUMBER, "country_code": 1},
         "open_approvals": {"device_id": 1, "device_secret": TEXT},
         "respond_to_approval": {"device_id": 1, "device_secret": TEXT, "response": "deny"},

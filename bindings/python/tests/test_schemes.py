@@ -34,6 +34,7 @@ OF_AN_ENGINE: dict[str, Any] = {
     "token_length": 7,
     "authenticator_digits": 6,
     "authenticator_period": 30,
+    "offline_days": 1,
     "deliver": lambda message: None,
     "post": lambda callback: None,
 }

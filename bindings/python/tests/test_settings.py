@@ -271,6 +271,7 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
         "callback_ca_file": [tmp_path / "missing", str(tmp_path / "text"), 7],
         "install_link": ["http://app.example", "app.example", 7],
         "replies": ["2012", "", 7],
+        "offline_days": [8, -1, 256, "1"],
     }
     for parameter, wrong in settings.items():
         for value in wrong:

@@ -41,6 +41,8 @@ REQUIRED = {
     "set_login": ["user_id", "login"],
     "remove_login": ["login"],
     "create_recovery_codes": ["user_id"],
+    "prepare_offline": ["user_id", "token"],
+    "report_offline": ["user_id", "authenticator_id", "logins"],
 }
 
 

@@ -57,6 +57,9 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     if let Some(link) = options.install_link {
         settings = settings.install_link(link);
     }
+    if let Some(days) = options.offline_days {
+        settings = settings.offline_days(days);
+    }
     let service = settings.open()?;
     let engine = service.require_engine()?;
     show(&engine.application_settings());
@@ -154,6 +157,7 @@ fn show(settings: &ApplicationSettings) {
         ));
     }
     log(&format!("install link: {}", or_none(link)));
+    log(&format!("offline days: {}", settings.offline_days));
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.

@@ -10,6 +10,7 @@ mod held;
 #[path = "sqlite/unheld.rs"]
 mod held;
 mod logins;
+mod offline;
 mod open;
 #[cfg(test)]
 mod plans;
@@ -263,6 +264,10 @@ impl Store for Sqlite {
 
     fn add_activity(&self, activity: Activity) -> Result<bool> {
         self.write(move |db| users::add_activity(db, &activity))
+    }
+
+    fn report_offline(&self, report: OfflineReport) -> Result<bool> {
+        self.write(move |db| offline::report(db, &report))
     }
 
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>> {

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 const COLUMNS: &str = "app_id, name, plan, sms_enabled, white_label, api_key, callback_url, \
                        token_length, replies, header_prefix, push_path, id_field, chrome_device, \
-                       callback_ca_file, install_link";
+                       callback_ca_file, install_link, offline_days";
 
 pub(super) fn all(db: &Connection) -> Result<Vec<AppRow>> {
     let sql = format!("SELECT {COLUMNS} FROM applications ORDER BY app_id");
@@ -28,8 +28,8 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
     db.prepare_cached(
         "INSERT INTO applications (name, plan, sms_enabled, white_label, api_key, api_key_hash, \
          callback_url, token_length, replies, header_prefix, push_path, id_field, chrome_device, \
-         callback_ca_file, install_link, created_at) \
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 \
+         callback_ca_file, install_link, offline_days, created_at) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 \
          WHERE NOT EXISTS (SELECT 1 FROM applications)",
     )?
     .execute(params![
@@ -48,6 +48,7 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
         chrome_device,
         app.callback_ca_file,
         app.install_link.as_ref().map(InstallLink::as_str),
+        app.offline_days,
         now.0
     ])?;
     Ok(())
@@ -59,7 +60,8 @@ pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Resu
          callback_url = nullif(coalesce($2, callback_url), ''), \
          token_length = coalesce($3, token_length), replies = coalesce($4, replies), \
          callback_ca_file = nullif(coalesce($5, callback_ca_file), ''), \
-         install_link = nullif(coalesce($6, install_link), '') WHERE app_id = $7",
+         install_link = nullif(coalesce($6, install_link), ''), \
+         offline_days = coalesce($7, offline_days) WHERE app_id = $8",
     )?
     .execute(params![
         change.name,
@@ -68,6 +70,7 @@ pub(super) fn configure(db: &Connection, app: AppId, change: &AppChange) -> Resu
         change.replies.map(Generation::name),
         change.callback_ca_file.as_ref().map(|file| file.as_deref().unwrap_or_default()),
         change.install_link.as_ref().map(|link| link.as_ref().map_or("", InstallLink::as_str)),
+        change.offline_days,
         app
     ])?;
     Ok(())
@@ -136,6 +139,7 @@ fn row(row: &Row<'_>) -> Result<AppRow> {
         names: Names::stored([row.get(9)?, row.get(10)?, row.get(11)?, row.get(12)?]),
         callback_ca_file: row.get(13)?,
         install_link: row.get::<_, Option<String>>(14)?.map(InstallLink::stored),
+        offline_days: row.get(15)?,
     })
 }
 

@@ -5,8 +5,9 @@ use super::{Match, Sqlite, Subject, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
-    EnrolAuthenticator, FindUser, PhoneVerificationStatus, RegisterActivity, RemoveLogin,
-    RequestCall, RequestSms, SetLogin, StartPhoneVerification, UserStatus,
+    EnrolAuthenticator, FindUser, OfflineLogin, PhoneVerificationStatus, RegisterActivity,
+    RemoveLogin, ReportOffline, RequestCall, RequestSms, SetLogin, StartPhoneVerification,
+    UserStatus,
 };
 use crate::engine::store::{Attempt, Committed};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
@@ -129,6 +130,8 @@ fn use_an_app(world: &World, user: UserId) {
         now: super::Time(1_000_000_000),
     };
     assert_eq!(world.engine.store().commit_verify(attempt).unwrap(), Committed::Done);
+    let login = OfflineLogin { step: 2, time: 60 };
+    world.engine.handle(&ReportOffline::new(user, 1, vec![login])).unwrap();
 }
 
 /// A login name, and recovery codes.

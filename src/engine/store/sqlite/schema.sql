@@ -17,6 +17,7 @@ CREATE TABLE applications (
     chrome_device TEXT NOT NULL,
     callback_ca_file TEXT,
     install_link TEXT,
+    offline_days INTEGER NOT NULL,
     -- How many there are now.
     users INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL

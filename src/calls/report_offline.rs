@@ -1,0 +1,65 @@
+//! `POST /-/{format}/users/{user_id}/offline/logins`
+
+use super::{Call, Done, Route};
+use crate::model::{DisplayText, UserId};
+use crate::wire::older::Shape;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// More logins than a machine accepts before it reaches the service again.
+const MOST_LOGINS: usize = 100;
+
+/// Reports the logins that a machine has accepted while the service was unreachable. The service
+/// marks their codes as used, and records each login as an activity of the user.
+///
+/// A machine reports a login until a report of it was acknowledged; a login that is reported twice
+/// is recorded once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportOffline {
+    /// The user.
+    pub user_id: UserId,
+    /// [`OfflinePrepared::authenticator_id`](super::OfflinePrepared::authenticator_id).
+    pub authenticator_id: u64,
+    /// The logins, 1 to 100.
+    #[serde(default)]
+    pub logins: Vec<OfflineLogin>,
+    /// The machine, for the service's records.
+    pub machine: Option<DisplayText>,
+}
+
+/// A login that was accepted while the service was unreachable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfflineLogin {
+    /// The step of the code.
+    pub step: u64,
+    /// When the code was accepted, in Unix seconds.
+    pub time: u64,
+}
+
+impl ReportOffline {
+    /// The call with its defaults.
+    pub fn new(user_id: UserId, authenticator_id: u64, logins: Vec<OfflineLogin>) -> ReportOffline {
+        ReportOffline { user_id, authenticator_id, logins, machine: None }
+    }
+}
+
+impl Call for ReportOffline {
+    const ROUTE: Route =
+        Route::post("report_offline", "/-/{format}/users/{user_id}/offline/logins");
+    const OLDER: Shape = Shape::Same;
+    const KEY_IN_HEADER: bool = true;
+    const MUST_SAY_SUCCESS: bool = true;
+    const FOR_LOGIN: bool = true;
+    type Reply = Done;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+
+    fn check(&self) -> Result<()> {
+        match (1..=MOST_LOGINS).contains(&self.logins.len()) {
+            true => Ok(()),
+            false => Err(Error::invalid_argument("logins", "must be 1 to 100 logins")),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Logins while the service is unreachable: preparing them, and the reports of them.
+
+use super::clock::Time;
+use super::store::{
+    Activity, Attempt, AuthenticatorRow, Committed, Factor, Match, OfflineReport, Subject,
+};
+use super::verify::{TOO_MANY_WRONG, same};
+use super::{Engine, limits, rejections};
+use crate::calls::{Done, OfflinePrepared, PrepareOffline, ReportOffline};
+use crate::model::Secret;
+use crate::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
+use crate::otp::{Algorithm, Totp};
+use crate::{Handle, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use zeroize::Zeroizing;
+
+const A_DAY: u64 = 24 * 60 * 60;
+
+/// An authenticator app that has shown the code, and when.
+struct Shown {
+    authenticator_id: i64,
+    totp: Totp,
+    step: u64,
+}
+
+impl Handle<PrepareOffline> for Engine {
+    fn handle(&self, call: &PrepareOffline) -> Result<OfflinePrepared> {
+        let now = self.begin();
+        let allowed = u64::from(self.app.offline_days);
+        if allowed == 0 {
+            return Err(rejections::offline_not_allowed());
+        }
+        let shown = self.accepted_just_now(call, now)?;
+        let days = call.days.unwrap_or(limits::OFFLINE_DAYS).min(allowed);
+        let prepared = self.prepare_codes(call, &shown, now.seconds(), days)?;
+        let machine = call.machine.as_ref().map(|machine| machine.as_str());
+        let data = json!({ "machine": machine, "expires_at": prepared.expires_at });
+        let found = self.store().add_activity(Activity {
+            app: self.app.app_id,
+            user_id: call.user_id,
+            kind: "offline_prepared",
+            data: data.to_string(),
+            user_ip: None,
+            now,
+        })?;
+        if found { Ok(prepared) } else { Err(rejections::user_not_found()) }
+    }
+}
+
+impl Engine {
+    /// The app whose code this is, which must be the last one of it that was accepted, and not long
+    /// ago. Another code counts as wrong, so that the call does not help to guess one.
+    fn accepted_just_now(&self, call: &PrepareOffline, now: Time) -> Result<Shown> {
+        let subject = Subject::User(self.app.app_id, call.user_id);
+        let state = self.store().begin_verify(subject.clone())?;
+        let state = state.ok_or_else(rejections::user_not_found)?;
+        let too_many = |next: Time| rejections::wait(TOO_MANY_WRONG, next.after(now));
+        if let Some(next) = state.wrong_authenticator_codes.wait_until(limits::delay, now) {
+            return too_many(next);
+        }
+        let typed = call.token.as_str();
+        if let Some(shown) = state.authenticators.iter().find_map(|app| app.shown(typed, now)) {
+            return Ok(shown);
+        }
+        let attempt = Attempt {
+            app: self.app.app_id,
+            subject,
+            found: Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() },
+            tries: limits::TRIES,
+            delay: limits::delay,
+            now,
+        };
+        match self.store().commit_verify(attempt)? {
+            Committed::RateLimited(next) => too_many(next),
+            Committed::Done | Committed::Changed => Err(rejections::no_code_accepted()),
+        }
+    }
+
+    fn prepare_codes(
+        &self,
+        call: &PrepareOffline,
+        shown: &Shown,
+        now: u64,
+        days: u64,
+    ) -> Result<OfflinePrepared> {
+        let Shown { authenticator_id, totp, step: last_step } = shown;
+        let period = totp.period();
+        let mut key = Zeroizing::new([0; KEY_LENGTH]);
+        self.random().fill(&mut *key)?;
+        let hasher = Hasher::new(&key, call.user_id);
+        let first_step = last_step.saturating_add(1);
+        let end = (now.saturating_add(days * A_DAY)).div_ceil(period);
+        let steps = end.saturating_sub(first_step).min(MOST_STEPS);
+        let mut hashes = Zeroizing::new(Vec::with_capacity(steps as usize * HASH_LENGTH));
+        for step in first_step..first_step + steps {
+            let code = totp.code(step.saturating_mul(period));
+            hashes.extend_from_slice(&hasher.hash(step, code.expose()));
+        }
+        Ok(OfflinePrepared {
+            authenticator_id: u64::try_from(*authenticator_id).unwrap_or_default(),
+            digits: totp.digits().into(),
+            period,
+            last_step: *last_step,
+            first_step,
+            expires_at: (now + days * A_DAY).min((first_step + steps) * period),
+            hash_key: Secret::new(STANDARD.encode(*key)),
+            hashes: Secret::new(STANDARD.encode(&*hashes)),
+            message: Some("Logins without the service were prepared.".into()),
+        })
+    }
+}
+
+impl AuthenticatorRow {
+    /// The app with the step of the code, if that is the last one that was accepted and it was
+    /// accepted not long ago.
+    fn shown(&self, typed: &str, now: Time) -> Option<Shown> {
+        let step = self.last_step?;
+        let totp = Totp::new(&self.secret, Algorithm::Sha1, self.digits, self.period).ok()?;
+        let shown_until = step.saturating_add(1).saturating_mul(self.period);
+        let recent = shown_until.saturating_add(limits::OFFLINE_PROOF.as_secs()) > now.seconds();
+        let is_it = same(totp.code(step.saturating_mul(self.period)).expose(), typed);
+        (is_it && recent).then_some(Shown { authenticator_id: self.authenticator_id, totp, step })
+    }
+}
+
+impl Handle<ReportOffline> for Engine {
+    fn handle(&self, call: &ReportOffline) -> Result<Done> {
+        let now = self.begin();
+        let subject = Subject::User(self.app.app_id, call.user_id);
+        let state = self.store().begin_verify(subject)?.ok_or_else(rejections::user_not_found)?;
+        let authenticator_id = i64::try_from(call.authenticator_id).unwrap_or_default();
+        let app = state.authenticators.iter().find(|a| a.authenticator_id == authenticator_id);
+        // A step that has not begun would lock the user out until then, so it is recorded only. The
+        // app may be fast by a step.
+        let begun = app.map_or(0, |app| now.seconds() / app.period.max(1) + 1);
+        let machine = call.machine.as_ref().map(|machine| machine.as_str());
+        let stored = |login: &crate::calls::OfflineLogin| {
+            json!({
+                "machine": machine,
+                "authenticator_id": call.authenticator_id,
+                "step": login.step,
+                "time": login.time,
+            })
+            .to_string()
+        };
+        let steps = call.logins.iter().map(|login| login.step).filter(|step| *step <= begun);
+        let found = self.store().report_offline(OfflineReport {
+            app: self.app.app_id,
+            user_id: call.user_id,
+            authenticator_id,
+            steps: steps.collect(),
+            kind: "offline_login",
+            logins: call.logins.iter().map(stored).collect(),
+            now,
+        })?;
+        match found {
+            true => Ok(Done::with_message("The logins were recorded.")),
+            false => Err(rejections::user_not_found()),
+        }
+    }
+}
