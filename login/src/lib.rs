@@ -11,6 +11,7 @@ pub mod config;
 mod conversation;
 mod dialogue;
 mod networks;
+pub mod offline;
 mod outcome;
 pub mod terminal;
 mod trusted_file;

@@ -1,0 +1,187 @@
+//! What is known of one user, and how it is stored.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use seconder::calls::OfflinePrepared;
+use seconder::model::{Secret, Token, UserId};
+use seconder::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+/// How many logins can wait to be reported. No further one is accepted until they were.
+pub(super) const MOST_REPORTS: usize = 1000;
+/// How far from the present codes may begin, in seconds: the clocks differ.
+const SLACK: u64 = 24 * 60 * 60;
+
+/// The cache of one user. All times are in Unix seconds.
+pub(super) struct State {
+    pub(super) authenticator_id: u64,
+    pub(super) digits: u64,
+    pub(super) period: u64,
+    /// The latest step that was used, by the service or here.
+    pub(super) last_step: u64,
+    pub(super) first_step: u64,
+    pub(super) prepared_at: u64,
+    pub(super) expires_at: u64,
+    /// The latest time at which a code was checked.
+    pub(super) last_seen: u64,
+    /// Logins since the last one that the service checked.
+    pub(super) logins: u32,
+    pub(super) wrong_in_a_row: u32,
+    pub(super) wrong_at: u64,
+    pub(super) reports: Vec<Report>,
+    key: Zeroizing<[u8; KEY_LENGTH]>,
+    hashes: Zeroizing<Vec<u8>>,
+}
+
+/// A login that the service has not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) step: u64,
+    pub(super) time: u64,
+}
+
+impl State {
+    /// The state with codes that the service has prepared; `None` if they cannot be used.
+    pub(super) fn new(reply: &OfflinePrepared, now: u64, before: Option<State>) -> Option<State> {
+        let decode = |text: &Secret| STANDARD.decode(text.expose()).map(Zeroizing::new).ok();
+        let key = decode(&reply.hash_key)?;
+        let mut state = State {
+            authenticator_id: reply.authenticator_id,
+            digits: reply.digits,
+            period: reply.period,
+            last_step: reply.last_step,
+            first_step: reply.first_step,
+            prepared_at: now,
+            expires_at: reply.expires_at,
+            last_seen: now,
+            logins: 0,
+            wrong_in_a_row: 0,
+            wrong_at: 0,
+            reports: Vec::new(),
+            key: Zeroizing::new(key.as_slice().try_into().ok()?),
+            hashes: decode(&reply.hashes)?,
+        };
+        if let Some(before) = before {
+            // Steps of another length cannot be compared.
+            if before.period == state.period {
+                state.last_step = state.last_step.max(before.last_step);
+            }
+            state.reports = before.reports;
+        }
+        let begins = state.first_step.checked_mul(state.period)?;
+        let near = begins.abs_diff(now) <= SLACK && state.expires_at > now;
+        (near && state.is_valid()).then_some(state)
+    }
+
+    fn is_valid(&self) -> bool {
+        (6..=8).contains(&self.digits)
+            && (1..=3600).contains(&self.period)
+            && !self.hashes.is_empty()
+            && self.hashes.len().is_multiple_of(HASH_LENGTH)
+            && self.hashes.len() as u64 <= MOST_STEPS * HASH_LENGTH as u64
+            && self.reports.len() <= MOST_REPORTS
+            && self.first_step.checked_add(MOST_STEPS).is_some()
+            && self.prepared_at < u64::MAX / 2
+            && self.wrong_at < u64::MAX / 2
+    }
+
+    /// Whether the code has as many digits as those of the app.
+    pub(super) fn has_length_of(&self, code: &Token) -> bool {
+        code.as_str().len() as u64 == self.digits
+    }
+
+    /// The step of a code, if it is shown at this time or within so many steps of it. The running
+    /// time does not depend on which it is.
+    pub(super) fn find(&self, user: UserId, code: &Token, now: u64, within: u64) -> Option<u64> {
+        if !self.has_length_of(code) {
+            return None;
+        }
+        let hasher = Hasher::new(&self.key, user);
+        let current = now / self.period;
+        let mut found = None;
+        for step in current.saturating_sub(within)..=current.saturating_add(within) {
+            let Some(stored) = self.hash_of(step) else { continue };
+            if bool::from(hasher.hash(step, code.as_str()).ct_eq(stored)) {
+                found = Some(step);
+            }
+        }
+        found
+    }
+
+    fn hash_of(&self, step: u64) -> Option<&[u8]> {
+        let index = usize::try_from(step.checked_sub(self.first_step)?).ok()?;
+        let start = index.checked_mul(HASH_LENGTH)?;
+        self.hashes.get(start..start.checked_add(HASH_LENGTH)?)
+    }
+
+    pub(super) fn write(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(256 + self.hashes.len());
+        for number in self.numbers() {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+        for report in &self.reports {
+            bytes.extend_from_slice(&report.step.to_be_bytes());
+            bytes.extend_from_slice(&report.time.to_be_bytes());
+        }
+        bytes.extend_from_slice(&*self.key);
+        bytes.extend_from_slice(&self.hashes);
+        Zeroizing::new(bytes)
+    }
+
+    fn numbers(&self) -> [u64; 12] {
+        [
+            self.authenticator_id,
+            self.digits,
+            self.period,
+            self.last_step,
+            self.first_step,
+            self.prepared_at,
+            self.expires_at,
+            self.last_seen,
+            self.logins.into(),
+            self.wrong_in_a_row.into(),
+            self.wrong_at,
+            self.reports.len() as u64,
+        ]
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("last_step", &self.last_step).finish_non_exhaustive()
+    }
+}
+
+/// Reads what [`State::write`] wrote; `None` for anything else.
+pub(super) fn parse(mut bytes: &[u8]) -> Option<State> {
+    let mut number = || -> Option<u64> {
+        let (first, rest) = bytes.split_first_chunk::<8>()?;
+        bytes = rest;
+        Some(u64::from_be_bytes(*first))
+    };
+    let mut state = State {
+        authenticator_id: number()?,
+        digits: number()?,
+        period: number()?,
+        last_step: number()?,
+        first_step: number()?,
+        prepared_at: number()?,
+        expires_at: number()?,
+        last_seen: number()?,
+        logins: number()?.try_into().ok()?,
+        wrong_in_a_row: number()?.try_into().ok()?,
+        wrong_at: number()?,
+        reports: Vec::new(),
+        key: Zeroizing::new([0; KEY_LENGTH]),
+        hashes: Zeroizing::default(),
+    };
+    let reports = usize::try_from(number()?).ok().filter(|count| *count <= MOST_REPORTS)?;
+    for _ in 0..reports {
+        state.reports.push(Report { step: number()?, time: number()? });
+    }
+    let (key, hashes) = bytes.split_first_chunk::<KEY_LENGTH>()?;
+    state.key = Zeroizing::new(*key);
+    state.hashes = Zeroizing::new(hashes.to_vec());
+    state.is_valid().then_some(state)
+}
