@@ -1,0 +1,5 @@
+//! Fuzzes `seconder_fuzz::offline`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| seconder_fuzz::offline(data));
