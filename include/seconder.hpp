@@ -1581,7 +1581,8 @@ public:
         c.days = options.days;
         c.machine = detail::text(options.machine);
         return detail::with_out<OfflinePrepared>([&](auto out, auto error) {
-            return seconder_prepare_offline(get(), user_id, token.c_str(), &c, sizeof c, out, error);
+            return seconder_prepare_offline(get(), user_id, token.c_str(), &c, sizeof c, out,
+                                            error);
         });
     }
 

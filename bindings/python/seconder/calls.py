@@ -637,9 +637,11 @@ class Calls:
             TokenMalformed: The code is not 6 to 12 digits.
 
         Example:
-            >>> service.prepare_offline(user.id, "123456")
-            Traceback (most recent call last):
-            seconder.errors.Rejected: rejected: Logins without the service are not allowed. [offline_not_allowed]
+            >>> try:
+            ...     service.prepare_offline(user.id, "123456")
+            ... except seconder.Rejected as rejected:
+            ...     rejected.code
+            'offline_not_allowed'
         """
         token = _typed("token", token)
         reply = self._call(
