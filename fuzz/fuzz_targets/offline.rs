@@ -1,5 +1,9 @@
-//! Fuzzes `seconder_fuzz::offline`.
+//! Fuzzes `login::offline`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| seconder_fuzz::offline(data));
+#[allow(dead_code, reason = "each target is a program")]
+#[path = "../src/login.rs"]
+mod login;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| login::offline(data));

@@ -17,7 +17,7 @@ use std::str::FromStr;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 8] = [
     ("json", json),
     ("xml", xml),
     ("form", form),
@@ -26,15 +26,7 @@ pub const TARGETS: [Target; 9] = [
     ("calls", calls),
     ("retry_after", retry_after),
     ("name_server", name_server),
-    ("offline", offline),
 ];
-
-/// A cache of offline logins that can be read is written as it was.
-pub fn offline(data: &[u8]) {
-    if let Some(written) = seconder_login::offline::reread(data) {
-        assert_eq!(written, data);
-    }
-}
 
 /// JSON that is read and written reads back as the same value.
 pub fn json(data: &[u8]) {

@@ -20,8 +20,8 @@ use std::time::Duration;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 3] =
-    [("pam_conf", pam_conf), ("pam_users", pam_users), ("login", login)];
+pub const TARGETS: [Target; 4] =
+    [("pam_conf", pam_conf), ("pam_users", pam_users), ("login", login), ("offline", offline)];
 
 /// A configuration that is accepted shows what is in effect, and a problem has its place.
 pub fn pam_conf(data: &[u8]) {
@@ -38,6 +38,13 @@ pub fn pam_conf(data: &[u8]) {
                 assert!(plain(&problem.to_string()) && problem.line <= text.lines().count());
             }
         }
+    }
+}
+
+/// A cache of offline logins that can be read is written as it was.
+pub fn offline(data: &[u8]) {
+    if let Some(written) = seconder_login::offline::reread(data) {
+        assert_eq!(written, data);
     }
 }
 
