@@ -113,7 +113,7 @@ sanitized-library:
 
 .PHONY: sanitized-module
 sanitized-module:
-	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Clink-arg=-Wl,-z,undefs" \
+	@RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
 		CFLAGS_$(subst -,_,$(HOST))="-fsanitize=address -g" \
 		packaging/without-paths $(CARGO) $(PAM_MODULE) -q --target $(HOST) --target-dir build/sanitized
 

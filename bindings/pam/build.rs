@@ -5,7 +5,7 @@ fn main() {
     // `nodelete`: programs unload modules after each login, and what the module's dependencies keep
     // for the whole process would leak each time. `now` and `relro` leave no table of functions to
     // overwrite.
-    for option in ["nodelete", "relro", "now", "noexecstack", "defs"] {
+    for option in ["nodelete", "relro", "now", "noexecstack"] {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,{option}");
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,--as-needed,--build-id=sha1");

@@ -94,8 +94,8 @@ fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outco
         remote: remote.as_deref(),
         program: &program,
         typed_before: handle.typed_before(),
-        answered: false,
         before_command: Some(command::prepare),
+        ..Login::default()
     };
     let mut talk = Talk::new(handle, flags & PAM_SILENT != 0);
     let file = Path::new(CONFIGURATION);

@@ -237,7 +237,7 @@ def test_an_error_of_the_configuration(machine: Machine, own: Service, ada: User
 def test_an_error_of_the_arguments(
     machine: Machine, own: Service, ada: User, argument: str
 ) -> None:
-    machine.stack("code", f"auth required {os.environ['SECONDER_MODULE']} {argument}")
+    machine.stack("code", f"auth required pam_seconder.so {argument}")
     with pamtester(machine) as login:
         assert login.wait() == 1
         assert MESSAGES["PAM_SERVICE_ERR"] in login.shown
