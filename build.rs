@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 22] = [
+    const SOURCES: [&str; 23] = [
         "status",
         "error",
         "text",

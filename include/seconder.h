@@ -365,6 +365,12 @@ typedef struct seconder_found_user seconder_found_user;
 typedef struct seconder_message seconder_message;
 
 /**
+ * What a machine keeps to check codes while the service is unreachable. Whoever has it can find the
+ * codes by trying all of them.
+ */
+typedef struct seconder_offline_prepared seconder_offline_prepared;
+
+/**
  * What the service knows about a number.
  */
 typedef struct seconder_phone_information seconder_phone_information;
@@ -622,6 +628,12 @@ typedef struct seconder_open_options {
      * this one are trusted, and everyone else is SECONDER_UNAVAILABLE. Default: only the first two.
      */
     uint32_t service_uid;
+    /**
+     * Engine: for how many days, 1 to 7, a login machine may check the codes of authenticator apps
+     * while it cannot reach the service; -1 forbids it. Default: the number stored in the database,
+     * none in a new one. See seconder_prepare_offline().
+     */
+    int32_t offline_days;
     /**
      * Network: allows `http://` to this machine itself. For tests only: the API key is then
      * sent in the clear.
@@ -945,6 +957,44 @@ typedef struct seconder_wait_for_approval_options {
      */
     bool unbound;
 } seconder_wait_for_approval_options;
+
+/**
+ * Options of seconder_prepare_offline().
+ */
+typedef struct seconder_prepare_offline_options {
+    /**
+     * For how many days, 1 to 7. Default: 3. At most as many as the service allows.
+     */
+    uint64_t days;
+    /**
+     * The machine that keeps the hashes, for the service's records: 1 to 1024 bytes.
+     */
+    const char *machine;
+} seconder_prepare_offline_options;
+
+/**
+ * A login that was accepted while the service was unreachable.
+ */
+typedef struct seconder_offline_login {
+    /**
+     * The step of the code.
+     */
+    uint64_t step;
+    /**
+     * When the code was accepted, in Unix seconds.
+     */
+    uint64_t time;
+} seconder_offline_login;
+
+/**
+ * Options of seconder_report_offline().
+ */
+typedef struct seconder_report_offline_options {
+    /**
+     * The machine, for the service's records: 1 to 1024 bytes.
+     */
+    const char *machine;
+} seconder_report_offline_options;
 
 /**
  * Options of seconder_start_phone_verification().
@@ -2066,6 +2116,98 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
                                            size_t options_size,
                                            struct seconder_approval **out,
                                            struct seconder_error **error);
+
+/**
+ * Prepares logins of a user while the service is unreachable: returns a hash of each code that the
+ * user's authenticator app will show in the next days. `token` is the code of the app that the
+ * service has accepted just now.
+ *
+ * Each hash is the first 8 bytes of HMAC-SHA-256 under `hash_key` of "seconder offline code", a zero
+ * byte, the user's id and the step as 8 bytes each with the most significant first, and the digits
+ * of the code. A machine must accept a step once, and none before it, and report each login with
+ * seconder_report_offline().
+ *
+ * Free `out` with seconder_offline_prepared_free(), which wipes it. SECONDER_REJECTED if the service
+ * does not allow it, if the code is not the one that was accepted last, or if there is no such user;
+ * SECONDER_RATE_LIMITED after wrong codes. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_prepare_offline(const struct seconder_service *service,
+                                         uint64_t user_id,
+                                         const char *token,
+                                         const struct seconder_prepare_offline_options *options,
+                                         size_t options_size,
+                                         struct seconder_offline_prepared **out,
+                                         struct seconder_error **error);
+
+/**
+ * Reports the logins that a machine has accepted while the service was unreachable, 1 to 100. The
+ * service marks their codes as used, and records each login once, however often it is reported.
+ * `authenticator_id` is that of seconder_prepare_offline().
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
+ * such user. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_report_offline(const struct seconder_service *service,
+                                        uint64_t user_id,
+                                        uint64_t authenticator_id,
+                                        const struct seconder_offline_login *logins,
+                                        size_t logins_count,
+                                        const struct seconder_report_offline_options *options,
+                                        size_t options_size,
+                                        struct seconder_done **out,
+                                        struct seconder_error **error);
+
+/**
+ * Which authenticator app the codes are of, for seconder_report_offline().
+ */
+uint64_t seconder_offline_prepared_authenticator_id(const struct seconder_offline_prepared *prepared);
+
+/**
+ * How many digits a code has.
+ */
+uint64_t seconder_offline_prepared_digits(const struct seconder_offline_prepared *prepared);
+
+/**
+ * How long the app shows a code, in seconds. A step is a time in Unix seconds divided by it.
+ */
+uint64_t seconder_offline_prepared_period(const struct seconder_offline_prepared *prepared);
+
+/**
+ * The step that was used last. No code of it, or of an earlier step, may be accepted.
+ */
+uint64_t seconder_offline_prepared_last_step(const struct seconder_offline_prepared *prepared);
+
+/**
+ * The step of the first hash; each further hash is of the next step.
+ */
+uint64_t seconder_offline_prepared_first_step(const struct seconder_offline_prepared *prepared);
+
+/**
+ * When the hashes must no longer be used, in Unix seconds.
+ */
+uint64_t seconder_offline_prepared_expires_at(const struct seconder_offline_prepared *prepared);
+
+/**
+ * The key of the hashes: 32 bytes in Base64. NULL only for a NULL argument.
+ */
+const char *seconder_offline_prepared_hash_key(const struct seconder_offline_prepared *prepared);
+
+/**
+ * The hashes, 8 bytes each, in Base64. NULL only for a NULL argument.
+ */
+const char *seconder_offline_prepared_hashes(const struct seconder_offline_prepared *prepared);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_offline_prepared_message(const struct seconder_offline_prepared *prepared);
+
+/**
+ * Frees the reply of seconder_prepare_offline(), and wipes it. NULL is fine.
+ */
+void seconder_offline_prepared_free(struct seconder_offline_prepared *prepared);
 
 /**
  * Sends a code to a number that does not belong to a user yet (interface 4.10).
