@@ -18,7 +18,7 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" engine https unix https,unix client-certificates xml,unix engine,unix capi,engine capi,https capi,unix
+FEATURES := "" engine https unix https,unix client-certificates tls12 xml,unix engine,unix capi,engine capi,https capi,unix
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
@@ -238,7 +238,7 @@ bench-quick: c-library python-module pam-module
 bench-release:
 	$(call say,Building what is compared)
 	for kind in thin full; do \
-		features=$$([ $$kind = thin ] && echo "--no-default-features --features capi,client-certificates,xml" || echo "--features capi"); \
+		features=$$([ $$kind = thin ] && echo "--no-default-features --features capi,client-certificates,tls12,xml" || echo "--features capi"); \
 		packaging/without-paths $(CARGO) rustc -q -p seconder --lib $$features --crate-type staticlib --release; \
 		$(call link_libraries,$(TARGET)/release,$(BENCH)/$$kind); \
 		packaging/split $(BENCH)/$$kind/libseconder.so; \

@@ -29,7 +29,7 @@ use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result};
 use params::Params;
-use peer::Refusal;
+use peer::Denied;
 use serde_json::Value;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -235,13 +235,13 @@ impl RoutedRequest {
     ) -> Result<Reply> {
         let RoutedRequest { call, request } = self;
         if let Caller::Peer(peer) = caller {
-            peer.permit(&call, backend).map_err(|refusal| match refusal {
-                Refusal::Forbidden(reason) => {
+            peer.permit(&call, backend).map_err(|denied| match denied {
+                Denied::Forbidden(reason) => {
                     let error = rejected(403, &reason);
                     *refused = Some(reason);
                     error
                 }
-                Refusal::Failed(error) => error,
+                Denied::Failed(error) => error,
             })?;
         }
         let mut params = Params::read(&request)?;

@@ -11,7 +11,7 @@ mod stub;
 use local::{Local, url};
 use seconder::{Error, Service, Settings, Stage, Verdict};
 use std::fs::Permissions;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
@@ -35,16 +35,20 @@ fn as_nobody(folder: &Path, test: &str, socket: &Path) -> Child {
     let program = folder.join("test");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
-    Command::new(program)
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(SOCKET, socket)
-        .current_dir("/")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+    let mut command = Command::new(program);
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(SOCKET, socket);
+    command.current_dir("/").uid(NOBODY).gid(NOBODY);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    loop {
+        match command.spawn() {
+            // The other test starts a child too, which holds the copy open for writing until it
+            // executes its own program.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            child => return child.unwrap(),
+        }
+    }
 }
 
 fn verify(service: &Service) -> seconder::Result<Verdict> {

@@ -2,7 +2,9 @@
 
 use super::{Call, OWN_PATHS, Route, USER_ID_ON_THE_WIRE};
 use crate::error::Rejection;
-use crate::model::{ApprovalId, LoginName, UserId};
+#[cfg(feature = "engine")]
+use crate::model::LoginName;
+use crate::model::{ApprovalId, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Generation, Reply, has_error, scalar};
 use crate::{Error, Result, Stage};

@@ -2,8 +2,10 @@
 //! has returned, its effect survives a crash. Codes are accepted by conditional writes, so that a
 //! code is accepted once, however many attempts race for it.
 
+mod approvals;
 mod sqlite;
 
+pub(super) use approvals::{AddApproval, ApprovalRow, Decided, Decision, NewApproval};
 pub(super) use sqlite::Sqlite;
 
 use super::clock::Time;
@@ -385,78 +387,4 @@ pub(super) enum Committed {
     Changed,
     /// Concurrent attempts were wrong, so this one must wait and does not count.
     RateLimited(Time),
-}
-
-pub(super) struct NewApproval {
-    pub(super) app: AppId,
-    pub(super) user_id: UserId,
-    pub(super) uuid: ApprovalId,
-    pub(super) message: String,
-    pub(super) details: String,
-    pub(super) hidden_details: String,
-    pub(super) logos: String,
-    pub(super) seconds_to_expire: u64,
-    pub(super) expires_at: Option<Time>,
-    /// With more open requests than this, the oldest expires.
-    pub(super) most_open: u32,
-    pub(super) now: Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AddApproval {
-    /// `answerable` is false if the user has no device yet.
-    Added {
-        answerable: bool,
-    },
-    NoUser,
-    /// The user reported that an earlier request was not theirs.
-    Snoozed(Time),
-}
-
-#[derive(Clone)]
-pub(super) struct ApprovalRow {
-    pub(super) uuid: ApprovalId,
-    pub(super) user_id: UserId,
-    /// The most recently added e-mail of the user.
-    pub(super) user_email: String,
-    pub(super) message: String,
-    pub(super) details: String,
-    pub(super) hidden_details: String,
-    pub(super) logos: String,
-    pub(super) seconds_to_expire: u64,
-    /// `pending`, `approved`, `denied`, or `expired`: past its end, or superseded by later requests.
-    pub(super) status: String,
-    pub(super) created_at: Time,
-    pub(super) updated_at: Time,
-    pub(super) expires_at: Option<Time>,
-    pub(super) processed_at: Option<Time>,
-}
-
-impl ApprovalRow {
-    /// Whether it has expired, and the store does not say so yet.
-    fn is_past_its_end(&self, now: Time) -> bool {
-        self.status == "pending" && self.expires_at.is_some_and(|end| end <= now)
-    }
-}
-
-pub(super) struct Decision {
-    pub(super) app: AppId,
-    pub(super) user_id: UserId,
-    pub(super) uuid: ApprovalId,
-    pub(super) device: DeviceId,
-    pub(super) approved: bool,
-    /// Until when further requests are snoozed, if the user reported this one.
-    pub(super) snoozed_until: Option<Time>,
-    /// The URL and the body of the callback.
-    pub(super) callback: Option<(CallbackUrl, String)>,
-    pub(super) now: Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decided {
-    NotPending,
-    /// The callback's job in the outbox, if the application has a callback URL.
-    Done {
-        callback: Option<i64>,
-    },
 }

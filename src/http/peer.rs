@@ -14,16 +14,16 @@ const USER_IDS: [&str; 2] = [USER_ID_ON_THE_WIRE, "user_id"];
 const LOGIN: &str = "login";
 
 /// Why a peer may not make a call.
-pub(super) enum Refusal {
+pub(super) enum Denied {
     /// Its rights: who may not do what, for the peer and for the log.
     Forbidden(String),
     /// The backend rejects the call, or could not find out whose account the call concerns.
     Failed(Error),
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Refusal {
-        Refusal::Failed(error)
+impl From<Error> for Denied {
+    fn from(error: Error) -> Denied {
+        Denied::Failed(error)
     }
 }
 
@@ -122,7 +122,7 @@ impl Peer {
     ///
     /// # Errors
     /// That it may not, or that this cannot be found out.
-    pub(super) fn permit(&self, call: &MatchedCall, backend: &impl Backend) -> Result<(), Refusal> {
+    pub(super) fn permit(&self, call: &MatchedCall, backend: &impl Backend) -> Result<(), Denied> {
         let rights = self.rights;
         if rights.application || rights.login && call.for_login() {
             return Ok(());
@@ -131,11 +131,11 @@ impl Peer {
         let for_own_account = rights.own_account && call.for_own_account();
         match for_own_account {
             true if self.is_own_account(call, backend)? => Ok(()),
-            true => Err(Refusal::Forbidden(format!(
+            true => Err(Denied::Forbidden(format!(
                 "{self} may make {name} over this socket for the own account only, the one with \
                  that login name"
             ))),
-            false => Err(Refusal::Forbidden(format!(
+            false => Err(Denied::Forbidden(format!(
                 "{self} may not make {name} over this socket: the rules of the server give no such \
                  right"
             ))),

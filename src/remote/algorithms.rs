@@ -18,9 +18,13 @@ pub(super) fn provider() -> CryptoProvider {
         cipher_suites: vec![
             ring::cipher_suite::TLS13_AES_256_GCM_SHA384,
             ring::cipher_suite::TLS13_AES_128_GCM_SHA256,
+            #[cfg(feature = "tls12")]
             ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            #[cfg(feature = "tls12")]
             ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            #[cfg(feature = "tls12")]
             ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            #[cfg(feature = "tls12")]
             ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         ],
         kx_groups: ring::ALL_KX_GROUPS.to_vec(),

@@ -12,7 +12,9 @@ use rustls::pki_types::CertificateDer;
 #[cfg(feature = "client-certificates")]
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::version::{TLS12, TLS13};
+#[cfg(feature = "tls12")]
+use rustls::version::TLS12;
+use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore};
 use std::io;
 use std::path::Path;
@@ -34,7 +36,11 @@ impl Trust {
         let provider = Arc::new(algorithms::provider());
         let verifier = verifier(settings, &provider)?;
         let config = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&TLS13, &TLS12])
+            .with_protocol_versions(&[
+                &TLS13,
+                #[cfg(feature = "tls12")]
+                &TLS12,
+            ])
             .map_err(|_| Error::Internal { message: "no TLS version is available".into() })?
             .dangerous()
             .with_custom_certificate_verifier(verifier);

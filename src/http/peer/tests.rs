@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The calls of a login, and those for the own account. A new call is for neither, until it says so
 /// and is in this list.
-const LOGIN: [&str; 7] = [
+const LOGIN: [&str; 9] = [
     "request_sms",
     "request_call",
     "verify",
@@ -22,6 +22,8 @@ const LOGIN: [&str; 7] = [
     "create_approval",
     "check_approval",
     "find_user",
+    "prepare_offline",
+    "report_offline",
 ];
 const OWN_ACCOUNT: [&str; 5] =
     ["verify", "user_status", "enrol_authenticator", "find_user", "create_recovery_codes"];
