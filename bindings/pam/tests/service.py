@@ -75,8 +75,11 @@ class Service:
     @property
     def keys(self) -> dict[str, object]:
         """The keys of the module's configuration by which it finds the service."""
-        if serves_sockets():
-            return {"url": f"unix:{self.socket}"}
+        return {"url": f"unix:{self.socket}"}
+
+    @property
+    def network_keys(self) -> dict[str, object]:
+        """The same, over HTTPS."""
         return {
             "url": self.url,
             "ca_file": self.certificate,
@@ -86,8 +89,7 @@ class Service:
     def start(self) -> None:
         options = [f"--listen={self._listen}", f"--database={self.database}", "--self-signed"]
         options += [f"--api-key-file={self.folder}/key", f"--certificate-out={self.certificate}"]
-        if serves_sockets():
-            options.append(f"--unix={self.socket}")
+        options.append(f"--unix={self.socket}")
         self._process = subprocess.Popen(
             [PROGRAM, "serve", *options], stderr=subprocess.PIPE, text=True, cwd=self.folder
         )
@@ -194,11 +196,3 @@ class Device:
                 return str(rows[0][0])
             time.sleep(0.05)
         raise AssertionError("nobody was asked to approve")
-
-
-def serves_sockets() -> bool:
-    """Whether this build has `seconder serve --unix`."""
-    printed = subprocess.run([PROGRAM, "serve", "--help"], capture_output=True, text=True).stdout
-    return "--unix" in printed and not os.environ.get("SECONDER_TEST_HTTPS")
-
-

@@ -37,6 +37,19 @@ def test_a_right_code_lets_in(machine: Machine, service: Service) -> None:
         assert "pam_seconder(code:auth): login of ada by code: accepted" in line
 
 
+def test_a_service_may_be_asked_over_https(machine: Machine, service: Service) -> None:
+    ada = service.add_user()
+    machine.map_users({"ada": ada.number})
+    machine.configure(**service.network_keys)
+    machine.only_the_module("code", "method=code")
+    with pamtester(machine) as login:
+        login.expect(CODE)
+        login.type(ada.wrong())
+        login.expect(CODE)
+        login.type(ada.code())
+        assert login.wait() == 0, login.shown
+
+
 def test_a_wrong_code_may_be_tried_again(machine: Machine, service: Service) -> None:
     ada = service.add_user()
     machine.map_users({"ada": ada.number})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import recipes
 from machine import PASSWORD, Machine
-from service import Service, serves_sockets
+from service import Service
 from terminal import Terminal
 
 pytestmark = pytest.mark.private
@@ -30,8 +30,6 @@ def enter(service: str, *typed: str) -> Terminal:
 
 
 def test_the_configuration(machine: Machine, service: Service) -> None:
-    if not serves_sockets():
-        pytest.skip("there is no socket")
     path = recipes.apply("/etc/seconder/pam.conf")
     text = path.read_text()
     assert "unix:/run/seconder/seconder.sock" in text
