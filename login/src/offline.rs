@@ -33,8 +33,6 @@ use std::time::Duration;
 pub const DEFAULT_FOLDER: &str = "/var/lib/seconder-login";
 /// A user with codes that are older than this gets new ones at the next login, in seconds.
 const RENEWED_AFTER: u64 = 60 * 60;
-/// By how many steps the clocks of this machine and of the service may differ.
-const CLOCKS_DIFFER: u64 = 10;
 /// How many logins one report can have.
 const AT_ONCE: usize = 100;
 const A_DAY: u64 = 24 * 60 * 60;
@@ -155,38 +153,33 @@ impl Offline {
     pub fn prepared(&self, user: UserId, reply: &OfflinePrepared, now: u64) -> Result<()> {
         let lock = self.lock(user)?;
         let before = self.read(user).ok();
-        let state = State::new(reply, now, before).ok_or(Problem::Reply)?;
+        let state = State::new(user, reply, now, before).ok_or(Problem::Reply)?;
         self.write(&lock, user, &state)
     }
 
     /// Notes that the service has accepted a code at this time, so that it is not accepted here as
-    /// well. To be called before [`Offline::prepared`], for every code that the service accepts. A
-    /// cache that cannot be read is removed, and so is one of codes that are no longer the user's:
-    /// of an app that was replaced.
+    /// well, nor after [`Offline::prepared`] with a reply that is older. To be called before that, for
+    /// every code that the service accepts. Codes that are no longer the user's are removed: those of
+    /// an app that was replaced. Of a cache that cannot be read, nothing remains.
     ///
     /// # Errors
     /// Those of the folder. The caller should then call [`Offline::forget`].
     pub fn used_online(&self, user: UserId, code: &Token, now: u64) -> Result<()> {
         let lock = self.lock(user)?;
-        let mut state = match self.read(user) {
-            Ok(state) => state,
-            Err(Problem::NotPrepared) => return Ok(()),
-            Err(_) => return self.folder.remove(&self.seal.file_of_user(user)),
-        };
-        match state.find(user, code, now, CLOCKS_DIFFER) {
-            Some(step) => state.last_step = state.last_step.max(step),
-            None if state.has_length_of(code) && state.reports.is_empty() => {
-                return self.folder.remove(&self.seal.file_of_user(user));
-            }
-            // What is to be reported stays.
-            None if state.has_length_of(code) => state.expires_at = 0,
-            None => {}
-        }
+        let mut state = self.read(user).unwrap_or_else(|_| State::empty());
+        state.use_up(user, code, now);
         // The service has checked this login, so the clock is what it is from now on.
         state.last_seen = now;
         state.logins = 0;
         state.wrong_in_a_row = 0;
         self.write(&lock, user, &state)
+    }
+
+    /// Why no code of the user can be accepted at this time, if none can; so that nobody is asked for
+    /// one in vain.
+    pub fn refusal(&self, user: UserId, now: u64) -> Option<Problem> {
+        let state = self.read(user);
+        state.and_then(|state| self.check_limits(&state, now)).err()
     }
 
     /// Checks a code while the service is unreachable, at this time in Unix seconds.
@@ -197,16 +190,7 @@ impl Offline {
     fn try_check(&self, user: UserId, code: &Token, now: u64) -> Result<OfflineVerdict> {
         let lock = self.lock(user)?;
         let mut state = self.read(user)?;
-        if now < state.last_seen {
-            return Err(Problem::ClockBack);
-        }
-        let end = state.prepared_at.saturating_add(self.limits.days * A_DAY);
-        if now >= state.expires_at.min(end) {
-            return Err(Problem::TooOld);
-        }
-        if state.logins >= self.limits.logins || state.reports.len() >= MOST_REPORTS {
-            return Err(Problem::TooMany);
-        }
+        self.check_limits(&state, now)?;
         let wait = (state.wrong_at + wait_after(state.wrong_in_a_row)).saturating_sub(now);
         if state.wrong_in_a_row > 0 && wait > 0 {
             return Ok(OfflineVerdict::Locked(Duration::from_secs(wait)));
@@ -231,6 +215,23 @@ impl Offline {
         // Nobody learns the verdict before it is on disk.
         self.write(&lock, user, &state)?;
         Ok(verdict)
+    }
+
+    fn check_limits(&self, state: &State, now: u64) -> Result<()> {
+        if !state.has_codes() {
+            return Err(Problem::NotPrepared);
+        }
+        if now < state.last_seen {
+            return Err(Problem::ClockBack);
+        }
+        let end = state.prepared_at.saturating_add(self.limits.days * A_DAY);
+        if now >= state.expires_at.min(end) {
+            return Err(Problem::TooOld);
+        }
+        match state.logins >= self.limits.logins || state.reports.len() >= MOST_REPORTS {
+            true => Err(Problem::TooMany),
+            false => Ok(()),
+        }
     }
 
     /// The logins to report to the service, at most as many as it takes at once; `None` if there are
@@ -285,6 +286,14 @@ impl Offline {
         let lock = self.folder.lock(&name)?;
         let sealed = self.seal.seal(&name, &user.get().to_be_bytes(), self.random)?;
         self.folder.replace(&lock, &name, &sealed)
+    }
+
+    /// Forgets the user of a login name, such as one that the service does not know any more.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub fn forget_login(&self, login: &str) -> Result<()> {
+        self.folder.remove(&self.seal.file_of_login(login))
     }
 
     /// The user of a login name that was remembered.

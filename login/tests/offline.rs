@@ -55,12 +55,51 @@ fn codes_of_an_app_that_was_replaced_are_forgotten() {
     let of_another_app = other(&world.code(at));
     offline.used_online(world.user, &of_another_app, at).unwrap();
     let check = || offline.check(world.user, &world.code(at + 30), at);
-    assert_eq!(check(), OfflineVerdict::Refused(Problem::TooOld));
+    assert_eq!(check(), OfflineVerdict::Refused(Problem::NotPrepared));
+    assert_eq!(offline.refusal(world.user, at), Some(Problem::NotPrepared));
     assert!(offline.wants_codes(world.user, at));
     assert_eq!(offline.reports(world.user).unwrap().as_ref(), Some(&reports));
     offline.acknowledged(world.user, &reports).unwrap();
-    offline.used_online(world.user, &of_another_app, at).unwrap();
     assert_eq!(check(), OfflineVerdict::Refused(Problem::NotPrepared));
+}
+
+/// Two logins at once: the reply to the first is stored after the second, with a later code, was
+/// accepted by the service.
+#[test]
+fn a_late_reply_does_not_make_a_code_acceptable_that_the_service_accepted() {
+    let at = START + 30;
+    // Without any cache before, with one in which the code is found, and with one of an app that was
+    // replaced.
+    for before in ["", "found", "replaced"] {
+        let world = World::new();
+        let offline = world.open();
+        let late = world.reply(START);
+        if !before.is_empty() {
+            world.prepare_into(&offline, START);
+        }
+        if before == "replaced" {
+            offline.used_online(world.user, &other(&world.code(START)), START).unwrap();
+        }
+        offline.used_online(world.user, &world.code(at), at).unwrap();
+        offline.prepared(world.user, &late, at).unwrap();
+        let check = |code: u64| offline.check(world.user, &world.code(code), at);
+        assert_eq!(check(at), OfflineVerdict::Wrong, "{before}");
+        assert!(accepted(&check(at + 30)), "{before}");
+    }
+}
+
+#[test]
+fn what_was_used_is_known_after_many_codes_by_sms() {
+    let world = World::new();
+    let offline = world.open();
+    let late = world.reply(START);
+    let at = START + 30;
+    let sms = |n: u32| format!("{n:07}").parse().unwrap();
+    (0..100).for_each(|n| offline.used_online(world.user, &sms(n), START).unwrap());
+    offline.used_online(world.user, &world.code(at), at).unwrap();
+    (0..20).for_each(|n| offline.used_online(world.user, &sms(n), at).unwrap());
+    offline.prepared(world.user, &late, at).unwrap();
+    assert_eq!(offline.check(world.user, &world.code(at), at), OfflineVerdict::Wrong);
 }
 
 #[test]
@@ -103,6 +142,7 @@ fn logins_are_limited_in_number_and_days_until_the_service_checks_one() {
     let at = START + 30 * 60;
     let check = |at: u64| offline.check(world.user, &world.code(at), at);
     assert_eq!(check(at), OfflineVerdict::Refused(Problem::TooMany));
+    assert_eq!(offline.refusal(world.user, at), Some(Problem::TooMany));
     offline.used_online(world.user, &"7654321".parse().unwrap(), at).unwrap();
     assert!(accepted(&check(at)));
     let last = START + 2 * DAY - 1;
@@ -203,6 +243,8 @@ fn a_login_name_is_remembered() {
     let other = 4711.try_into().unwrap();
     offline.remember("ada", other).unwrap();
     assert_eq!(offline.remembered("ada"), Some(other));
+    offline.forget_login("ada").unwrap();
+    assert_eq!(offline.remembered("ada"), None);
 }
 
 /// What happens next: the time passes or goes back, and a code arrives.

@@ -13,6 +13,12 @@ pub(super) const MOST_REPORTS: usize = 1000;
 /// How far from the present codes may begin, in seconds: the clocks differ.
 const SLACK: u64 = 24 * 60 * 60;
 
+/// How many codes of unknown steps are remembered, and for how many seconds.
+const MOST_USED: usize = 32;
+const USED_FOR: u64 = 24 * 60 * 60;
+/// By how many steps the clocks of this machine and of the service may differ.
+const CLOCKS_DIFFER: u64 = 10;
+
 /// The cache of one user. All times are in Unix seconds.
 pub(super) struct State {
     pub(super) authenticator_id: u64,
@@ -30,6 +36,8 @@ pub(super) struct State {
     pub(super) wrong_in_a_row: u32,
     pub(super) wrong_at: u64,
     pub(super) reports: Vec<Report>,
+    /// Codes that the service has accepted, and whose steps were not known then.
+    used: Vec<Used>,
     key: Zeroizing<[u8; KEY_LENGTH]>,
     hashes: Zeroizing<Vec<u8>>,
 }
@@ -41,9 +49,44 @@ pub(super) struct Report {
     pub(super) time: u64,
 }
 
+/// A code that the service has accepted. It is of no more use, and codes that are prepared later say
+/// which step is its.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Used {
+    code: u64,
+    digits: u64,
+    time: u64,
+}
+
 impl State {
+    /// The state of a user for whom nothing is prepared.
+    pub(super) fn empty() -> State {
+        State {
+            authenticator_id: 0,
+            digits: 6,
+            period: 30,
+            last_step: 0,
+            first_step: 0,
+            prepared_at: 0,
+            expires_at: 0,
+            last_seen: 0,
+            logins: 0,
+            wrong_in_a_row: 0,
+            wrong_at: 0,
+            reports: Vec::new(),
+            used: Vec::new(),
+            key: Zeroizing::new([0; KEY_LENGTH]),
+            hashes: Zeroizing::default(),
+        }
+    }
+
     /// The state with codes that the service has prepared; `None` if they cannot be used.
-    pub(super) fn new(reply: &OfflinePrepared, now: u64, before: Option<State>) -> Option<State> {
+    pub(super) fn new(
+        user: UserId,
+        reply: &OfflinePrepared,
+        now: u64,
+        before: Option<State>,
+    ) -> Option<State> {
         let decode = |text: &Secret| STANDARD.decode(text.expose()).map(Zeroizing::new).ok();
         let key = decode(&reply.hash_key)?;
         let mut state = State {
@@ -59,35 +102,76 @@ impl State {
             wrong_in_a_row: 0,
             wrong_at: 0,
             reports: Vec::new(),
+            used: Vec::new(),
             key: Zeroizing::new(key.as_slice().try_into().ok()?),
             hashes: decode(&reply.hashes)?,
         };
-        if let Some(before) = before {
-            // Steps of another length cannot be compared.
-            if before.period == state.period {
-                state.last_step = state.last_step.max(before.last_step);
-            }
-            state.reports = before.reports;
-        }
         let begins = state.first_step.checked_mul(state.period)?;
         let near = begins.abs_diff(now) <= SLACK && state.expires_at > now;
-        (near && state.is_valid()).then_some(state)
+        if !(near && state.has_codes() && state.is_valid()) {
+            return None;
+        }
+        if let Some(before) = before {
+            state.follow(user, before);
+        }
+        Some(state)
+    }
+
+    /// Takes over what was used before. The reply may be older than that: another login of the user,
+    /// or this one, had a later code accepted after the service wrote it.
+    fn follow(&mut self, user: UserId, before: State) {
+        // Of another app, at most the codes that are shown now are lost. Steps of another length
+        // cannot be compared, and are those of another app in any case.
+        if before.period == self.period {
+            self.last_step = self.last_step.max(before.last_step);
+        }
+        for used in &before.used {
+            let Some(code) = used.code() else { continue };
+            let step = self.find(user, &code, used.time, CLOCKS_DIFFER);
+            self.last_step = self.last_step.max(step.unwrap_or(0));
+        }
+        self.reports = before.reports;
+        self.used = before.used;
+    }
+
+    /// Notes that the service has accepted a code at this time. Codes of the same length that are not
+    /// the user's any more, because the app was replaced, are removed.
+    pub(super) fn use_up(&mut self, user: UserId, code: &Token, now: u64) {
+        match self.find(user, code, now, CLOCKS_DIFFER) {
+            Some(step) => self.last_step = self.last_step.max(step),
+            // A code by SMS or a recovery code.
+            None if self.has_codes() && !self.has_length_of(code) => {}
+            None => {
+                self.expires_at = 0;
+                self.hashes = Zeroizing::default();
+                self.used.retain(|used| used.time.abs_diff(now) < USED_FOR);
+                self.used.extend(Used::new(code, now));
+                let too_many = self.used.len().saturating_sub(MOST_USED);
+                self.used.drain(..too_many);
+            }
+        }
+    }
+
+    /// Whether there are codes to compare with.
+    pub(super) fn has_codes(&self) -> bool {
+        !self.hashes.is_empty()
     }
 
     fn is_valid(&self) -> bool {
         (6..=8).contains(&self.digits)
             && (1..=3600).contains(&self.period)
-            && !self.hashes.is_empty()
+            && (self.has_codes() || self.expires_at == 0)
             && self.hashes.len().is_multiple_of(HASH_LENGTH)
             && self.hashes.len() as u64 <= MOST_STEPS * HASH_LENGTH as u64
             && self.reports.len() <= MOST_REPORTS
+            && self.used.len() <= MOST_USED
             && self.first_step.checked_add(MOST_STEPS).is_some()
             && self.prepared_at < u64::MAX / 2
             && self.wrong_at < u64::MAX / 2
     }
 
     /// Whether the code has as many digits as those of the app.
-    pub(super) fn has_length_of(&self, code: &Token) -> bool {
+    fn has_length_of(&self, code: &Token) -> bool {
         code.as_str().len() as u64 == self.digits
     }
 
@@ -124,12 +208,15 @@ impl State {
             bytes.extend_from_slice(&report.step.to_be_bytes());
             bytes.extend_from_slice(&report.time.to_be_bytes());
         }
+        for number in self.used.iter().flat_map(|used| [used.code, used.digits, used.time]) {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
         bytes.extend_from_slice(&*self.key);
         bytes.extend_from_slice(&self.hashes);
         Zeroizing::new(bytes)
     }
 
-    fn numbers(&self) -> [u64; 12] {
+    fn numbers(&self) -> [u64; 13] {
         [
             self.authenticator_id,
             self.digits,
@@ -143,7 +230,20 @@ impl State {
             self.wrong_in_a_row.into(),
             self.wrong_at,
             self.reports.len() as u64,
+            self.used.len() as u64,
         ]
+    }
+}
+
+impl Used {
+    fn new(code: &Token, time: u64) -> Option<Used> {
+        let digits = code.as_str().len() as u64;
+        Some(Used { code: code.as_str().parse().ok()?, digits, time })
+    }
+
+    fn code(&self) -> Option<Token> {
+        let width = usize::try_from(self.digits).ok().filter(|width| *width <= 20)?;
+        format!("{:0width$}", self.code).parse().ok()
     }
 }
 
@@ -172,13 +272,15 @@ pub(super) fn parse(mut bytes: &[u8]) -> Option<State> {
         logins: number()?.try_into().ok()?,
         wrong_in_a_row: number()?.try_into().ok()?,
         wrong_at: number()?,
-        reports: Vec::new(),
-        key: Zeroizing::new([0; KEY_LENGTH]),
-        hashes: Zeroizing::default(),
+        ..State::empty()
     };
-    let reports = usize::try_from(number()?).ok().filter(|count| *count <= MOST_REPORTS)?;
+    let mut count = |most| usize::try_from(number()?).ok().filter(|count| *count <= most);
+    let (reports, used) = (count(MOST_REPORTS)?, count(MOST_USED)?);
     for _ in 0..reports {
         state.reports.push(Report { step: number()?, time: number()? });
+    }
+    for _ in 0..used {
+        state.used.push(Used { code: number()?, digits: number()?, time: number()? });
     }
     let (key, hashes) = bytes.split_first_chunk::<KEY_LENGTH>()?;
     state.key = Zeroizing::new(*key);
