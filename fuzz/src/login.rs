@@ -160,6 +160,12 @@ impl Backend for Replies {
         self.right.set(self.right.get() || approved);
         Ok(found)
     }
+    fn prepare_offline(&self, call: &PrepareOffline) -> Result<OfflinePrepared> {
+        self.reply(call)
+    }
+    fn report_offline(&self, call: &ReportOffline) -> Result<Done> {
+        self.reply(call)
+    }
 }
 
 /// A user who types the next line.

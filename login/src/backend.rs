@@ -1,8 +1,9 @@
 //! The calls that a login makes.
 
 use seconder::calls::{
-    Approval, ApprovalCreated, CodeRequested, CreateApproval, FindUser, RequestCall, RequestSms,
-    UserStatus, UserStatusReply, Verification,
+    Approval, ApprovalCreated, CodeRequested, CreateApproval, Done, FindUser, OfflinePrepared,
+    PrepareOffline, ReportOffline, RequestCall, RequestSms, UserStatus, UserStatusReply,
+    Verification,
 };
 use seconder::model::UserId;
 use seconder::{ApprovalWait, Handle, Result, Service, Sleeper, Verify};
@@ -44,6 +45,16 @@ pub trait Backend {
     /// # Errors
     /// See [`Error`]; and any error of the sleeper.
     fn wait_for_approval(&self, wait: ApprovalWait, sleeper: &mut dyn Sleeper) -> Result<Approval>;
+    /// Prepares logins while the service is unreachable.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn prepare_offline(&self, call: &PrepareOffline) -> Result<OfflinePrepared>;
+    /// Reports logins that were accepted while the service was unreachable.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn report_offline(&self, call: &ReportOffline) -> Result<Done>;
 }
 
 impl Backend for Service {
@@ -69,5 +80,11 @@ impl Backend for Service {
     }
     fn wait_for_approval(&self, wait: ApprovalWait, sleeper: &mut dyn Sleeper) -> Result<Approval> {
         self.wait_for_approval_with(wait, sleeper)
+    }
+    fn prepare_offline(&self, call: &PrepareOffline) -> Result<OfflinePrepared> {
+        self.handle(call)
+    }
+    fn report_offline(&self, call: &ReportOffline) -> Result<Done> {
+        self.handle(call)
     }
 }

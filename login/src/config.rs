@@ -113,9 +113,9 @@ pub(crate) enum FirstPass {
 pub struct Offline {
     /// The folder that holds what is needed for it.
     pub cache: PathBuf,
-    /// For how many days after the last login with the service.
+    /// For how many days after the last login for which the service prepared codes.
     pub days: u32,
-    /// For how many logins after the last one with the service.
+    /// For how many logins since the last code that the service accepted.
     pub logins: u32,
 }
 

@@ -1,18 +1,21 @@
 //! Who is asked for a second factor, and how a login ends.
 
 mod first_pass;
+mod offline;
 mod push;
 mod questions;
 
 use crate::Backend;
 use crate::clean::{clean, short};
-use crate::config::Config;
+use crate::config::{Config, Users};
 use crate::conversation::{Conversation, Journal};
+use crate::machine::Machine;
 use crate::networks::address_of;
 use crate::outcome::{Outcome, Trouble};
 use crate::{users, who};
+use offline::Cache;
 use questions::Dialogue;
-use seconder::model::Secret;
+use seconder::model::{Secret, UserId};
 use std::path::Path;
 use std::process::Command;
 
@@ -33,6 +36,8 @@ pub struct Login<'a> {
     /// Changes the program of `users=command:` before it is run: for a process with descriptors that
     /// programs would inherit, which only unsafe code can close.
     pub before_command: Option<fn(&mut Command)>,
+    /// The machine, for offline logins. `None` is [`ThisMachine`](crate::ThisMachine).
+    pub machine: Option<&'a dyn Machine>,
 }
 
 /// How a login ends, and why, for the log.
@@ -148,16 +153,52 @@ fn decide(
     if address.is_some_and(|address| config.trusted_networks.iter().any(|n| n.contains(address))) {
         return End::new(Outcome::Excepted, "trusted_networks");
     }
-    let user = match users::find(config, backend, login) {
-        Ok(Some(user)) => user,
-        Ok(None) => return End::new(Outcome::Unenrolled, "the login name has no user id"),
-        Err((outcome, problems)) => {
-            problems.iter().for_each(|problem| journal.error(&clean(problem)));
-            return End::new(outcome, "the user id of the login name was not found out");
-        }
+    let cache = Cache::open(config, login, journal);
+    let (user, unreachable) = match find_user(config, backend, login, cache.as_ref(), journal) {
+        Ok(found) => found,
+        Err(end) => return end,
     };
     let mut dialogue = Dialogue::new(config, backend, login, user, conversation, journal);
+    dialogue.cache = cache;
+    if let Some(end) = unreachable
+        && !dialogue.goes_offline(end.outcome)
+    {
+        return end;
+    }
     let end = dialogue.run();
     *password = dialogue.password.take();
     end
+}
+
+/// The service's user; and how the login would end without the cache, if the service was not reached
+/// and the cache says who the user is.
+///
+/// # Errors
+/// How the login ends.
+fn find_user(
+    config: &Config,
+    backend: &dyn Backend,
+    login: &Login<'_>,
+    cache: Option<&Cache<'_>>,
+    journal: &mut dyn Journal,
+) -> Result<(UserId, Option<End>), End> {
+    let found = users::find(config, backend, login);
+    let of_directory = cache.filter(|_| config.users == Users::Directory);
+    if let (Some(cache), Ok(user)) = (of_directory, &found) {
+        cache.keep_login(login.user, *user, journal);
+    }
+    match found {
+        Ok(Some(user)) => Ok((user, None)),
+        Ok(None) => Err(End::new(Outcome::Unenrolled, "the login name has no user id")),
+        Err((outcome, problems)) => {
+            problems.iter().for_each(|problem| journal.error(&clean(problem)));
+            let end = End::new(outcome, "the user id of the login name was not found out");
+            let unreachable = outcome == Outcome::Trouble(Trouble::Unavailable);
+            let remembered = of_directory.filter(|_| unreachable);
+            match remembered.and_then(|cache| cache.remembered(login.user)) {
+                Some(user) => Ok((user, Some(end))),
+                None => Err(end),
+            }
+        }
+    }
 }

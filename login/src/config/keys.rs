@@ -132,14 +132,20 @@ keys! {
          machine and the program":
         "The question of approval requests.";
     "offline" Nothing ["no"] "yes or no":
-        "Whether users whose authenticator was verified here may log in while the service cannot be \
-         reached.";
-    "offline_cache" Offline ["/var/lib/seconder/offline"] "the absolute path of a folder":
-        "Where what is needed for that is kept.";
-    "offline_days" Offline ["7"] "a number, 1 to 90":
-        "For how many days after the last login with the service.";
-    "offline_logins" Offline ["10"] "a number, 1 to 1000":
-        "For how many logins after the last one with the service.";
+        "Lets a user in while the service is unreachable, for offline_days after the last login of \
+         theirs on this machine for which the service prepared codes, and offline_logins times since \
+         the last code that the service accepted here. The service must allow it too: \
+         `seconder serve --offline-days`. Where method is push, sms or call, nobody logs in offline. \
+         See OFFLINE LOGINS.";
+    "offline_cache" Offline ["/var/lib/seconder-login"] "the absolute path of a folder":
+        "Where the codes are kept. The folder is created if it is missing. It and the folders above \
+         it must belong to root, or to the effective user of the process; nobody else may write to \
+         them, nor read the folder. Logins by a process of another user are not possible offline, and \
+         log an error.";
+    "offline_days" Offline ["3"] "a number, 1 to 7":
+        "For how many days after such a login a user is let in. The service may allow fewer.";
+    "offline_logins" Offline ["5"] "a number, 1 to 100":
+        "How many times a user is let in until the service has accepted a code here again.";
 }
 
 /// The key of this name.

@@ -151,7 +151,7 @@ impl Values<'_> {
             _ => None,
         });
         let (days, logins) =
-            (self.number("offline_days", 1, 90), self.number("offline_logins", 1, 1000));
+            (self.number("offline_days", 1, 7), self.number("offline_logins", 1, 100));
         let cache = self.value("offline_cache", absolute);
         match yes {
             Some(false) => None,

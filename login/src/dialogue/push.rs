@@ -17,6 +17,7 @@ const LONGEST_MESSAGE: usize = 1024;
 impl Dialogue<'_> {
     /// Asks the user to approve the login on their phone, and waits for the response.
     pub(super) fn push(&mut self) -> Next {
+        self.report_offline();
         let began = Instant::now();
         let Some(call) = self.approval_request() else {
             let outcome = Outcome::Trouble(Trouble::Configuration);

@@ -1,5 +1,6 @@
 //! The questions that a user is asked, and what follows from the answers.
 
+use super::offline::{self, Cache};
 use super::{End, Login};
 use crate::Backend;
 use crate::clean::clean;
@@ -17,6 +18,8 @@ use zeroize::Zeroizing;
 const MORE_QUESTIONS: u32 = 6;
 /// A user who has to wait longer than this is not asked again.
 const LONGEST_WAIT: u64 = 60;
+/// What a user reads whose login ends by trouble.
+pub(super) const NOT_NOW: &str = "The second factor cannot be checked now. Try again later.";
 const SAME_TEXT: &str = "the client answers every question with the same text, as OpenSSH does for \
                          the method password: allow keyboard-interactive instead";
 
@@ -38,6 +41,12 @@ pub(super) struct Dialogue<'a> {
     /// The last text that was no code.
     pub(super) no_code: Option<Secret>,
     pub(super) failures: u32,
+    /// For offline logins, if they are configured.
+    pub(super) cache: Option<Cache<'a>>,
+    /// Whether the service was not reached, so that the cache decides.
+    pub(super) unreachable: bool,
+    /// Whether offline logins were reported, or tried to be.
+    pub(super) reported: bool,
     /// Whether the last failure was that of a user who has to wait.
     locked: bool,
     questions: u32,
@@ -71,6 +80,9 @@ impl<'a> Dialogue<'a> {
             password: None,
             no_code: None,
             failures: 0,
+            cache: None,
+            unreachable: false,
+            reported: false,
             locked: false,
             questions: 0,
         }
@@ -92,7 +104,8 @@ impl<'a> Dialogue<'a> {
 
     /// Finds out what the user has, and does what the configuration says to do at once.
     fn begin(&mut self) -> Next {
-        if self.config.method == Method::Code || self.failures >= self.config.tries {
+        let by_code = self.config.method == Method::Code || self.unreachable;
+        if by_code || self.failures >= self.config.tries {
             return Next::Continue(());
         }
         let user_ip = address_of(self.login.remote);
@@ -103,6 +116,8 @@ impl<'a> Dialogue<'a> {
             Err(error) => return self.end_by(&error, "the user's record was not read"),
         };
         if status.account_disabled {
+            self.report_offline();
+            self.forget_codes();
             return Next::Break(End::new(Outcome::Denied, "the service has disabled the account"));
         }
         let has_app = status.devices.iter().any(|device| device != "sms");
@@ -129,7 +144,10 @@ impl<'a> Dialogue<'a> {
             return Next::Break(self.out_of_tries());
         }
         let choices = self.choices();
-        let typed = self.put(&prompt(&choices))?;
+        let typed = match self.unreachable {
+            true => self.put(offline::QUESTION)?,
+            false => self.put(&prompt(&choices))?,
+        };
         let text = typed.expose().trim();
         let chosen = choices.iter().zip(1..).find(|(choice, number)| {
             text.eq_ignore_ascii_case(choice.word()) || text == format!("{number}")
@@ -201,10 +219,17 @@ impl<'a> Dialogue<'a> {
 
     /// Checks a code. `force`, because a login never accepts a code that was not checked.
     pub(super) fn verify(&mut self, token: Token) -> Next {
-        let found = self.backend.verify(&Verify { force: true, ..Verify::new(token, self.user) });
-        match found {
+        if self.unreachable {
+            return self.check_offline(&token);
+        }
+        self.report_offline();
+        let call = Verify { force: true, ..Verify::new(token, self.user) };
+        match self.backend.verify(&call) {
             Ok(found) => match found.verdict {
-                Verdict::Right => Next::Break(End::new(Outcome::Accepted, "by a code")),
+                Verdict::Right => {
+                    self.used_online(&call.token, &found);
+                    Next::Break(End::new(Outcome::Accepted, "by a code"))
+                }
                 Verdict::Wrong if found.reused => {
                     self.fail("This code was used before. Wait for the next one.")
                 }
@@ -215,7 +240,11 @@ impl<'a> Dialogue<'a> {
                     Next::Break(End::new(Outcome::Denied, "the code was not checked"))
                 }
             },
-            Err(error) => self.wait_or_end(&error),
+            Err(error) => match self.wait_or_end(&error) {
+                // A client that asks once gives no other code, so this one is checked.
+                ControlFlow::Continue(()) if self.unreachable => self.check_offline(&call.token),
+                next => next,
+            },
         }
     }
 
@@ -224,7 +253,11 @@ impl<'a> Dialogue<'a> {
         let Error::RateLimited { .. } = error else {
             return self.end_by(error, "the code was not checked");
         };
-        let seconds = error.retry_after_seconds();
+        self.locked_for(error.retry_after_seconds())
+    }
+
+    /// Shows a user how long to wait after too many wrong codes, if it is known.
+    pub(super) fn locked_for(&mut self, seconds: Option<u64>) -> Next {
         (self.failures, self.locked) = (self.failures + 1, true);
         self.show(&wait_text("Too many wrong codes.", seconds), Style::Error)?;
         match seconds {
@@ -265,14 +298,20 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Ends the login by an error, which the operator reads.
+    /// Ends the login by an error, which the operator reads; unless the cache decides from now on.
     pub(super) fn end_by(&mut self, error: &Error, what: &str) -> Next {
         let outcome = outcome_of(error);
         self.journal.error(&clean(&format!("{what}: {error}")));
+        if self.goes_offline(outcome) {
+            return Next::Continue(());
+        }
+        // Whom the service does not want, or does not know any more, does not log in without it.
+        if matches!(error, Error::Rejected(_)) {
+            self.forget_codes();
+        }
         if matches!(outcome, Outcome::Trouble(_)) {
-            let text = "The second factor cannot be checked now. Try again later.";
             // The login ends in any case.
-            let _ = self.conversation.show(text, Style::Error);
+            let _ = self.conversation.show(NOT_NOW, Style::Error);
         }
         Next::Break(End::new(outcome, what))
     }

@@ -92,6 +92,11 @@ fn a_key_without_effect_is_an_error() {
     assert!(problems("service_user = root\n", &[]).is_empty());
     assert_eq!(problems("service_user = nobody-has-this\n", &[]).len(), 1);
     assert!(problems("offline = yes\noffline_days = 7\n", &[]).is_empty());
+    for (text, accepted) in [("offline_days = 8", "1 to 7"), ("offline_logins = 101", "1 to 100")] {
+        let key = text.split(' ').next().unwrap();
+        let expected = format!("/pam.conf:2: {key} must be a number, {accepted}");
+        assert_eq!(problems(&format!("offline = yes\n{text}\n"), &[]), [expected]);
+    }
 }
 
 #[test]

@@ -51,10 +51,16 @@ impl Backend for Fixed {
     fn wait_for_approval(&self, _: ApprovalWait, _: &mut dyn Sleeper) -> Result<Approval> {
         self.reply("wait_for_approval", Approval::new(ApprovalStatus::Pending))
     }
+    fn prepare_offline(&self, _: &PrepareOffline) -> Result<OfflinePrepared> {
+        panic!("offline logins are not configured")
+    }
+    fn report_offline(&self, _: &ReportOffline) -> Result<Done> {
+        panic!("offline logins are not configured")
+    }
 }
 
 /// Every error, and how a login ends by it.
-fn errors() -> Vec<(Error, Outcome)> {
+pub(crate) fn errors() -> Vec<(Error, Outcome)> {
     let message = || "\x1b[2Jsecret".to_owned();
     let rejected = |code: &str| {
         let (status, code) = (403, Some(code.to_owned()));

@@ -7,6 +7,8 @@ mod decision;
 mod files;
 mod first_pass;
 mod journal;
+mod offline;
 mod pushes;
 mod questions;
+mod site;
 mod stage;

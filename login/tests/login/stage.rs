@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A clock that a test advances.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct ManualClock(Arc<Mutex<u64>>);
 
 impl Clock for ManualClock {
@@ -48,7 +48,7 @@ impl Stage {
             Ok(())
         };
         let settings = Settings::new("sandbox:?accept=right").clock(clock.clone()).deliver(deliver);
-        let service = settings.open().unwrap();
+        let service = settings.offline_days(7).open().unwrap();
         let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("users"), format!("ada = {user}\nbob = 4711\n")).unwrap();
