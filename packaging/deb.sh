@@ -123,6 +123,8 @@ build() { # PACKAGE
         xargs -0 md5sum >DEBIAN/md5sums)
     # Modes and times do not depend on the umask and the time of the build.
     chmod -R u=rwX,go=rX "$tree"
+    # The module rejects a folder of codes that others can read.
+    [ ! -d "$tree/var/lib/seconder-login" ] || chmod 700 "$tree/var/lib/seconder-login"
     find "$tree" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
     dpkg-deb --root-owner-group ${options[@]+"${options[@]}"} --build "$tree" \
         "$out/${package}_${version}_$architecture.deb" >/dev/null
@@ -191,6 +193,8 @@ Description: second factor of a login (service)
 CONTROL
 
 install -D -m 644 packaging/pam-config "$work/libpam-seconder/usr/share/pam-configs/seconder"
+# For offline logins, if the configuration has them.
+install -d "$work/libpam-seconder/var/lib/seconder-login"
 mkdir -p "$work/libpam-seconder/DEBIAN"
 # pam-auth-update offers the profile, which is off by default. Before the module goes, it is taken
 # out of the files of /etc/pam.d, because PAM rejects every login for which a module is missing.
@@ -205,6 +209,11 @@ set -e
 if [ "$1" = remove ] && [ "${DPKG_MAINTSCRIPT_PACKAGE_REFCOUNT:-1}" = 1 ]; then
     pam-auth-update --package --remove seconder
 fi
+SCRIPT
+cat >"$work/libpam-seconder/DEBIAN/postrm" <<'SCRIPT'
+#!/bin/sh
+set -e
+[ "$1" != purge ] || rm -rf /var/lib/seconder-login
 SCRIPT
 chmod 755 "$work/libpam-seconder/DEBIAN"/p*
 build libpam-seconder <<CONTROL

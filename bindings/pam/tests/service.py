@@ -61,8 +61,9 @@ class User:
 class Service:
     """`seconder serve` on a database of its own."""
 
-    def __init__(self, folder: Path, database: str | None = None) -> None:
+    def __init__(self, folder: Path, database: str | None = None, *options: str) -> None:
         self.folder = folder
+        self._options = options
         self.database = database or f"sqlite:{folder}/seconder.db"
         self.certificate = folder / "certificate.pem"
         self.socket = folder / "seconder.sock"
@@ -89,7 +90,7 @@ class Service:
     def start(self) -> None:
         options = [f"--listen={self._listen}", f"--database={self.database}", "--self-signed"]
         options += [f"--api-key-file={self.folder}/key", f"--certificate-out={self.certificate}"]
-        options.append(f"--unix={self.socket}")
+        options += [f"--unix={self.socket}", *self._options]
         self._process = subprocess.Popen(
             [PROGRAM, "serve", *options], stderr=subprocess.PIPE, text=True, cwd=self.folder
         )
