@@ -18,12 +18,21 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" engine https unix https,unix client-certificates tls12 xml,unix engine,unix capi,engine capi,https capi,unix
+FEATURES := "" engine https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
 C_LIBRARY := rustc -p seconder --lib --features capi --crate-type staticlib
 PAM_MODULE := build -p seconder-pam
+# For use. A login maps the module for seconds, so its size counts: without the texts of Debug, on
+# which nothing depends, and the places of panics it is a twentieth smaller. The stable compiler has
+# both behind a switch of its own. They are not for the programs that run while this is built, so a
+# target is named. The C library knows packed relocations since version 2.36.
+PAM_FLAGS := -Zfmt-debug=none -Zlocation-detail=none $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
+	awk '$$1 == "glibc" && $$2 >= 2.36 { print "-Clink-arg=-Wl,-z,pack-relative-relocs" }')
+PAM_RELEASE = RUSTC_BOOTSTRAP=1 RUSTFLAGS="$(PAM_FLAGS)" packaging/without-paths $(CARGO) $(PAM_MODULE) \
+	--profile release-small --target $(HOST)
+PAM_RELEASED = $(TARGET)/$(HOST)/release-small/libpam_seconder.so
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bindings/python/Cargo.toml
 WHEEL := packaging/without-paths $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
@@ -244,8 +253,8 @@ bench-release:
 		packaging/split $(BENCH)/$$kind/libseconder.so; \
 		mv $(BENCH)/$$kind/libseconder.so $(BENCH)/$$kind/$(SONAME); \
 	done
-	packaging/without-paths $(CARGO) $(PAM_MODULE) -q --profile release-small
-	@install -m 644 $(TARGET)/release-small/libpam_seconder.so $(BENCH)/pam_seconder.so
+	$(PAM_RELEASE) -q
+	@install -m 644 $(PAM_RELEASED) $(BENCH)/pam_seconder.so
 	packaging/split $(BENCH)/pam_seconder.so
 	packaging/without-paths $(CARGO) build -q --release -p seconder-server
 	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" packaging/without-paths $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml

@@ -41,10 +41,10 @@ release: ## Builds what `make install` installs
 	packaging/without-paths $(CARGO) $(C_LIBRARY) --release
 	packaging/without-paths $(CARGO) build --release -p seconder-server
 	packaging/without-paths $(CARGO) build --release -p seconder-login
-	packaging/without-paths $(CARGO) $(PAM_MODULE) --profile release-small
+	$(PAM_RELEASE)
 	@$(call link_libraries,$(TARGET)/release,$(TARGET)/release/install)
 	@install -m 755 $(TARGET)/release/seconder $(TARGET)/release/seconder-login $(TARGET)/release/install/
-	@install -m 644 $(TARGET)/release-small/libpam_seconder.so $(TARGET)/release/install/pam_seconder.so
+	@install -m 644 $(PAM_RELEASED) $(TARGET)/release/install/pam_seconder.so
 	packaging/split $(addprefix $(TARGET)/release/install/,libseconder.a libseconder.so seconder seconder-login pam_seconder.so)
 	packaging/without-paths --check $(TARGET)/release/install/*
 

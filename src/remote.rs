@@ -22,6 +22,8 @@ mod lookup;
 mod loopback;
 #[cfg(feature = "https")]
 mod network;
+#[cfg(feature = "compact")]
+mod p256;
 #[cfg(feature = "https")]
 mod pin;
 #[cfg(feature = "https")]

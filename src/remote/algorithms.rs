@@ -6,7 +6,8 @@
 
 use rustls::SignatureScheme;
 use rustls::crypto::{
-    CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, WebPkiSupportedAlgorithms, ring,
+    CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, SupportedKxGroup,
+    WebPkiSupportedAlgorithms, ring,
 };
 use rustls::pki_types::PrivateKeyDer;
 use rustls::sign::SigningKey;
@@ -27,18 +28,34 @@ pub(super) fn provider() -> CryptoProvider {
             #[cfg(feature = "tls12")]
             ring::cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         ],
-        kx_groups: ring::ALL_KX_GROUPS.to_vec(),
+        kx_groups: key_exchanges(),
         signature_verification_algorithms: SIGNATURES,
         secure_random: &System,
         key_provider: &Keys,
     }
 }
 
+#[cfg(not(feature = "compact"))]
+fn key_exchanges() -> Vec<&'static dyn SupportedKxGroup> {
+    ring::ALL_KX_GROUPS.to_vec()
+}
+
+/// Those that need no table of points: see [`super::p256`].
+#[cfg(feature = "compact")]
+fn key_exchanges() -> Vec<&'static dyn SupportedKxGroup> {
+    vec![ring::kx_group::X25519, ring::kx_group::SECP384R1]
+}
+
+#[cfg(feature = "compact")]
+use super::p256::{P256_SHA256, P256_SHA384};
+#[cfg(not(feature = "compact"))]
+use verify::{ECDSA_P256_SHA256 as P256_SHA256, ECDSA_P256_SHA384 as P256_SHA384};
+
 /// The signatures that are verified, of certificates and of handshakes.
 const SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[
-        verify::ECDSA_P256_SHA256,
-        verify::ECDSA_P256_SHA384,
+        P256_SHA256,
+        P256_SHA384,
         verify::ECDSA_P384_SHA256,
         verify::ECDSA_P384_SHA384,
         verify::ED25519,
@@ -54,14 +71,8 @@ const SIGNATURES: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     ],
     // In TLS 1.2, the curve is not fixed by the scheme.
     mapping: &[
-        (
-            SignatureScheme::ECDSA_NISTP384_SHA384,
-            &[verify::ECDSA_P384_SHA384, verify::ECDSA_P256_SHA384],
-        ),
-        (
-            SignatureScheme::ECDSA_NISTP256_SHA256,
-            &[verify::ECDSA_P256_SHA256, verify::ECDSA_P384_SHA256],
-        ),
+        (SignatureScheme::ECDSA_NISTP384_SHA384, &[verify::ECDSA_P384_SHA384, P256_SHA384]),
+        (SignatureScheme::ECDSA_NISTP256_SHA256, &[P256_SHA256, verify::ECDSA_P384_SHA256]),
         (SignatureScheme::ED25519, &[verify::ED25519]),
         (SignatureScheme::RSA_PSS_SHA512, &[verify::RSA_PSS_2048_8192_SHA512_LEGACY_KEY]),
         (SignatureScheme::RSA_PSS_SHA384, &[verify::RSA_PSS_2048_8192_SHA384_LEGACY_KEY]),
@@ -104,7 +115,7 @@ impl KeyProvider for Keys {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tls12", not(feature = "compact")))]
 mod tests {
     use super::*;
 

@@ -1,0 +1,80 @@
+//! Signatures of the curve P-256, without the table of its points that Rustls's provider has: it is a
+//! tenth of what a login process maps for a connection. Only signatures are verified here, of which
+//! nothing is secret; keys are exchanged on other curves.
+
+use p256::ecdsa::signature::hazmat::PrehashVerifier;
+use p256::ecdsa::{DerSignature, VerifyingKey};
+use rustls::pki_types::{
+    AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id,
+};
+use sha2::{Digest, Sha256, Sha384};
+
+pub(super) const P256_SHA256: &dyn SignatureVerificationAlgorithm =
+    &P256 { id: alg_id::ECDSA_SHA256, hash: |message| Sha256::digest(message).to_vec() };
+pub(super) const P256_SHA384: &dyn SignatureVerificationAlgorithm =
+    &P256 { id: alg_id::ECDSA_SHA384, hash: |message| Sha384::digest(message).to_vec() };
+
+/// ECDSA on P-256 with a hash (FIPS 186-5, 6.4).
+#[derive(Debug)]
+struct P256 {
+    id: AlgorithmIdentifier,
+    hash: fn(&[u8]) -> Vec<u8>,
+}
+
+impl SignatureVerificationAlgorithm for P256 {
+    fn verify_signature(
+        &self,
+        public_key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| InvalidSignature)?;
+        let signature = DerSignature::try_from(signature).map_err(|_| InvalidSignature)?;
+        let hash = (self.hash)(message);
+        key.verify_prehash(&hash, &signature).map_err(|_| InvalidSignature)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        alg_id::ECDSA_P256
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, SigningKey};
+
+    /// What another implementation signs is right, and nothing that differs from it in a bit.
+    #[test]
+    fn signatures_of_another_implementation_are_verified() {
+        let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        let key = pair.public_key_raw().to_vec();
+        let message = b"what the service signs";
+        let signature = pair.sign(message).unwrap();
+        let is_right = |key: &[u8], message: &[u8], signature: &[u8]| {
+            P256_SHA256.verify_signature(key, message, signature).is_ok()
+        };
+        assert!(is_right(&key, message, &signature));
+        assert!(P256_SHA384.verify_signature(&key, message, &signature).is_err());
+        for at in 0..signature.len() * 8 {
+            let mut other = signature.clone();
+            other[at / 8] ^= 1 << (at % 8);
+            assert!(!is_right(&key, message, &other), "{at}");
+        }
+        for at in 0..key.len() * 8 {
+            let mut other = key.clone();
+            other[at / 8] ^= 1 << (at % 8);
+            assert!(!is_right(&other, message, &signature), "{at}");
+        }
+        assert!(!is_right(&key, b"another text", &signature));
+        for cut in 0..signature.len() {
+            assert!(!is_right(&key, message, &signature[..cut]), "{cut}");
+        }
+        let longer = [signature.as_slice(), &[0]].concat();
+        assert!(!is_right(&key, message, &longer) && !is_right(&[], message, &signature));
+    }
+}
