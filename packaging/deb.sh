@@ -213,7 +213,9 @@ SCRIPT
 cat >"$work/libpam-seconder/DEBIAN/postrm" <<'SCRIPT'
 #!/bin/sh
 set -e
-[ "$1" != purge ] || rm -rf /var/lib/seconder-login
+if [ "$1" = purge ] && [ "${DPKG_MAINTSCRIPT_PACKAGE_REFCOUNT:-1}" -le 1 ]; then
+    rm -rf /var/lib/seconder-login
+fi
 SCRIPT
 chmod 755 "$work/libpam-seconder/DEBIAN"/p*
 build libpam-seconder <<CONTROL

@@ -69,8 +69,8 @@ has seconder usr/bin/seconder usr/bin/seconder-login usr/share/man/man8/seconder
 has libpam-seconder "usr/lib/$triplet/security/pam_seconder.so" usr/share/pam-configs/seconder \
     usr/share/man/man8/pam_seconder.8.gz usr/share/man/man5/seconder-pam.conf.5.gz
 # Nobody but root may read the codes of offline logins.
-dpkg-deb --fsys-tarfile "$work"/libpam-seconder_*.deb | tar -tv |
-    grep -q '^drwx------ root/root .* \./var/lib/seconder-login/$' ||
+grep -q '^drwx------ root/root .* \./var/lib/seconder-login/$' \
+    <(dpkg-deb --fsys-tarfile "$work"/libpam-seconder_*.deb | tar -tv) ||
     fail "libpam-seconder lacks a private folder for offline logins"
 # Installing the module must change no login.
 grep -qx "Default: no" <(dpkg-deb --fsys-tarfile "$work"/libpam-seconder_*.deb |
