@@ -28,8 +28,9 @@ PAM_MODULE := build -p seconder-pam
 # which nothing depends, and the places of panics it is a twentieth smaller. The stable compiler has
 # both behind a switch of its own. They are not for the programs that run while this is built, so a
 # target is named. The C library knows packed relocations since version 2.36.
-PAM_FLAGS := -Zfmt-debug=none -Zlocation-detail=none $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
-	awk '$$1 == "glibc" && $$2 >= 2.36 { print "-Clink-arg=-Wl,-z,pack-relative-relocs" }')
+PAM_FLAGS = -Zfmt-debug=none -Zlocation-detail=none $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
+	awk '$$1 == "glibc" && $$2 >= 2.36 { print "-Clink-arg=-Wl,-z,pack-relative-relocs" }') \
+	$(if $(findstring x86_64,$(HOST)),-Clink-arg=-Wl$(,)--icf=all)
 PAM_RELEASE = RUSTC_BOOTSTRAP=1 RUSTFLAGS="$(PAM_FLAGS)" packaging/without-paths $(CARGO) $(PAM_MODULE) \
 	--profile release-small --target $(HOST)
 PAM_RELEASED = $(TARGET)/$(HOST)/release-small/libpam_seconder.so

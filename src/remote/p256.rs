@@ -4,21 +4,21 @@
 
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 use p256::ecdsa::{DerSignature, VerifyingKey};
+use ring::digest::{self, SHA256, SHA384};
 use rustls::pki_types::{
     AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id,
 };
-use sha2::{Digest, Sha256, Sha384};
 
 pub(super) const P256_SHA256: &dyn SignatureVerificationAlgorithm =
-    &P256 { id: alg_id::ECDSA_SHA256, hash: |message| Sha256::digest(message).to_vec() };
+    &P256 { id: alg_id::ECDSA_SHA256, hash: &SHA256 };
 pub(super) const P256_SHA384: &dyn SignatureVerificationAlgorithm =
-    &P256 { id: alg_id::ECDSA_SHA384, hash: |message| Sha384::digest(message).to_vec() };
+    &P256 { id: alg_id::ECDSA_SHA384, hash: &SHA384 };
 
 /// ECDSA on P-256 with a hash (FIPS 186-5, 6.4).
 #[derive(Debug)]
 struct P256 {
     id: AlgorithmIdentifier,
-    hash: fn(&[u8]) -> Vec<u8>,
+    hash: &'static digest::Algorithm,
 }
 
 impl SignatureVerificationAlgorithm for P256 {
@@ -30,8 +30,8 @@ impl SignatureVerificationAlgorithm for P256 {
     ) -> Result<(), InvalidSignature> {
         let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| InvalidSignature)?;
         let signature = DerSignature::try_from(signature).map_err(|_| InvalidSignature)?;
-        let hash = (self.hash)(message);
-        key.verify_prehash(&hash, &signature).map_err(|_| InvalidSignature)
+        let hash = digest::digest(self.hash, message);
+        key.verify_prehash(hash.as_ref(), &signature).map_err(|_| InvalidSignature)
     }
 
     fn public_key_alg_id(&self) -> AlgorithmIdentifier {

@@ -3,9 +3,8 @@
 
 use super::folder::Folder;
 use super::{Problem, Random, Result};
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use seconder::model::UserId;
 use sha2::Sha256;
 use zeroize::Zeroizing;
@@ -14,10 +13,11 @@ use zeroize::Zeroizing;
 const KEY_FILE: &str = "key";
 /// The beginning of each file; the last byte is the version.
 const MAGIC: &[u8; 4] = b"sco\x01";
-const NONCE: usize = 24;
 
 pub(super) struct Seal {
-    cipher: XChaCha20Poly1305,
+    /// AES-256-GCM (NIST SP 800-38D), which the client of HTTPS links too. Nonces are random: far fewer
+    /// than 2^32 files are ever sealed with one key.
+    cipher: LessSafeKey,
     /// The key of the names of files.
     names: Zeroizing<[u8; 32]>,
 }
@@ -39,11 +39,9 @@ impl Seal {
             bound.extend_from_slice(part);
         }
         let derive = |purpose: &str| mac(&key, &[purpose.as_bytes(), &bound]);
-        let cipher = derive("seconder offline seal\0");
-        Ok(Seal {
-            cipher: XChaCha20Poly1305::new((&*cipher).into()),
-            names: derive("seconder offline name\0"),
-        })
+        let cipher = UnboundKey::new(&AES_256_GCM, &*derive("seconder offline seal\0"));
+        let cipher = cipher.map_err(|_| Problem::Storage("the cache cannot be sealed".into()))?;
+        Ok(Seal { cipher: LessSafeKey::new(cipher), names: derive("seconder offline name\0") })
     }
 
     pub(super) fn file_of_user(&self, user: UserId) -> String {
@@ -63,14 +61,14 @@ impl Seal {
 
     /// Seals a text as the contents of the file with this name.
     pub(super) fn seal(&self, name: &str, text: &[u8], random: Random) -> Result<Vec<u8>> {
-        let mut nonce = [0; NONCE];
+        let mut nonce = [0; NONCE_LEN];
         if !random(&mut nonce) {
             return Err(no_random());
         }
-        let bound = [MAGIC, name.as_bytes()].concat();
-        let payload = Payload { msg: text, aad: &bound };
-        let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload);
-        let sealed = sealed.map_err(|_| Problem::Storage("the cache cannot be sealed".into()))?;
+        let mut sealed = text.to_vec();
+        let unique = Nonce::assume_unique_for_key(nonce);
+        let done = self.cipher.seal_in_place_append_tag(unique, bound(name), &mut sealed);
+        done.map_err(|_| Problem::Storage("the cache cannot be sealed".into()))?;
         Ok([MAGIC, nonce.as_slice(), &sealed].concat())
     }
 
@@ -80,15 +78,22 @@ impl Seal {
         if magic[..3] == MAGIC[..3] && magic[3] > MAGIC[3] {
             return Err(Problem::Newer);
         }
-        let (nonce, rest) = rest.split_first_chunk::<NONCE>().ok_or(Problem::Damaged)?;
+        let (nonce, rest) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Problem::Damaged)?;
         if magic != MAGIC {
             return Err(Problem::Damaged);
         }
-        let bound = [MAGIC, name.as_bytes()].concat();
-        let payload = Payload { msg: rest, aad: &bound };
-        let text = self.cipher.decrypt(&XNonce::from(*nonce), payload);
-        text.map(Zeroizing::new).map_err(|_| Problem::Damaged)
+        let mut text = Zeroizing::new(rest.to_vec());
+        let unique = Nonce::assume_unique_for_key(*nonce);
+        let opened = self.cipher.open_in_place(unique, bound(name), &mut text);
+        let length = opened.map_err(|_| Problem::Damaged)?.len();
+        text.truncate(length);
+        Ok(text)
     }
+}
+
+/// What a seal also vouches for: the version and the name of the file.
+fn bound(name: &str) -> Aad<Vec<u8>> {
+    Aad::from([MAGIC, name.as_bytes()].concat())
 }
 
 /// The random part of the key, which is created at first use.
