@@ -2,6 +2,7 @@
 
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod call_log;
+#[cfg(feature = "callbacks")]
 pub mod callback;
 pub mod calls;
 #[cfg(all(feature = "capi", any(feature = "engine", feature = "remote")))]

@@ -128,6 +128,7 @@ impl Names {
     }
 
     /// The field set by [`id_field`](Names::id_field).
+    #[cfg(feature = "callbacks")]
     pub(crate) fn user_field(&self) -> &str {
         &self.id_field
     }
