@@ -5,13 +5,16 @@ mod manual;
 mod streams;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use seconder_login::config::DEFAULT_FILE;
 use seconder_login::terminal::{StandardError, Terminal};
 use seconder_login::{
     Conversation, EXIT_STATUSES, Journal, Login, Outcome, exit_status, log_in_as_configured,
 };
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use streams::{Nobody, OneCode, Programs};
 
 /// Ask a user for the second factor of a login. The exit status is the verdict; only 0 means that the
@@ -44,25 +47,48 @@ struct Program {
     /// {"outcome":"accepted","status":0} is the last.
     #[arg(long)]
     json: bool,
+    /// How long to wait for each line of standard input.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=3600))]
+    answer_timeout: u64,
 }
 
+/// The exit status where nobody was asked: an option is invalid, or printed something.
+const NO_VERDICT: u8 = 2;
+
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let program = match Program::try_parse() {
+        Ok(program) => program,
+        Err(error) => return explain(&error),
+    };
+    let within = Duration::from_secs(program.answer_timeout);
     let mut journal = StandardError::new("seconder-login");
     let outcome = match (program.json, program.code_from_stdin) {
         (true, _) => {
-            let mut programs = Programs;
+            let mut programs = Programs { within };
             let outcome = program.log_in(&mut programs, &mut journal);
             programs.end(outcome);
             outcome
         }
-        (false, true) => program.log_in(&mut OneCode::read(), &mut journal),
+        (false, true) => program.log_in(&mut OneCode::read(within), &mut journal),
         (false, false) => match Terminal::open() {
             Ok(mut terminal) => program.log_in(&mut terminal, &mut journal),
             Err(_) => program.log_in(&mut Nobody, &mut journal),
         },
     };
     ExitCode::from(exit_status(outcome))
+}
+
+/// Prints what is wrong with the options, or what they ask for. A login name that begins with a dash
+/// may be an option, such as `--help`, so this is never success.
+fn explain(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // The status surprises those who know other programs.
+        let _ =
+            writeln!(std::io::stderr(), "seconder-login: nobody was asked: status {NO_VERDICT}");
+    }
+    ExitCode::from(NO_VERDICT)
 }
 
 impl Program {

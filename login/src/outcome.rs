@@ -94,21 +94,25 @@ pub fn outcome_of(error: &Error) -> Outcome {
 const USER_NOT_FOUND: &str = "60026";
 const USER_NOT_FOUND_EITHER: &str = "60016";
 
-/// The exit statuses of `seconder-login`, of which 2 is for its options. All
-/// but 0 mean that the user may not log in, unless the program that reads them decides otherwise.
+/// The exit statuses of `seconder-login`. All but 0 mean that the user may not log in, unless the
+/// program that reads them decides otherwise.
+///
+/// They mean the same to FreeRADIUS's `rlm_exec`, for which 1 is reject, 2 fail, 5 invalid, 6 userlock
+/// and 7 notfound. 3, 4, 8 and 9 are not used: it goes on after them as after success, or replies
+/// without a decision. It takes all above 9 as 2.
 pub const EXIT_STATUSES: [(u8, &str); 12] = [
     (0, "the user may log in: a right code, or an approval"),
     (1, "denied: wrong codes, or a request that was denied, or not approved in time"),
-    (2, "an option is invalid"),
-    (3, "locked: too many wrong codes; the user may try again later"),
-    (4, "the service does not know the user"),
+    (2, "an option is invalid, or --help or --version was given"),
     (5, "there is nobody to ask: no terminal, or no answer"),
-    (6, "the configuration, the map of users or the API key has errors"),
-    (7, "the service was not reached, or not in time"),
-    (8, "the service failed, or its reply was invalid"),
-    (9, "an internal error"),
+    (6, "locked: too many wrong codes; the user may try again later"),
+    (7, "the service does not know the user"),
     (10, "the configuration excepts the user or the network: nothing was asked"),
     (11, "nothing was checked: unenrolled=ignore, or on_trouble=ignore"),
+    (12, "the configuration, the map of users or the API key has errors"),
+    (13, "the service was not reached, or not in time"),
+    (14, "the service failed, or its reply was invalid"),
+    (15, "an internal error"),
 ];
 
 /// The exit status of `seconder-login`: see [`EXIT_STATUSES`].
@@ -116,15 +120,15 @@ pub fn exit_status(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Accepted => 0,
         Outcome::Denied => 1,
-        Outcome::Locked => 3,
-        Outcome::Unenrolled => 4,
         Outcome::NoTerminal => 5,
-        Outcome::Trouble(Trouble::Configuration) => 6,
-        Outcome::Trouble(Trouble::Unavailable) => 7,
-        Outcome::Trouble(Trouble::Service) => 8,
-        Outcome::Trouble(Trouble::Internal) => 9,
+        Outcome::Locked => 6,
+        Outcome::Unenrolled => 7,
         Outcome::Excepted => 10,
         Outcome::Ignored => 11,
+        Outcome::Trouble(Trouble::Configuration) => 12,
+        Outcome::Trouble(Trouble::Unavailable) => 13,
+        Outcome::Trouble(Trouble::Service) => 14,
+        Outcome::Trouble(Trouble::Internal) => 15,
     }
 }
 
@@ -135,9 +139,16 @@ mod tests {
     #[test]
     fn each_outcome_has_an_exit_status_of_its_own_and_only_acceptance_is_0() {
         let mut statuses: Vec<u8> = Outcome::ALL.into_iter().map(exit_status).collect();
-        assert_eq!(statuses, [0, 10, 11, 1, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(statuses, [0, 10, 11, 1, 6, 7, 5, 12, 13, 14, 15]);
         statuses.push(2);
         statuses.sort_unstable();
         assert_eq!(statuses, EXIT_STATUSES.map(|(status, _)| status));
+    }
+    #[test]
+    fn freeradius_takes_no_status_but_0_as_success() {
+        // ok, handled, noop and updated: rlm_exec_status2rcode() of FreeRADIUS.
+        for (status, text) in EXIT_STATUSES {
+            assert!(![3, 4, 8, 9].contains(&status), "{status}: {text}");
+        }
     }
 }

@@ -1,17 +1,22 @@
 //! Users who are reached by another program, over standard input and output.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use seconder::model::Secret;
 use seconder_login::{Conversation, Outcome, Silent, Style, Typed, exit_status};
 use serde_json::{Value, json};
-use std::io::{BufRead, Read, Write};
-use std::time::Duration;
+use std::io::{Stdin, Write};
+use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// The most bytes of a line.
-const LONGEST: u64 = 4096;
+/// Maximum length of a line, in bytes.
+const LONGEST: usize = 4096;
 
 /// A program that asks the user, in JSON.
-pub(crate) struct Programs;
+pub(crate) struct Programs {
+    /// How long to wait for each answer.
+    pub(crate) within: Duration,
+}
 
 impl Programs {
     fn write(&self, value: &Value) -> Result<(), Silent> {
@@ -28,7 +33,7 @@ impl Programs {
 impl Conversation for Programs {
     fn ask(&mut self, prompt: &str, echo: bool) -> Typed {
         self.write(&json!({ "ask": prompt, "echo": echo }))?;
-        let line = line()?;
+        let line = line(self.within)?;
         let answer: Answered = serde_json::from_str(&line).map_err(|_| Silent)?;
         answer.answer.ok_or(Silent)
     }
@@ -61,8 +66,8 @@ struct Answered {
 pub(crate) struct OneCode(Option<Secret>);
 
 impl OneCode {
-    pub(crate) fn read() -> OneCode {
-        OneCode(line().ok().map(|line| Secret::new(line.as_str())))
+    pub(crate) fn read(within: Duration) -> OneCode {
+        OneCode(line(within).ok().map(|line| Secret::new(line.as_str())))
     }
 }
 
@@ -106,16 +111,48 @@ impl Conversation for Nobody {
     }
 }
 
-/// A line of standard input, without its end.
-fn line() -> Result<Zeroizing<String>, Silent> {
-    let mut line = Zeroizing::new(String::with_capacity(LONGEST as usize));
-    let read = std::io::stdin().lock().take(LONGEST).read_line(&mut line);
-    match read {
-        Ok(0) | Err(_) => Err(Silent),
-        Ok(_) => {
-            let end = line.trim_end_matches(['\r', '\n']).len();
-            line.truncate(end);
-            Ok(line)
+/// A line of standard input, without its end. Whoever writes it may never write the end, or anything,
+/// so there is a limit.
+fn line(within: Duration) -> Result<Zeroizing<String>, Silent> {
+    let input = std::io::stdin();
+    let until = Instant::now() + within;
+    let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
+    // One at a time: what follows the line is for later, or for another program.
+    while let Some(byte) = byte(&input, until)? {
+        match byte {
+            b'\n' => return text(&line),
+            _ if line.len() == LONGEST => return Err(Silent),
+            _ => line.push(byte),
+        }
+    }
+    match line.is_empty() {
+        true => Err(Silent),
+        false => text(&line),
+    }
+}
+
+fn text(line: &[u8]) -> Result<Zeroizing<String>, Silent> {
+    let text = std::str::from_utf8(line).map_err(|_| Silent)?;
+    Ok(Zeroizing::new(text.trim_end_matches('\r').to_owned()))
+}
+
+/// The next byte of the input, unless it ended.
+fn byte(input: &Stdin, until: Instant) -> Result<Option<u8>, Silent> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let time = Timespec::try_from(left).map_err(|_| Silent)?;
+        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&time)) {
+            Ok(0) => return Err(Silent),
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(_) => return Err(Silent),
+        }
+        let mut byte = Zeroizing::new([0]);
+        match rustix::io::read(input, &mut *byte) {
+            Ok(0) => return Ok(None),
+            Ok(_) => return Ok(Some(byte[0])),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => return Err(Silent),
         }
     }
 }

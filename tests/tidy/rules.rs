@@ -27,7 +27,7 @@ pub(crate) const BANS: &[Ban] = &[
           except: &["src/remote", "src/service/waiting.rs", "src/call_log.rs",
                     "src/capi/log.rs", "bindings/python/src/interrupt.rs",
                     // How long a user is waited for, and a program that maps login names.
-                    "login/src/terminal.rs", "login/src/command.rs", "login/src/dialogue/push.rs",
+                    "login/src/terminal.rs", "login/src/streams.rs", "login/src/command.rs", "login/src/dialogue/push.rs",
                     "bindings/pam/src/terminal.rs"],
           instead: "time is given: take the deadline, or ask the engine's Clock" },
     Ban { call: &["env", "::", "var"], scope: LIBRARY, except: &[],
