@@ -14,6 +14,7 @@ mod machine;
 mod networks;
 pub mod offline;
 mod outcome;
+#[cfg(feature = "terminal")]
 pub mod terminal;
 mod trusted_file;
 mod users;

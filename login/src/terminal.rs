@@ -1,11 +1,11 @@
 //! A user at a terminal, and an operator who reads standard error.
 
 use crate::conversation::{Conversation, Journal, Silent, Style, Typed};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use seconder::model::Secret;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,10 +15,11 @@ use zeroize::Zeroizing;
 
 /// The terminal of the process, whatever standard input and output are.
 const TERMINAL: &str = "/dev/tty";
-/// The most bytes that are typed in one line.
+/// Maximum length of what is typed, in bytes.
 const LONGEST: usize = 512;
-/// Ctrl-C.
-const CONTROL_C: u8 = 3;
+/// What ends or stops a process whose terminal shows nothing.
+const SIGNALS: [Signal; 5] =
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTSTP];
 
 /// The user at the terminal of this process.
 #[derive(Debug)]
@@ -41,22 +42,27 @@ impl Terminal {
         self.0.write_all(text.as_bytes()).map_err(|_| Silent)
     }
 
-    /// Reads a line. Ctrl-D, Ctrl-C and the end of the connection are no answer.
+    /// Reads a line, to its end even where it is too long: the next program must not read the rest.
+    /// Ctrl-D and the end of the connection are no answer.
     fn line(&mut self) -> Typed {
         let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
-        let mut byte = [0];
+        let mut long = false;
+        let mut byte = Zeroizing::new([0]);
         loop {
-            match self.0.read(&mut byte) {
+            match self.0.read(&mut *byte) {
                 Ok(0) => return Err(Silent),
                 Ok(_) if byte[0] == b'\n' => break,
-                Ok(_) if byte[0] == CONTROL_C || line.len() == LONGEST => return Err(Silent),
+                Ok(_) if line.len() == LONGEST => long = true,
                 Ok(_) => line.push(byte[0]),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => return Err(Silent),
             }
         }
         let text = std::str::from_utf8(&line).map_err(|_| Silent)?;
-        Ok(Secret::new(text))
+        match long {
+            true => Err(Silent),
+            false => Ok(Secret::new(text)),
+        }
     }
 
     fn readable(&self, within: Duration) -> bool {
@@ -75,17 +81,23 @@ impl Terminal {
 
 impl Conversation for Terminal {
     fn ask(&mut self, prompt: &str, echo: bool) -> Typed {
-        let hidden = match echo {
-            true => None,
-            false => Some(Hidden::begin(&self.0)?),
-        };
-        self.write(prompt)?;
-        let typed = self.line();
-        drop(hidden);
-        if !echo {
-            self.write("\n")?;
+        if echo {
+            self.write(prompt)?;
+            return self.line();
         }
-        typed
+        loop {
+            let hidden = Hidden::begin(&self.0)?;
+            self.write(prompt)?;
+            // A line is there as a whole, so reading it waits for nothing.
+            let typed = hidden.wait().then(|| self.line());
+            hidden.show();
+            self.write("\n")?;
+            // A signal ends the process here, or stops it, or is ignored.
+            drop(hidden);
+            if let Some(typed) = typed {
+                return typed;
+            }
+        }
     }
 
     fn show(&mut self, text: &str, _: Style) -> Result<(), Silent> {
@@ -102,29 +114,59 @@ impl Conversation for Terminal {
     }
 }
 
-/// Does not show what is typed, until it is dropped. Ctrl-C ends the line instead of the process,
-/// which would leave the terminal like this.
+/// Does not show what is typed, until it is dropped. Signals that would end or stop the process, such
+/// as that of Ctrl-C, take effect after that, because they would leave the terminal like this. They are
+/// held back instead of handled: a library may not replace the handlers of a program, and a program
+/// that ignores one of them goes on ignoring it.
 struct Hidden {
     terminal: File,
     before: Termios,
+    mask: SigSet,
+    signals: SignalFd,
 }
 
 impl Hidden {
     fn begin(terminal: &File) -> Result<Hidden, Silent> {
         let terminal = terminal.try_clone().map_err(|_| Silent)?;
         let before = tcgetattr(&terminal).map_err(|_| Silent)?;
-        let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
-        hidden.special_codes[SpecialCodeIndex::VEOL] = CONTROL_C;
+        let mut modes = before.clone();
+        modes.local_modes.remove(LocalModes::ECHO);
+        let held: SigSet = SIGNALS.into_iter().collect();
+        let flags = SfdFlags::SFD_CLOEXEC;
+        let signals = SignalFd::with_flags(&held, flags).map_err(|_| Silent)?;
+        let mask = held.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|_| Silent)?;
+        let hidden = Hidden { terminal, before, mask, signals };
         // What was typed ahead is kept: it may be the code.
-        tcsetattr(&terminal, OptionalActions::Drain, &hidden).map_err(|_| Silent)?;
-        Ok(Hidden { terminal, before })
+        tcsetattr(&hidden.terminal, OptionalActions::Now, &modes).map_err(|_| Silent)?;
+        Ok(hidden)
+    }
+
+    /// Waits until a line was typed, or the terminal is gone; or a signal came, which is `false`.
+    fn wait(&self) -> bool {
+        loop {
+            let mut waits = [
+                PollFd::new(&self.signals, PollFlags::IN),
+                PollFd::new(&self.terminal, PollFlags::IN),
+            ];
+            match poll(&mut waits, None) {
+                Ok(_) => return waits[0].revents().is_empty(),
+                Err(Errno::INTR) => {}
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Shows again what is typed.
+    fn show(&self) {
+        // At once, even where the user has stopped the output.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+        self.show();
+        let _ = self.mask.thread_set_mask();
     }
 }
 
