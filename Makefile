@@ -100,7 +100,6 @@ test-safety: panic-library c-library sanitized-library sanitized-module pam-modu
 		SECONDER_SANITIZED_MODULE="$$PWD/build/sanitized/$(HOST)/debug/libpam_seconder.so" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests/test_memory.py
 
-
 # The library with a function that panics.
 .PHONY: panic-library
 panic-library:
@@ -208,6 +207,7 @@ test-install: c-library pam-module
 test-pam: tools-python pam-module
 	$(call say,The PAM module)
 	$(CARGO) build -q -p seconder-server
+	$(CARGO) build -q -p seconder-login
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests $(PAM_OPTIONS)
 

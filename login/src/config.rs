@@ -174,7 +174,7 @@ impl Config {
     }
 }
 
-/// A password in the URL of a proxy is nobody's business.
+/// The URL of a proxy may have a password, which other users must not read.
 fn check_proxy(file: &Path, entries: &Entries, problems: &mut Vec<Problem>) {
     let Some(entry) = entries.get("proxy").filter(|entry| entry.value.contains('@')) else {
         return;

@@ -129,7 +129,7 @@ fn check_owner(stat: &Stat, folder: bool) -> Result<(), String> {
         return Err(format!("belongs to user {}: it must belong to root", stat.st_uid));
     }
     if stat.st_mode & OTHERS_WRITE != 0 && !(folder && stat.st_mode & STICKY != 0) {
-        return Err("others than its owner can write: run chmod go-w on it".into());
+        return Err("users other than its owner can write to it: run chmod go-w on it".into());
     }
     Ok(())
 }

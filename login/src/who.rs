@@ -58,6 +58,6 @@ fn groups_of(login: &str) -> Result<Vec<Gid>, String> {
     let user =
         User::from_name(login).map_err(|errno| format!("{login} was not looked up: {errno}"))?;
     let user = user.ok_or_else(|| format!("this machine has no user {login}"))?;
-    let name = CString::new(login).map_err(|_| "that is no login name".to_owned())?;
+    let name = CString::new(login).map_err(|_| "not a valid login name".to_owned())?;
     getgrouplist(&name, user.gid).map_err(|errno| format!("the groups were not looked up: {errno}"))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a line.
+/// Maximum length of a line, in bytes.
 const LONGEST_LINE: usize = 1024;
 /// The most problems that are reported of one file: a file that is no configuration has thousands.
 const MOST_PROBLEMS: usize = 50;

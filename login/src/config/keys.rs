@@ -126,7 +126,8 @@ keys! {
          field; the password is handed to the next module. The arguments try_first_pass and \
          use_first_pass mean try and use.";
     "code_length" WithCode ["6"] "a number, 6 to 12":
-        "How many digits at the end of the field are the code.";
+        "How many digits at the end of the field are the code. Recovery codes have 12, so with any other \
+         length they cannot be used in one field.";
     "approval_message" Nothing ["Log in as {user} on {host}?"]
         "a text of at most 200 bytes, with {user}, {host} and {service} for the login name, this \
          machine and the program":
