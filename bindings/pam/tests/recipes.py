@@ -17,17 +17,18 @@ def recipes() -> dict[str, str]:
 
 
 def apply(title: str) -> Path:
-    """Writes the file that a recipe describes, or the part of it that it replaces."""
+    """Writes the file that a recipe describes, or adds it after a line, or in place of one."""
     text = recipes()[title]
-    name, replaces, rest = title.partition(", in place of: ")
+    name, place, rest = title.partition(", ")
     path = Path(name)
-    if replaces:
+    if place:
         original = path.with_name("original-" + path.name)
         if not original.exists():
             original.write_text(path.read_text())
-        line = rest.partition(" (")[0]
+        where, _, line = rest.partition(" (")[0].partition(": ")
         whole = original.read_text()
         assert whole.count(f"\n{line}\n") == 1, f"{path} has no line {line}"
+        text = {"after": f"{line}\n{text}", "in place of": text}[where]
         text = whole.replace(f"\n{line}\n", f"\n{text}")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

@@ -17,9 +17,10 @@ CODE = "Code[^\n]*: $"
 
 @pytest.fixture(scope="module", autouse=True)
 def users(machine: Machine) -> dict[str, int]:
-    recipes.apply("/etc/pam.d/su, in place of: @include common-auth")
-    recipes.apply("/etc/pam.d/sudo, in place of: @include common-auth")
-    recipes.apply("/etc/pam.d/login, in place of: @include common-auth")
+    recipes.apply("/etc/pam.d/su, after: @include common-auth")
+    recipes.apply("/etc/pam.d/sudo, after: @include common-auth")
+    recipes.apply("/etc/pam.d/sudo-i, after: @include common-auth")
+    recipes.apply("/etc/pam.d/login, after: @include common-auth")
     append("/etc/sudoers", "grace ALL=(ALL) ALL\nDefaults:grace timestamp_timeout=0\n")
     return {name: machine.add_user(name) for name in ("grace", "edsger")}
 
@@ -52,13 +53,31 @@ def test_su(machine: Machine, service: Service, users, ada) -> None:
 
 
 def test_su_with_a_wrong_password(machine: Machine, service: Service, users, ada) -> None:
+    """Whoever does not know the password can send nothing to a phone, and lock nobody."""
+    service.add_device(ada.number)
+    machine.configure(**service.keys, method="push", approval_timeout=5)
+    machine.logged()
     with su(users) as login:
         login.expect("Password: ")
         login.type("guess")
-        login.expect(CODE)
-        login.type(ada.code())
         login.expect("Authentication failure")
         assert login.wait() == 1
+        assert "Approve" not in login.shown
+    assert not any("pam_seconder" in line for line in machine.logged())
+
+
+def test_an_excepted_user_needs_the_password(machine: Machine, service: Service, users, ada) -> None:
+    machine.configure(**service.keys, **{"except": "edsger"})
+    with su(users) as login:
+        login.expect("Password: ")
+        login.type("guess")
+        login.expect("Authentication failure")
+        assert login.wait() == 1
+    with su(users) as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        login.expect("inside as edsger")
+        assert login.wait() == 0
 
 
 def test_ctrl_c_ends_the_question(machine: Machine, service: Service, users, ada) -> None:
@@ -122,6 +141,17 @@ def test_sudo(machine: Machine, service: Service, users, ada) -> None:
         login.expect(CODE)
         login.press("^C")
         assert login.wait() == 1
+
+
+def test_sudo_with_a_login_shell(machine: Machine, service: Service, users, ada) -> None:
+    """Debian's sudo -i has a file of its own in /etc/pam.d."""
+    with sudo(users, "-i") as login:
+        login.expect("(?i)password[^\n]*: ")
+        login.type(PASSWORD)
+        login.expect(CODE)
+        login.type(ada.code())
+        login.expect("root")
+        assert login.wait() == 0
 
 
 def test_login(machine: Machine, service: Service, users, ada) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,9 @@ def test_the_configuration(machine: Machine, service: Service) -> None:
     path = recipes.apply("/etc/seconder/pam.conf")
     text = path.read_text()
     assert "unix:/run/seconder/seconder.sock" in text
-    path.write_text(text.replace("/run/seconder/seconder.sock", str(service.socket)))
+    assert "service_user = seconder\n" in text
+    text = text.replace("/run/seconder/seconder.sock", str(service.socket))
+    path.write_text(text.replace("service_user = seconder", "service_user = root"))
     users = recipes.apply("/etc/seconder/users")
     dorothy = service.add_user()
     users.write_text(re.sub(r"ada = \d+", f"dorothy = {dorothy.number}", users.read_text()))
@@ -56,6 +59,63 @@ def test_password_and_code_in_one_field(machine: Machine, service: Service, stac
         assert login.status == 0, login.shown
 
 
+@pytest.mark.parametrize("stack", ["/etc/pam.d/one-field", "/etc/pam.d/radiusd"])
+def test_one_field_of_an_excepted_user(machine: Machine, service: Service, stack: str) -> None:
+    name = recipes.apply(stack).name
+    machine.map_users({})
+    for keys in ({"except": "dorothy"}, {"unenrolled": "ignore"}):
+        machine.configure(**service.keys, **keys)
+        # RADIUS responds to every question with the same text.
+        with Terminal("pamtester", name, "dorothy", "authenticate", "acct_mgmt") as login:
+            answer_all(login, PASSWORD)
+            assert login.wait() == 0, login.shown
+        for typed in ("guess", "", "123456", PASSWORD + "123456"):
+            with Terminal("pamtester", name, "dorothy", "authenticate", "acct_mgmt") as login:
+                answer_all(login, typed)
+                assert login.wait() == 1, login.shown
+
+
+def answer_all(login: Terminal, text: str) -> None:
+    """Types the same in response to each question."""
+    while True:
+        try:
+            login.expect("[Pp]assword[^\n]*: $", patience=4)
+        except AssertionError:
+            return
+        login.type(text)
+
+
+@pytest.mark.parametrize("stack", ["/etc/pam.d/one-field", "/etc/pam.d/radiusd"])
+def test_one_field_starts_no_approval(machine: Machine, service: Service, stack: str) -> None:
+    """Nobody who lacks the password reaches the phone."""
+    dorothy = service.add_user()
+    machine.map_users({"dorothy": dorothy.number})
+    service.add_device(dorothy.number)
+    name = recipes.apply(stack).name
+    for typed in ("1", "push", "guess1", ""):
+        with Terminal("pamtester", name, "dorothy", "authenticate", "acct_mgmt") as login:
+            login.expect(": $")
+            login.type(typed)
+            end = time.monotonic() + 10
+            while login.status is None and time.monotonic() < end:
+                login.silent_for(0.2)
+                login._reap(1)
+                if login.status is None and login.shown.rstrip(" ").endswith(":"):
+                    login.type(typed)
+            assert login.status == 1, login.shown
+            assert "Approve" not in login.shown
+
+
+def test_a_screen_locker_that_runs_as_its_user(machine: Machine, dorothy: int) -> None:
+    recipes.apply("/etc/pam.d/locker")
+    text = recipes.recipes()["/etc/pam.d/locker"]
+    assert "pam_seconder" not in text
+    with Terminal("pamtester", "locker", "dorothy", "authenticate", user=dorothy) as login:
+        login.expect("Password: ")
+        login.type(PASSWORD)
+        assert login.wait() == 0, login.shown
+
+
 def test_openvpn(machine: Machine, service: Service) -> None:
     """OpenVPN's plug-in recognises the questions by their beginnings."""
     dorothy = service.add_user()
@@ -68,6 +128,8 @@ def test_openvpn(machine: Machine, service: Service) -> None:
         login.type(dorothy.code())
         assert login.wait() == 0, login.shown
     with enter("openvpn", PASSWORD, dorothy.wrong()) as login:
+        assert login.status == 1
+    with enter("openvpn", "guess") as login:
         assert login.status == 1
 
 

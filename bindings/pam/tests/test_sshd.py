@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import subprocess
 import time
@@ -72,7 +73,7 @@ def number(machine: Machine) -> int:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    recipes.apply("/etc/pam.d/sshd, in place of: @include common-auth")
+    recipes.apply("/etc/pam.d/sshd, after: @include common-auth")
     settings = recipes.recipes()["/etc/ssh/sshd_config.d/seconder.conf"]
     server = Server(tmp_path_factory.mktemp("sshd"), settings)
     yield server
@@ -114,15 +115,17 @@ def test_with_a_terminal(service: Service, server: Server, barbara: User) -> Non
         assert login.wait() == 0
 
 
-def test_a_wrong_password_is_not_reported_before_the_code(
-    service: Service, server: Server, barbara: User
+def test_a_wrong_password_ends_the_login_before_the_code(
+    machine: Machine, service: Service, server: Server, barbara: User
 ) -> None:
+    machine.logged()
     with server.ssh("true", options=("NumberOfPasswordPrompts=1",)) as login:
         login.expect("Password: ")
         login.type("guess")
-        login.expect(CODE)
-        login.type(barbara.code())
+        login.expect("Permission denied")
         assert login.wait() == 255
+        assert "Code" not in login.shown
+    assert not any("pam_seconder" in line for line in machine.logged())
 
 
 def test_a_chosen_sms(service: Service, server: Server, barbara: User) -> None:
@@ -182,6 +185,26 @@ def test_a_client_that_asks_nothing(
     )
     assert done.returncode != 0
     assert time.monotonic() - began < 10
+    assert not any("pam_" in line for line in machine.logged())
+
+
+def test_a_client_without_a_terminal(
+    machine: Machine, service: Service, server: Server, barbara: User
+) -> None:
+    """It cannot ask, and responds with nothing, which is a wrong password."""
+    machine.logged()
+    done = subprocess.run(
+        ["ssh", "-T", *server.options(), "barbara@127.0.0.1", "true"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        start_new_session=True,
+        timeout=60,
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert done.returncode == 255
+    lines = machine.logged()
+    assert any("pam_unix(sshd:auth): authentication failure" in line for line in lines), lines
+    assert not any("pam_seconder" in line for line in lines)
 
 
 def test_a_client_with_the_method_password(
@@ -282,6 +305,71 @@ def test_two_logins_at_once_with_one_code(service: Service, server: Server, barb
         losers[0].close()
 
 
+def authorize(key: Path, name: str, number: int) -> None:
+    folder = Path(f"/home/{name}/.ssh")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "authorized_keys").write_text(key.read_text())
+    for path in (folder, folder / "authorized_keys"):
+        os.chown(path, number, number)
+
+
+def test_a_job_with_a_key(machine: Machine, service: Service, barbara: User, tmp_path: Path) -> None:
+    """The account that the page excepts, and another one."""
+    settings = recipes.recipes()["/etc/ssh/sshd_config.d/seconder.conf"]
+    settings += recipes.recipes()["/etc/ssh/sshd_config.d/seconder-jobs.conf"]
+    backup = machine.add_user("backup-job")
+    assert settings.count("Match User backup\n") == 1
+    server = Server(tmp_path, settings.replace("User backup\n", "User backup-job\n"))
+    keygen(tmp_path / "key")
+    authorize(tmp_path / "key.pub", "backup-job", backup)
+    authorize(tmp_path / "key.pub", "barbara", machine_number("barbara"))
+    try:
+        for name, status in (("backup-job", 0), ("barbara", 255)):
+            options = server.options("BatchMode=yes", f"IdentityFile={tmp_path}/key")
+            done = subprocess.run(
+                ["ssh", "-T", *options, f"{name}@127.0.0.1", "true"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                start_new_session=True,
+                timeout=30,
+            )
+            assert done.returncode == status, (name, done)
+    finally:
+        server.stop()
+
+
+def machine_number(name: str) -> int:
+    return pwd.getpwnam(name).pw_uid
+
+
+def test_root_cannot_log_in_as_the_page_says(
+    machine: Machine, service: Service, barbara: User, tmp_path: Path
+) -> None:
+    """sshd replaces what root types, unless PermitRootLogin says otherwise."""
+    recipes.apply("/etc/pam.d/sshd, in place of: @include common-auth (with keys)")
+    keygen(tmp_path / "key")
+    keys = Path("/etc/ssh/keys-of-root")
+    keys.write_text((tmp_path / "key.pub").read_text())
+    machine.map_users({"root": barbara.number})
+    settings = recipes.recipes()["/etc/ssh/sshd_config.d/seconder-keys.conf"]
+    settings += f"AuthorizedKeysFile {keys}\n"
+    try:
+        for more, status in (("", 255), ("PermitRootLogin yes\n", 0)):
+            server = Server(tmp_path, settings + more)
+            options = server.options(f"IdentityFile={tmp_path}/key", "NumberOfPasswordPrompts=1")
+            with Terminal("ssh", *options, "root@127.0.0.1", "true") as login:
+                login.expect(CODE)
+                login.type(barbara.code())
+                if status:
+                    login.expect(f"Permission denied|{CODE}")
+                    login.close()
+                else:
+                    assert login.wait() == 0
+            server.stop()
+    finally:
+        recipes.apply("/etc/pam.d/sshd, after: @include common-auth")
+
+
 def test_a_key_and_a_code(
     machine: Machine, service: Service, barbara: User, number: int, tmp_path: Path
 ) -> None:
@@ -289,11 +377,7 @@ def test_a_key_and_a_code(
     settings = recipes.recipes()["/etc/ssh/sshd_config.d/seconder-keys.conf"]
     server = Server(tmp_path, settings)
     keygen(tmp_path / "key")
-    folder = Path("/home/barbara/.ssh")
-    folder.mkdir(mode=0o700)
-    (folder / "authorized_keys").write_text((tmp_path / "key.pub").read_text())
-    for path in (folder, folder / "authorized_keys"):
-        os.chown(path, number, number)
+    authorize(tmp_path / "key.pub", "barbara", number)
     try:
         key = (f"IdentityFile={tmp_path}/key", "NumberOfPasswordPrompts=1")
         with server.ssh("echo inside", options=key) as login:
@@ -311,4 +395,4 @@ def test_a_key_and_a_code(
             assert login.wait() == 0
     finally:
         server.stop()
-        recipes.apply("/etc/pam.d/sshd, in place of: @include common-auth")
+        recipes.apply("/etc/pam.d/sshd, after: @include common-auth")
