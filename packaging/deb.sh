@@ -137,6 +137,14 @@ install_into seconder install-program
 install_into libpam-seconder install-pam
 library=$work/libseconder0/usr/lib/$triplet
 development=$work/libseconder-dev/usr/lib/$triplet
+# Debian's users expect units where systemd finds them. They stay switched off, because whoever uses a
+# remote service needs none, and creating the user is left to systemd-sysusers.
+examples=$work/seconder/usr/share/doc/seconder/systemd
+units=$work/seconder/usr/lib/systemd/system
+install -d "$units" "$work/seconder/usr/lib/sysusers.d"
+mv "$examples/seconder.service" "$examples/seconder.socket" "$units/"
+mv "$examples/seconder.sysusers" "$work/seconder/usr/lib/sysusers.d/seconder.conf"
+rmdir "$examples"
 # Only those who compile need the static library and the link that the linker follows.
 mv "$library/libseconder.a" "$library/libseconder.so" "$development/"
 split_debug libseconder0 "$library"/libseconder.so.*.* "$from/libseconder.so"

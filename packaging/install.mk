@@ -25,10 +25,11 @@ NATIVE_LIBRARIES := util rt pthread m dl c
 EXAMPLES := $(wildcard examples/*.c examples/*.cpp)
 
 # Examples of units, which need an administrator's decisions.
-UNITS := packaging/systemd/seconder.service packaging/systemd/seconder.socket
+UNITS := $(addprefix packaging/systemd/seconder.,service socket sysusers)
 
-# The pages of the PAM module, which Debian has in its package.
-PAM_PAGES := man/pam_seconder.8 $(wildcard man/seconder-pam.conf.5)
+# The page of the PAM module, which Debian has in its package. That of the configuration is with
+# seconder-login, which reads it too, and `seconder pam check`.
+PAM_PAGES := man/pam_seconder.8
 
 # Where the built files are.
 FROM ?= $(TARGET)/release/install
@@ -75,7 +76,7 @@ install-development:
 install-program:
 	install -d "$(DESTDIR)$(BINDIR)"
 	install -m 755 "$(FROM)/seconder" "$(FROM)/seconder-login" "$(DESTDIR)$(BINDIR)/"
-	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8))
+	packaging/install-pages "$(DESTDIR)$(MANDIR)" $(filter-out $(PAM_PAGES),$(wildcard man/*.8 man/*.5))
 	install -d "$(DESTDIR)$(DOCDIR)/systemd"
 	install -m 644 $(UNITS) "$(DESTDIR)$(DOCDIR)/systemd/"
 

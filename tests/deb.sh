@@ -65,13 +65,18 @@ has libseconder-dev "usr/lib/$triplet/libseconder.so" "usr/lib/$triplet/libsecon
     usr/share/doc/seconder/examples/daemon_fork.c \
     usr/share/seconder/helgrind.supp
 has seconder usr/bin/seconder usr/bin/seconder-login usr/share/man/man8/seconder.8.gz \
-    usr/share/man/man8/seconder-login.8.gz
+    usr/share/man/man8/seconder-login.8.gz usr/share/man/man5/seconder-pam.conf.5.gz \
+    usr/lib/systemd/system/seconder.service usr/lib/systemd/system/seconder.socket \
+    usr/lib/sysusers.d/seconder.conf
 has libpam-seconder "usr/lib/$triplet/security/pam_seconder.so" usr/share/pam-configs/seconder \
-    usr/share/man/man8/pam_seconder.8.gz usr/share/man/man5/seconder-pam.conf.5.gz
+    usr/share/man/man8/pam_seconder.8.gz
 # Nobody but root may read the codes of offline logins.
 grep -q '^drwx------ root/root .* \./var/lib/seconder-login/$' \
     <(dpkg-deb --fsys-tarfile "$work"/libpam-seconder_*.deb | tar -tv) ||
     fail "libpam-seconder lacks a private folder for offline logins"
+# The units are off until an administrator switches them on.
+[ -z "$(dpkg-deb --fsys-tarfile "$work"/seconder_*.deb | tar -t | grep '\.wants/')" ] ||
+    fail "the service is switched on"
 # Installing the module must change no login.
 grep -qx "Default: no" <(dpkg-deb --fsys-tarfile "$work"/libpam-seconder_*.deb |
     tar -xO ./usr/share/pam-configs/seconder) || fail "the module is on by default"
@@ -120,8 +125,15 @@ libraries=$(ldd "$work/login")
     fail "the example uses a different library: $libraries"
 seconder --version
 dpkg --verify "${packages[@]}"
-# The module is off until somebody switches it on, and the removal below switches it off again.
+# The module is off until somebody switches it on, and removing its package while it is on switches it
+# off again. This is tried on copies, so that no login of this machine changes.
 ! grep -q pam_seconder /etc/pam.d/common-auth || fail "installing the module switched it on"
+if unshare --mount true 2>/dev/null; then
+    unshare --mount --propagation private tests/pam_auth_update.sh ||
+        fail "the profile is not switched on and off"
+else
+    echo "skipped: the profile of pam-auth-update, because there are no mount namespaces here"
+fi
 with_lock dpkg -P "${packages[@]}"
 installed=
 for file in "/usr/lib/$triplet/libseconder.so.0" /usr/bin/seconder /usr/include/seconder.h \

@@ -72,3 +72,24 @@ fn installed_templates_are_filled_in() {
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../..\""), "{cmake}");
     assert!(cmake.contains("${CMAKE_CURRENT_LIST_DIR}/../../../include\""), "{cmake}");
 }
+
+/// What docs/pam.md has an administrator write fits the units that it has them switch on.
+#[test]
+fn the_page_about_logins_fits_the_units() {
+    let (page, socket) = (read("docs/pam.md"), read("packaging/systemd/seconder.socket"));
+    let service = read("packaging/systemd/seconder.service");
+    let value = |text: &str, key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key));
+        line.unwrap_or_else(|| panic!("no {key}")).trim().to_owned()
+    };
+    assert_eq!(value(&page, "url = unix:"), value(&socket, "ListenStream="));
+    let user = value(&page, "service_user = ");
+    assert_eq!([value(&socket, "SocketUser="), value(&service, "User=")], [user.clone(), user.clone()]);
+    assert!(page.contains(&format!("runuser -u {user} -- ")));
+    assert!(read("packaging/systemd/seconder.sysusers").contains(&format!("\nu {user} -")));
+    let folder = format!("/var/lib/{}", value(&service, "StateDirectory="));
+    for text in [&page, &service] {
+        assert!(text.contains(&format!("sqlite:{folder}/seconder.db")), "{folder}");
+    }
+    assert!(page.contains("systemctl enable --now seconder.socket"));
+}
