@@ -203,6 +203,12 @@ extern "C" {
 #define SECONDER_STAGE_DELIVERY 5
 
 /**
+ * The socket of a `unix:` URL may not be used by this process, or is not that of a trusted service.
+ * Nothing was sent. Waiting does not help: an operator has to act.
+ */
+#define SECONDER_STAGE_ACCESS 6
+
+/**
  * A status of an approval request that this library does not know. It lets nobody in.
  */
 #define SECONDER_APPROVAL_UNKNOWN 0

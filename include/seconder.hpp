@@ -106,6 +106,7 @@ enum class Stage : std::int32_t {
     tls = SECONDER_STAGE_TLS,
     response = SECONDER_STAGE_RESPONSE,
     delivery = SECONDER_STAGE_DELIVERY,
+    access = SECONDER_STAGE_ACCESS,
 };
 
 /// The format of a remote service's responses.

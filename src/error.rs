@@ -128,6 +128,9 @@ pub enum Stage {
     Response,
     /// A code was being handed to the gateway or function that delivers it.
     Delivery,
+    /// The socket of a `unix:` URL may not be used by this process, or is not that of a trusted
+    /// service. Nothing was sent. Waiting does not help: an operator has to act.
+    Access,
 }
 
 /// The end of every message about a call that exceeded its deadline.
@@ -200,7 +203,7 @@ impl Error {
             Error::RateLimited { .. } => true,
             Error::Cancelled { sent } => !sent,
             Error::Unavailable { stage, .. } => {
-                matches!(stage, Stage::Dns | Stage::Connect | Stage::Tls)
+                matches!(stage, Stage::Dns | Stage::Connect | Stage::Access | Stage::Tls)
             }
             _ => false,
         }
@@ -229,12 +232,14 @@ impl fmt::Display for Stage {
             Stage::Tls => "establishing a TLS connection",
             Stage::Response => "waiting for its response",
             Stage::Delivery => "delivering the code",
+            Stage::Access => "checking its socket",
         })
     }
 }
 
 impl Stage {
-    /// The name in the log of a call and in Python: `dns`, `connect`, `tls`, `response`, `delivery`.
+    /// The name in the log of a call and in Python: `dns`, `connect`, `tls`, `response`, `delivery`,
+    /// `access`.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Dns => "dns",
@@ -242,6 +247,7 @@ impl Stage {
             Stage::Tls => "tls",
             Stage::Response => "response",
             Stage::Delivery => "delivery",
+            Stage::Access => "access",
         }
     }
 
@@ -258,6 +264,9 @@ impl Stage {
             Stage::Tls => "Nothing was sent",
             Stage::Response => "The call may have been carried out: check before you retry it",
             Stage::Delivery => "Check the delivery function or gateway, and request the code again",
+            Stage::Access => {
+                "Nothing was sent. Check the socket of the URL, its owner and its mode"
+            }
         }
     }
 }

@@ -189,6 +189,7 @@ fn every_error_message_advises_what_to_do() {
         (unavailable(Stage::Tls), "Nothing was sent"),
         (unavailable(Stage::Response), "check before you retry it"),
         (unavailable(Stage::Delivery), "request the code again"),
+        (unavailable(Stage::Access), "its owner and its mode"),
         ("x".parse::<seconder::model::Token>().err().unwrap(), "must be 6 to 12 digits"),
         ("x".parse::<seconder::model::UserId>().err().unwrap(), "must be a positive whole number"),
     ] {

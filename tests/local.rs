@@ -33,12 +33,14 @@ fn verify(service: &Service) -> Result<Verdict> {
 }
 
 /// The message of a call that failed before anything was sent, because of this socket.
-fn unconnected(path: &Path) -> String {
+fn unconnected(path: &Path, at: Stage) -> String {
     let error = verify(&open(path)).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage, .. } if stage == at), "{error}");
     let text = error.to_string();
     assert!(error.retry_safe() && text.contains(&path.display().to_string()), "{text}");
-    assert!(text.ends_with("or the socket, of the URL"), "{text}");
+    let advice =
+        if at == Stage::Access { "its owner and its mode" } else { "or the socket, of the URL" };
+    assert!(text.ends_with(advice), "{text}");
     text
 }
 
@@ -98,18 +100,22 @@ fn no_request_of_the_older_generation_has_a_key_either() {
 fn a_socket_without_a_service_is_unavailable_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let is = |path: &Path, wanted: &str| {
-        let text = unconnected(path);
+    let fails = |path: &Path, at: Stage, wanted: &str| {
+        let text = unconnected(path, at);
         assert!(text.contains(wanted), "{text}");
     };
-    is(&path("missing.sock"), "there is no such socket: is seconder serve running");
+    // A service that has ended is there again later, and nothing else is.
+    let stopped = |path: &Path, wanted: &str| fails(path, Stage::Connect, wanted);
+    let is = |path: &Path, wanted: &str| fails(path, Stage::Access, wanted);
+    stopped(&path("missing.sock"), "there is no such socket: is seconder serve running");
+    stopped(&path("missing/below.sock"), "there is no such socket: is seconder serve running");
     std::fs::write(path("file"), "").unwrap();
     is(&path("file"), "it is not a socket");
-    is(&path("file/below.sock"), "there is no such socket");
+    is(&path("file/below.sock"), "it is not a socket");
     is(folder.path(), "it is not a socket");
     // The file stays when the listener is gone.
     drop(UnixListener::bind(path("stale.sock")).unwrap());
-    is(&path("stale.sock"), "nothing listens on the socket: is seconder serve running?");
+    stopped(&path("stale.sock"), "nothing listens on the socket: is seconder serve running?");
     let _datagrams = UnixDatagram::bind(path("datagrams.sock")).unwrap();
     is(&path("datagrams.sock"), "a socket of another kind");
 }

@@ -77,10 +77,10 @@ fn a_service_of_another_user_is_sent_nothing() {
         let settings = Settings::new(&url(&path)).timeout(Duration::from_secs(5));
         let settings = wrong.into_iter().fold(settings, |settings, uid| settings.service_uid(uid));
         let error = verify(&settings.open().unwrap()).unwrap_err();
-        assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
+        assert!(matches!(error, Error::Unavailable { stage: Stage::Access, .. }), "{error}");
         let text = error.to_string();
         assert!(error.retry_safe() && text.contains("user 65534 listens there"), "{text}");
-        assert!(text.contains("set service_uid to 65534"), "{text}");
+        assert!(text.contains("service_user in pam.conf) to 65534"), "{text}");
     }
     let service = Settings::new(&url(&path)).service_uid(NOBODY).open().unwrap();
     assert_eq!(verify(&service).unwrap(), Verdict::Right);
@@ -140,6 +140,6 @@ fn child_that_may_not() {
 
 fn may_not_use(path: &Path) {
     let error = verify(&open(path)).unwrap_err();
-    assert!(matches!(error, Error::Unavailable { stage: Stage::Connect, .. }), "{error}");
+    assert!(matches!(error, Error::Unavailable { stage: Stage::Access, .. }), "{error}");
     assert!(error.to_string().contains("this process may not use the socket"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! How a login ends.
 
-use seconder::Error;
+use seconder::{Error, Stage};
 
 /// How a login ends. Only [`Outcome::Accepted`] lets a user in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,8 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The configuration, the map of users, or a file or folder of theirs; or the service rejected the
-    /// API key or this process. `on_trouble=ignore` never applies.
+    /// API key or this process; or the socket is not that of a trusted service. `on_trouble=ignore`
+    /// never applies.
     Configuration,
     /// The service was not reached, or not in time.
     Unavailable,
@@ -78,21 +79,21 @@ impl Outcome {
 pub fn outcome_of(error: &Error) -> Outcome {
     match error {
         Error::Rejected(rejection) => match rejection.code.as_deref() {
-            Some(USER_NOT_FOUND | USER_NOT_FOUND_EITHER) => Outcome::Unenrolled,
+            Some(USER_NOT_FOUND) => Outcome::Unenrolled,
             _ => Outcome::Denied,
         },
         Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
         Error::RateLimited { .. } => Outcome::Locked,
         Error::Unauthorized { .. } => Outcome::Trouble(Trouble::Configuration),
         Error::InvalidResponse { .. } | Error::Storage { .. } => Outcome::Trouble(Trouble::Service),
+        Error::Unavailable { stage: Stage::Access, .. } => Outcome::Trouble(Trouble::Configuration),
         Error::Unavailable { .. } => Outcome::Trouble(Trouble::Unavailable),
         _ => Outcome::Trouble(Trouble::Internal),
     }
 }
 
-/// The codes of a user whom the service does not know.
+/// The code of a user whom the service does not know.
 const USER_NOT_FOUND: &str = "60026";
-const USER_NOT_FOUND_EITHER: &str = "60016";
 
 /// The exit statuses of `seconder-login`. All but 0 mean that the user may not log in, unless the
 /// program that reads them decides otherwise.

@@ -63,6 +63,9 @@ pub const SECONDER_STAGE_TLS: i32 = 3;
 pub const SECONDER_STAGE_RESPONSE: i32 = 4;
 /// A code was being handed to the gateway or function that delivers it.
 pub const SECONDER_STAGE_DELIVERY: i32 = 5;
+/// The socket of a `unix:` URL may not be used by this process, or is not that of a trusted service.
+/// Nothing was sent. Waiting does not help: an operator has to act.
+pub const SECONDER_STAGE_ACCESS: i32 = 6;
 
 /// A status of an approval request that this library does not know. It lets nobody in.
 pub const SECONDER_APPROVAL_UNKNOWN: i32 = 0;
@@ -173,6 +176,7 @@ pub(super) fn of_stage(stage: Stage) -> i32 {
         Stage::Tls => SECONDER_STAGE_TLS,
         Stage::Response => SECONDER_STAGE_RESPONSE,
         Stage::Delivery => SECONDER_STAGE_DELIVERY,
+        Stage::Access => SECONDER_STAGE_ACCESS,
     }
 }
 

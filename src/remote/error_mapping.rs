@@ -25,6 +25,9 @@ pub(super) enum Fault {
     /// There is no service at the other end, or not a trusted one, or the proxy rejected the
     /// connection.
     Peer(String),
+    /// The socket may not be used, or is not that of a trusted service.
+    #[cfg(all(feature = "unix", target_os = "linux"))]
+    Access(String),
     /// What was received is not a response.
     BadResponse(Cow<'static, str>),
 }
@@ -57,6 +60,11 @@ impl Fault {
             #[cfg(feature = "https")]
             Fault::Lookup(failure) => failure.to_string(),
             Fault::Peer(reason) => reason,
+            #[cfg(all(feature = "unix", target_os = "linux"))]
+            Fault::Access(reason) => {
+                let message = format!("{host}: {reason}");
+                return Error::Unavailable { stage: Stage::Access, message };
+            }
         };
         Error::Unavailable { stage, message: format!("{host}: {message}") }
     }

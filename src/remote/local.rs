@@ -18,6 +18,8 @@ use std::os::unix::fs::FileTypeExt;
 const LONGEST: usize = 107;
 /// The user that every process trusts.
 const ROOT: u32 = 0;
+/// What the setting is called here, and in the file that logins are configured by.
+const SETTING: &str = "service_uid (service_user in pam.conf)";
 
 /// The socket of a service, and who may listen there.
 pub(super) struct Local {
@@ -77,13 +79,13 @@ impl Local {
             return Ok(());
         }
         let also = match self.service_uid {
-            Some(uid) => format!("and user {uid}, by the setting service_uid"),
-            None => "and the user of the setting service_uid".to_owned(),
+            Some(uid) => format!("and user {uid}, by the setting {SETTING}"),
+            None => format!("and the user of the setting {SETTING}"),
         };
-        Err(Fault::Peer(format!(
+        Err(Fault::Access(format!(
             "user {user} listens there, who is not trusted to be the service. Trusted are root, the \
              user of this process ({own}), {also}. If user {user} is meant to run the service, set \
-             service_uid to {user}"
+             {SETTING} to {user}"
         )))
     }
 
@@ -96,15 +98,22 @@ impl Local {
         let is_other =
             || std::fs::metadata(&self.path).is_ok_and(|found| !found.file_type().is_socket());
         let reason = match error.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::ENOENT | Errno::ENOTDIR) => {
-                "there is no such socket: is seconder serve running, with this path as --unix?"
+            // A service that ends removes its socket, and systemd the folder of it.
+            Some(Errno::ENOENT) => {
+                return Fault::Peer(
+                    "there is no such socket: is seconder serve running, with this path as --unix?"
+                        .to_owned(),
+                );
             }
-            Some(Errno::ECONNREFUSED) if is_other() => {
+            Some(Errno::ECONNREFUSED) if !is_other() => {
+                return Fault::Peer(
+                    "nothing listens on the socket: is seconder serve running?".to_owned(),
+                );
+            }
+            Some(Errno::ECONNREFUSED | Errno::ENOTDIR) => {
                 "it is not a socket: the URL must have the path that seconder serve has as --unix"
             }
-            Some(Errno::ECONNREFUSED) => {
-                "nothing listens on the socket: is seconder serve running?"
-            }
+            Some(Errno::ELOOP) => "its path has too many symbolic links",
             Some(Errno::EPROTOTYPE) => "it is a socket of another kind than a service's",
             Some(Errno::EACCES | Errno::EPERM) => {
                 "this process may not use the socket: its user or group must be allowed to write to \
@@ -112,7 +121,7 @@ impl Local {
             }
             _ => return Fault::Io(error),
         };
-        Fault::Peer(reason.to_owned())
+        Fault::Access(reason.to_owned())
     }
 }
 

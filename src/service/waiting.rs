@@ -80,8 +80,8 @@ impl ApprovalWait {
         let shortest = match &result {
             Ok(approval) if is_open(approval) => Duration::ZERO,
             Err(Error::RateLimited { retry_after, .. }) => retry_after.unwrap_or_default(),
-            // A certificate that is not trusted now will not become trusted during the wait.
-            Err(Error::Unavailable { stage: Stage::Tls, .. }) => {
+            // What is not trusted or not allowed now will not change during the wait.
+            Err(Error::Unavailable { stage: Stage::Tls | Stage::Access, .. }) => {
                 return ApprovalPoll::Finished(result);
             }
             Err(Error::Unavailable { .. }) => Duration::ZERO,

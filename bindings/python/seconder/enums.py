@@ -164,3 +164,5 @@ class Stage(Word):
     """The request may have been sent, in whole or in part."""
     DELIVERY = "delivery"
     """A code was being handed over for delivery."""
+    ACCESS = "access"
+    """The socket may not be used by this process, or is not that of a trusted service."""

@@ -21,7 +21,7 @@ fn known() -> Vec<(&'static str, Vec<&'static str>)> {
         ("Format", [Format::Json, Format::Xml].map(Format::name).into()),
         ("PhoneType", [PhoneType::Voip, PhoneType::Landline, PhoneType::Cellphone, PhoneType::Unknown].map(PhoneType::name).into()),
         ("VerificationStatus", [VerificationStatus::Pending, VerificationStatus::Verified, VerificationStatus::Expired, VerificationStatus::Unknown].map(VerificationStatus::name).into()),
-        ("Stage", [Stage::Dns, Stage::Connect, Stage::Tls, Stage::Response, Stage::Delivery].map(Stage::name).into()),
+        ("Stage", [Stage::Dns, Stage::Connect, Stage::Tls, Stage::Response, Stage::Delivery, Stage::Access].map(Stage::name).into()),
         ("ApprovalResponse", [ApprovalResponse::Approve, ApprovalResponse::Deny, ApprovalResponse::Report].map(ApprovalResponse::name).into()),
     ]
 }
