@@ -84,7 +84,10 @@ fn the_page_about_logins_fits_the_units() {
     };
     assert_eq!(value(&page, "url = unix:"), value(&socket, "ListenStream="));
     let user = value(&page, "service_user = ");
-    assert_eq!([value(&socket, "SocketUser="), value(&service, "User=")], [user.clone(), user.clone()]);
+    assert_eq!(
+        [value(&socket, "SocketUser="), value(&service, "User=")],
+        [user.clone(), user.clone()]
+    );
     assert!(page.contains(&format!("runuser -u {user} -- ")));
     assert!(read("packaging/systemd/seconder.sysusers").contains(&format!("\nu {user} -")));
     let folder = format!("/var/lib/{}", value(&service, "StateDirectory="));

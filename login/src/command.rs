@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// What the program prints for a user that it does not know.
+const NOBODY: &str = "none";
 /// The most bytes that the program may print.
 const LONGEST_OUTPUT: usize = 64;
 /// How often it is looked whether a program that has closed its output has ended.
@@ -17,11 +19,12 @@ const INTERVAL: Duration = Duration::from_millis(2);
 /// How long a killed program may take to end.
 const DYING: Duration = Duration::from_secs(2);
 
-/// The id that the program prints for a login name; `None` if it prints nothing.
+/// The id that the program prints for a login name; `None` if it prints [`NOBODY`].
 ///
 /// The program gets nothing but the name: no environment, no input, a process group of its own. Its
 /// status is not known where the host process ignores SIGCHLD or reaps every child itself. What it
-/// printed then counts alone, which is why it must be a whole line.
+/// printed then counts alone, which is why it must be a whole line in any case: a user who may lower
+/// the limits of a process, or end the program, must not become one whom nobody knows.
 ///
 /// # Errors
 /// Why there is no result.
@@ -127,12 +130,14 @@ fn kill(child: &mut Child) {
 }
 
 fn parse(output: &[u8]) -> Result<Option<UserId>, String> {
-    if output.is_empty() {
+    let line = output.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok());
+    if line == Some(NOBODY) {
         return Ok(None);
     }
-    let line = output.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok());
-    let id = line.and_then(|line| line.parse().ok());
-    id.map(Some).ok_or_else(|| "must print the id of a user and a line feed, or nothing".into())
+    let printed = if output.is_empty() { "printed nothing: it " } else { "" };
+    line.and_then(|line| line.parse().ok()).map(Some).ok_or_else(|| {
+        format!("{printed}must print the id of a user, or {NOBODY}, and a line feed")
+    })
 }
 
 fn too_long(timeout: Duration) -> String {

@@ -174,6 +174,14 @@ impl Config {
     }
 }
 
+/// How many errors those are, in words.
+pub fn count(problems: &[Problem]) -> String {
+    match problems.len() {
+        1 => "1 error".to_owned(),
+        errors => format!("{errors} errors"),
+    }
+}
+
 /// The URL of a proxy may have a password, which other users must not read.
 fn check_proxy(file: &Path, entries: &Entries, problems: &mut Vec<Problem>) {
     let Some(entry) = entries.get("proxy").filter(|entry| entry.value.contains('@')) else {

@@ -52,6 +52,28 @@ pub enum Style {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silent;
 
+/// A session in which nobody can answer: there is no terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Nobody;
+
+impl Conversation for Nobody {
+    fn ask(&mut self, _: &str, _: bool) -> Typed {
+        Err(Silent)
+    }
+
+    fn show(&mut self, _: &str, _: Style) -> Result<(), Silent> {
+        Err(Silent)
+    }
+
+    fn pressed_enter(&mut self, _: Duration) -> bool {
+        true
+    }
+
+    fn holds_text_back(&self) -> bool {
+        true
+    }
+}
+
 /// Reaches the operator, such as syslog. No text holds a secret or a line feed.
 pub trait Journal {
     /// An error that the operator has to mend.

@@ -7,20 +7,22 @@ mod questions;
 
 use crate::Backend;
 use crate::clean::{clean, short};
-use crate::config::{Config, Users};
+use crate::config::{Config, Users, count};
 use crate::conversation::{Conversation, Journal};
 use crate::machine::Machine;
 use crate::networks::address_of;
 use crate::outcome::{Outcome, Trouble};
-use crate::{users, who};
+use crate::users;
+use crate::who::{self, Account};
 use offline::Cache;
 use questions::Dialogue;
+use rustix::process::{geteuid, getuid};
 use seconder::model::{Secret, UserId};
 use std::path::Path;
 use std::process::Command;
 
 /// What is known of a login.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Login<'a> {
     /// The login name.
     pub user: &'a str,
@@ -38,6 +40,9 @@ pub struct Login<'a> {
     pub before_command: Option<fn(&mut Command)>,
     /// The machine, for offline logins. `None` is [`ThisMachine`](crate::ThisMachine).
     pub machine: Option<&'a dyn Machine>,
+    /// Whether this process has more rights than the user who started it, as `su` and `sudo` have.
+    /// Such a user can stop the process until its time is over, so `on_trouble=ignore` does not apply.
+    pub started_by_user: bool,
 }
 
 /// How a login ends, and why, for the log.
@@ -65,7 +70,7 @@ pub fn log_in_as_configured(
         Ok(config) => log_in(&config, login, conversation, journal),
         Err(problems) => {
             problems.iter().for_each(|problem| journal.error(&problem.to_string()));
-            let why = format!("{} errors in the configuration", problems.len());
+            let why = format!("{} in the configuration", count(&problems));
             let end = End::new(Outcome::Trouble(Trouble::Configuration), why);
             notice(login, &end, journal)
         }
@@ -98,9 +103,19 @@ pub fn log_in_with(
     conversation: &mut dyn Conversation,
     journal: &mut dyn Journal,
 ) -> Outcome {
+    let account = who::account(login.user, journal);
+    let login = &Login { user: account.name(login.user), ..login.clone() };
     let mut password = None;
-    let mut end = decide(config, backend, login, conversation, journal, &mut password);
+    let mut end = decide(config, backend, login, &account, conversation, journal, &mut password);
     match end.outcome {
+        Outcome::Trouble(Trouble::Unavailable | Trouble::Service)
+            if config.ignore_trouble && started_by_user(login) =>
+        {
+            journal.error(
+                "on_trouble=ignore does not apply: a user started this program, which has the rights \
+                 of root, and can stop it until its time is over",
+            );
+        }
         Outcome::Trouble(Trouble::Unavailable | Trouble::Service) if config.ignore_trouble => {
             journal.error(&format!(
                 "on_trouble=ignore: {} is NOT asked for a second factor: {}",
@@ -121,6 +136,11 @@ pub fn log_in_with(
     notice(login, &end, journal)
 }
 
+/// Whether a user started this process to get other rights than their own.
+fn started_by_user(login: &Login<'_>) -> bool {
+    login.started_by_user || getuid() != geteuid()
+}
+
 fn notice(login: &Login<'_>, end: &End, journal: &mut dyn Journal) -> Outcome {
     let from = login.remote.filter(|remote| !remote.is_empty());
     let from = from.map(|remote| format!(" from {}", short(remote))).unwrap_or_default();
@@ -139,6 +159,7 @@ fn decide(
     config: &Config,
     backend: &dyn Backend,
     login: &Login<'_>,
+    account: &Account,
     conversation: &mut dyn Conversation,
     journal: &mut dyn Journal,
     password: &mut Option<Secret>,
@@ -146,7 +167,7 @@ fn decide(
     if !users::is_login_name(login.user) {
         return End::new(Outcome::Denied, "that is no login name");
     }
-    if let Some(why) = who::excepted(config, login.user, journal) {
+    if let Some(why) = who::excepted(config, account, journal) {
         return End::new(Outcome::Excepted, why);
     }
     let address = address_of(login.remote);

@@ -21,7 +21,7 @@ mod users;
 mod who;
 
 pub use backend::Backend;
-pub use conversation::{Conversation, Journal, Silent, Style, Typed};
+pub use conversation::{Conversation, Journal, Nobody, Silent, Style, Typed};
 pub use dialogue::{Login, log_in, log_in_as_configured, log_in_with};
 pub use machine::{Machine, ThisMachine};
 pub use outcome::{EXIT_STATUSES, Outcome, Trouble, exit_status, outcome_of};

@@ -9,13 +9,13 @@ use clap::error::ErrorKind;
 use seconder_login::config::DEFAULT_FILE;
 use seconder_login::terminal::{StandardError, Terminal};
 use seconder_login::{
-    Conversation, EXIT_STATUSES, Journal, Login, Outcome, exit_status, log_in_as_configured,
+    Conversation, EXIT_STATUSES, Journal, Login, Nobody, Outcome, exit_status, log_in_as_configured,
 };
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use streams::{Nobody, OneCode, Programs};
+use streams::{OneCode, Programs};
 
 /// Ask a user for the second factor of a login. The exit status is the verdict; only 0 means that the
 /// user may log in.

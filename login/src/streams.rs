@@ -90,27 +90,6 @@ impl Conversation for OneCode {
     }
 }
 
-/// Nobody: there is no terminal.
-pub(crate) struct Nobody;
-
-impl Conversation for Nobody {
-    fn ask(&mut self, _: &str, _: bool) -> Typed {
-        Err(Silent)
-    }
-
-    fn show(&mut self, _: &str, _: Style) -> Result<(), Silent> {
-        Err(Silent)
-    }
-
-    fn pressed_enter(&mut self, _: Duration) -> bool {
-        true
-    }
-
-    fn holds_text_back(&self) -> bool {
-        true
-    }
-}
-
 /// A line of standard input, without its end. Whoever writes it may never write the end, or anything,
 /// so there is a limit.
 fn line(within: Duration) -> Result<Zeroizing<String>, Silent> {

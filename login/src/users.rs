@@ -4,21 +4,14 @@ use crate::config::{Config, Place, Problem, Users, lines};
 use crate::outcome::{Trouble, outcome_of};
 use crate::trusted_file::{self, Readers};
 use crate::{Backend, Login, Outcome, command};
-use seconder::model::UserId;
+use seconder::model::{LoginName, UserId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The most bytes of a login name.
-const LONGEST_NAME: usize = 64;
-
 /// Whether a text is a login name that may go into a path, the arguments of a program, a log or the
-/// service's directory, which has the same rule: letters, digits and `_.@+-` of ASCII, beginning with
-/// a letter, a digit or `_`; a `$` may be at the end.
+/// service's directory.
 pub(crate) fn is_login_name(name: &str) -> bool {
-    let bytes = name.strip_suffix('$').unwrap_or(name).as_bytes();
-    let begins = bytes.first().is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    let plain = bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"_.@+-".contains(b));
-    begins && plain && name.len() <= LONGEST_NAME
+    name.parse::<LoginName>().is_ok()
 }
 
 /// The service's user of a login name; `None` if there is none.

@@ -2,19 +2,56 @@
 
 use crate::config::{Config, Who};
 use crate::conversation::Journal;
+use crate::users::is_login_name;
 use nix::unistd::{Gid, Group, User, getgrouplist};
 use std::ffi::CString;
 
-/// Why a user is not asked; `None` if they are. Where that cannot be found out, they are.
+/// The account that a login name is of.
+pub(crate) enum Account {
+    /// One of this machine.
+    Known(User),
+    /// None of this machine, or one that could not be looked up.
+    Unknown,
+}
+
+/// Looks a login name up.
+pub(crate) fn account(login: &str, journal: &mut dyn Journal) -> Account {
+    if !is_login_name(login) {
+        return Account::Unknown;
+    }
+    match User::from_name(login) {
+        Ok(Some(user)) => Account::Known(user),
+        Ok(None) => Account::Unknown,
+        Err(errno) => {
+            journal.error(&format!("{login} was not looked up: {errno}"));
+            Account::Unknown
+        }
+    }
+}
+
+impl Account {
+    /// The name by which everything is decided: the account's own. What was typed may differ from it
+    /// where directories ignore case or have aliases, and would be somebody else in a list of users.
+    pub(crate) fn name<'a>(&'a self, typed: &'a str) -> &'a str {
+        match self {
+            Account::Known(user) => &user.name,
+            Account::Unknown => typed,
+        }
+    }
+}
+
+/// Why a user is not asked; `None` if they are. Where that cannot be found out, they are, and so are
+/// those who have no account here.
 pub(crate) fn excepted(
     config: &Config,
-    login: &str,
+    account: &Account,
     journal: &mut dyn Journal,
 ) -> Option<&'static str> {
+    let Account::Known(user) = account else { return None };
     let mut listed = |key: &str, list: &[Who]| {
-        let listed = is_listed(list, login);
+        let listed = is_listed(list, user);
         if let Err(reason) = &listed {
-            journal.error(&format!("{key}: {reason}, so {login} is asked"));
+            journal.error(&format!("{key}: {reason}, so {} is asked", user.name));
         }
         listed
     };
@@ -27,8 +64,8 @@ pub(crate) fn excepted(
     None
 }
 
-fn is_listed(list: &[Who], login: &str) -> Result<bool, String> {
-    if list.iter().any(|who| matches!(who, Who::User(name) if name == login)) {
+fn is_listed(list: &[Who], user: &User) -> Result<bool, String> {
+    if list.iter().any(|who| matches!(who, Who::User(name) if *name == user.name)) {
         return Ok(true);
     }
     let mut groups = list
@@ -41,7 +78,7 @@ fn is_listed(list: &[Who], login: &str) -> Result<bool, String> {
     if groups.peek().is_none() {
         return Ok(false);
     }
-    let members = groups_of(login)?;
+    let members = groups_of(user)?;
     let mut missing = None;
     for name in groups {
         match Group::from_name(name) {
@@ -54,10 +91,24 @@ fn is_listed(list: &[Who], login: &str) -> Result<bool, String> {
     missing.map_or(Ok(false), Err)
 }
 
-fn groups_of(login: &str) -> Result<Vec<Gid>, String> {
-    let user =
-        User::from_name(login).map_err(|errno| format!("{login} was not looked up: {errno}"))?;
-    let user = user.ok_or_else(|| format!("this machine has no user {login}"))?;
-    let name = CString::new(login).map_err(|_| "not a valid login name".to_owned())?;
+fn groups_of(user: &User) -> Result<Vec<Gid>, String> {
+    let name = CString::new(user.name.as_str()).map_err(|_| "not a valid login name".to_owned())?;
     getgrouplist(&name, user.gid).map_err(|errno| format!("the groups were not looked up: {errno}"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+mod tests {
+    use super::*;
+
+    /// A directory that ignores case finds root for ROOT, and lists have to mean the same user.
+    #[test]
+    fn the_name_of_the_account_counts_and_not_the_one_that_was_typed() {
+        let account = Account::Known(User::from_name("root").unwrap().unwrap());
+        assert_eq!(account.name("ROOT"), "root");
+        assert_eq!(Account::Unknown.name("ROOT"), "ROOT");
+        let Account::Known(user) = &account else { return };
+        assert_eq!(is_listed(&[Who::User("root".to_owned())], user), Ok(true));
+        assert_eq!(is_listed(&[Who::User("ROOT".to_owned())], user), Ok(false));
+    }
 }

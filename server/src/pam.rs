@@ -4,12 +4,11 @@ use crate::log;
 use clap::{Args, Subcommand};
 use seconder::calls::UserStatus;
 use seconder::{Error, Handle, Result, Service};
-use seconder_login::config::{Config, DEFAULT_FILE};
+use seconder_login::config::{Config, DEFAULT_FILE, count};
 use seconder_login::terminal::{StandardError, Terminal};
-use seconder_login::{Conversation, Login, Outcome, Silent, Style, Typed, log_in_with};
+use seconder_login::{Login, Nobody, Outcome, log_in_with};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(crate) enum Pam {
@@ -45,7 +44,7 @@ pub(crate) fn run(pam: &Pam) -> Result<()> {
     });
     let config = read.map_err(|problems| {
         problems.iter().for_each(|problem| log(&problem.to_string()));
-        invalid("conf", format!("has {} errors: nobody can log in", problems.len()))
+        invalid("conf", format!("has {}: nobody can log in", count(&problems)))
     })?;
     for (key, value, place) in config.effective() {
         print(&format!("{key} = {value}    # {place}"))?;
@@ -72,7 +71,7 @@ fn log_in(config: &Config, service: &Service, user: &str, remote: Option<&str>) 
     let mut journal = StandardError::new("seconder");
     let outcome = match Terminal::open() {
         Ok(mut terminal) => log_in_with(config, service, &login, &mut terminal, &mut journal),
-        Err(_) => log_in_with(config, service, &login, &mut NoTerminal, &mut journal),
+        Err(_) => log_in_with(config, service, &login, &mut Nobody, &mut journal),
     };
     match outcome {
         Outcome::Accepted => print("Accepted."),
@@ -80,24 +79,6 @@ fn log_in(config: &Config, service: &Service, user: &str, remote: Option<&str>) 
             print("Not accepted: PAM goes on as if the module were not there.")
         }
         outcome => Err(invalid("user", format!("may not log in: {}", outcome.text()))),
-    }
-}
-
-/// A session without a terminal.
-struct NoTerminal;
-
-impl Conversation for NoTerminal {
-    fn ask(&mut self, _: &str, _: bool) -> Typed {
-        Err(Silent)
-    }
-    fn show(&mut self, _: &str, _: Style) -> std::result::Result<(), Silent> {
-        Err(Silent)
-    }
-    fn pressed_enter(&mut self, _: Duration) -> bool {
-        true
-    }
-    fn holds_text_back(&self) -> bool {
-        true
     }
 }
 

@@ -40,7 +40,7 @@ mod tests {
                 "the codes were wrong, or the request was denied, expired or given up"
             }
             Outcome::Locked => "the user has too many wrong attempts, and has to wait",
-            Outcome::Unenrolled => "the user is not known, or has no second factor",
+            Outcome::Unenrolled => "the map of users, or the service, does not know the user",
             Outcome::NoTerminal => "nobody can respond: there is no terminal",
             Outcome::Trouble(Trouble::Unavailable) => "the service was not reached, or not in time",
             Outcome::Trouble(Trouble::Configuration | Trouble::Service) => {

@@ -6,10 +6,25 @@ use std::process::Command;
 
 /// The first descriptor that is not standard input, output or error.
 const FIRST: libc::c_uint = 3;
+/// No file or folder that the program creates can be written by others.
+const UMASK: libc::mode_t = 0o022;
+/// What the program may use: what it gets, and what is enough where the process has no right to raise
+/// limits, as root in some containers.
+const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, libc::rlim_t); 7] = [
+    (libc::RLIMIT_CPU, libc::RLIM_INFINITY, 60),
+    (libc::RLIMIT_FSIZE, libc::RLIM_INFINITY, 64 * MIB),
+    (libc::RLIMIT_DATA, libc::RLIM_INFINITY, 512 * MIB),
+    (libc::RLIMIT_AS, libc::RLIM_INFINITY, 1024 * MIB),
+    (libc::RLIMIT_NPROC, libc::RLIM_INFINITY, 1024),
+    (libc::RLIMIT_STACK, 8 * MIB, 8 * MIB),
+    (libc::RLIMIT_NOFILE, 1024, 256),
+];
+const MIB: libc::rlim_t = 1024 * 1024;
 
-/// Has the program start without the descriptors of the login process, which may be connections or
-/// the password database, and as root alone: `su` and `sudo` run with the number of their user
-/// beside that of root, and shells give up root then.
+/// Has the program start without what the login process was given by the user who started it, as `su`
+/// and `sudo` are: their limits, signals, mask of files, groups and number, with which the user could
+/// make it fail or write; and without the descriptors of the login process, which may be connections
+/// or the password database.
 pub(crate) fn prepare(command: &mut Command) {
     // SAFETY: between fork and exec, the function makes system calls alone.
     unsafe { command.pre_exec(before) };
@@ -18,21 +33,72 @@ pub(crate) fn prepare(command: &mut Command) {
 fn before() -> io::Result<()> {
     // Marked, not closed: the standard library has one to report that the program does not start.
     // SAFETY: the call marks the descriptors of a process that runs nothing but this function.
-    let marked = unsafe {
+    succeeded(unsafe {
         libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    };
-    if marked != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     // SAFETY: has no preconditions.
-    if unsafe { libc::geteuid() } != 0 {
+    unsafe { libc::umask(UMASK) };
+    reset_signals()?;
+    // SAFETY: both have no preconditions.
+    let (real, effective) = unsafe { (libc::getuid(), libc::geteuid()) };
+    if effective != 0 {
         return Ok(());
     }
-    // SAFETY: both have no preconditions. The C library's functions would change other threads, of
+    for (resource, wanted, enough) in LIMITS {
+        // A daemon of root has the limits that its operator set.
+        raise(resource, wanted, if real == 0 { 0 } else { enough })?;
+    }
+    // SAFETY: all have no preconditions. The C library's functions would change other threads, of
     // which a forked process has none.
-    let changed = unsafe {
-        libc::syscall(libc::SYS_setresgid, 0, 0, 0) == 0
-            && libc::syscall(libc::SYS_setresuid, 0, 0, 0) == 0
+    let dropped = unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<libc::gid_t>()) };
+    // Some containers have no other groups than those of their root, and forbid this.
+    if real != 0 {
+        succeeded(dropped)?;
+    }
+    // SAFETY: as above.
+    succeeded(unsafe { libc::syscall(libc::SYS_setresgid, 0, 0, 0) })?;
+    // SAFETY: as above.
+    succeeded(unsafe { libc::syscall(libc::SYS_setresuid, 0, 0, 0) })
+}
+
+/// No signal is blocked or ignored: a shell cannot change what was ignored when it began.
+fn reset_signals() -> io::Result<()> {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: no handler is installed. It fails for those that cannot be changed.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written to before it is read.
+    let set = unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
     };
-    if changed { Ok(()) } else { Err(io::Error::last_os_error()) }
+    succeeded(set.into())
+}
+
+/// Raises a limit, and the one up to which it can be raised, if they are lower. It is an error if less
+/// remains than is enough.
+fn raise(
+    resource: libc::__rlimit_resource_t,
+    wanted: libc::rlim_t,
+    enough: libc::rlim_t,
+) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit can be written to.
+    succeeded(unsafe { libc::getrlimit(resource, &mut limit) }.into())?;
+    let libc::rlimit { rlim_cur: now, rlim_max: most } = limit;
+    for most in [most.max(wanted), most] {
+        let raised = libc::rlimit { rlim_cur: now.max(wanted.min(most)), rlim_max: most };
+        // SAFETY: the limit can be read.
+        if unsafe { libc::setrlimit(resource, &raised) } == 0 {
+            break;
+        }
+    }
+    // SAFETY: the limit can be written to.
+    succeeded(unsafe { libc::getrlimit(resource, &mut limit) }.into())?;
+    if limit.rlim_cur >= enough { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
+}
+
+fn succeeded(returned: libc::c_long) -> io::Result<()> {
+    if returned == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -15,12 +15,10 @@ use code::pam_code;
 use conversation::Talk;
 use handle::{Handle, Syslog};
 use libpam_sys::{PAM_SILENT, PAM_SUCCESS, pam_handle};
+use seconder_login::config::DEFAULT_FILE;
 use seconder_login::{Journal, Login, Outcome, Trouble, log_in_as_configured};
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
-
-/// The configuration, unless the argument `conf=` names another file.
-const CONFIGURATION: &str = "/etc/seconder/pam.conf";
 
 /// Asks the user for the second factor.
 ///
@@ -95,10 +93,12 @@ fn authenticate(handle: &Handle<'_>, flags: c_int, arguments: &[&CStr]) -> Outco
         program: &program,
         typed_before: handle.typed_before(),
         before_command: Some(command::prepare),
+        // SAFETY: reads what the kernel passed when the program began.
+        started_by_user: unsafe { libc::getauxval(libc::AT_SECURE) } != 0,
         ..Login::default()
     };
     let mut talk = Talk::new(handle, flags & PAM_SILENT != 0);
-    let file = Path::new(CONFIGURATION);
+    let file = Path::new(DEFAULT_FILE);
     log_in_as_configured(file, &arguments, &login, &mut talk, &mut journal)
 }
 

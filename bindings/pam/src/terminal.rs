@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long Ctrl-C may have no effect in a program that blocks its signal.
 const GLANCE: Duration = Duration::from_millis(100);
+/// The other end of the terminal is gone.
+const HUNG_UP: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
 
 /// The terminal of the process. Its settings are not changed, so Ctrl-C does what it did before.
 pub(crate) struct Terminal(OwnedFd);
@@ -45,7 +47,8 @@ impl Terminal {
             let mut waited = [PollFd::new(&self.0, PollFlags::IN)];
             match poll(&mut waited, Some(&timeout)) {
                 Ok(0) => {}
-                Ok(_) if self.entered() => return true,
+                // Whoever has hung up presses nothing any more, and sudo blocks the signal of it.
+                Ok(_) if waited[0].revents().intersects(HUNG_UP) || self.entered() => return true,
                 // Signals of the program, such as the end of a child, do not end the wait.
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => std::thread::sleep(left.min(GLANCE)),
@@ -59,9 +62,14 @@ impl Terminal {
     /// Takes a line, and whether there was one.
     fn entered(&mut self) -> bool {
         // A process in the background would be stopped if it read.
-        if tcgetpgrp(&self.0) != Ok(getpgrp()) {
-            std::thread::sleep(Duration::from_millis(50));
-            return false;
+        match tcgetpgrp(&self.0) {
+            Ok(foreground) if foreground == getpgrp() => {}
+            Ok(_) => {
+                std::thread::sleep(Duration::from_millis(50));
+                return false;
+            }
+            // The terminal is no longer that of this process.
+            Err(_) => return true,
         }
         // Terminals pass on whole lines. None is longer, and more are left for the program.
         let mut line = zeroize::Zeroizing::new([0; 4096]);

@@ -101,7 +101,7 @@ keys! {
         "Where the service's user of a login name is looked up: in a file with lines of the form \
          `login = id`; in the directory of the service, where `seconder user set-login` writes it; or \
          by a program, which is run with the login name as its argument and prints the id and a \
-         line feed, or nothing for a user that it does not know.";
+         line feed, or `none` and a line feed for a user that it does not know.";
     "command_timeout" Command ["5"] "a number of seconds, 1 to 60":
         "How long the program may run before it is killed.";
     "unenrolled" Nothing ["deny"] "deny or ignore":
@@ -109,12 +109,19 @@ keys! {
          has no say in it (PAM_IGNORE).";
     "on_trouble" Nothing ["deny"] "deny or ignore":
         "What happens while the service cannot be asked: logins are denied, or the module has no say \
-         in them (PAM_IGNORE), which is logged as an error. An error of the configuration, such \
-         as a wrong API key, always denies.";
+         in them (PAM_IGNORE), which is logged as an error. An error of the configuration always \
+         denies: a wrong API key, a socket that this process may not use, a path that is no socket, and \
+         a service of a user who is not trusted. A socket that is missing is taken for a stopped \
+         service, which removes it. Programs with the rights of root that a user starts, such as su and \
+         sudo, always deny: whoever starts one can stop it until its time is over, and so make the \
+         trouble.";
     "only" Nothing [""] "login names and @groups, separated by spaces":
-        "Asks only these users for a second factor. A user whose groups cannot be looked up is asked.";
+        "Asks only these users for a second factor. A user whose groups cannot be looked up is asked, and \
+         so is one who has no account on this machine. The name of the account counts, not the one that \
+         was typed, which may differ where a directory ignores case or has aliases.";
     "except" Nothing [""] "login names and @groups, separated by spaces":
-        "Does not ask these users for a second factor. A user whose groups cannot be looked up is asked.";
+        "Does not ask these users for a second factor. The names are those of accounts, and other users \
+         are asked, as for only.";
     "trusted_networks" Nothing [""]
         "IP addresses and networks such as 192.0.2.0/24 or 2001:db8::/32, separated by spaces":
         "Does not ask users who come from these networks. It is logged. A remote machine that the \

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 /// The most bytes of a question of an approval request.
 const LONGEST_MESSAGE: usize = 1024;
+const REQUEST: &str = "Approve the request on your phone";
 
 impl Dialogue<'_> {
     /// Asks the user to approve the login on their phone, and waits for the response.
@@ -30,14 +31,13 @@ impl Dialogue<'_> {
                 return self.not_sent("The request could not be sent.", &error);
             }
         };
-        let request = request_text(number(&created));
         if self.conversation.holds_text_back() {
-            let typed = self.put(&format!("{request}, then press Enter, or type a code: "))?;
+            let typed = self.put(&format!("{REQUEST}, then press Enter, or type a code: "))?;
             if !typed.expose().trim().is_empty() {
                 return self.code(&typed);
             }
         } else {
-            self.show(&format!("{request}, or press Enter to give it up."), Style::Info)?;
+            self.show(&format!("{REQUEST}, or press Enter to give it up."), Style::Info)?;
         }
         self.wait(&created, began)
     }
@@ -58,7 +58,10 @@ impl Dialogue<'_> {
             }
             Ok(_) => self.fail("The request was not approved in time."),
             Err(Error::Cancelled { .. }) if pressed => self.fail("The request was given up."),
-            Err(error) => self.end_by(&error, "the response to the request was not found out"),
+            Err(error) => {
+                self.failures += 1;
+                self.not_sent("The response to the request could not be read.", &error)
+            }
         }
     }
 
@@ -89,18 +92,6 @@ impl Dialogue<'_> {
     }
 }
 
-/// The number that the user has to choose on the phone. No reply has a field for it yet.
-fn number(_created: &ApprovalCreated) -> Option<&str> {
-    None
-}
-
-fn request_text(number: Option<&str>) -> String {
-    match number {
-        Some(number) => format!("Approve the request on your phone (number {})", short(number)),
-        None => "Approve the request on your phone".to_owned(),
-    }
-}
-
 /// Passes the time between two polls, until the user presses Enter.
 struct EnterSleeper<'a> {
     conversation: &'a mut dyn Conversation,
@@ -122,16 +113,5 @@ impl Sleeper for EnterSleeper<'_> {
         // A conversation that did not wait must not make this poll all the time.
         std::thread::sleep(time.saturating_sub(began.elapsed()));
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::request_text;
-
-    #[test]
-    fn the_number_to_choose_on_the_phone_is_shown() {
-        assert_eq!(request_text(Some("42")), "Approve the request on your phone (number 42)");
-        assert!(!request_text(Some("4\x1b[2J")).contains('\x1b'));
     }
 }

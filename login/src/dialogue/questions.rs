@@ -7,7 +7,7 @@ use crate::clean::clean;
 use crate::config::{Config, Method, Offer};
 use crate::conversation::{Conversation, Journal, Style, Typed};
 use crate::networks::address_of;
-use crate::outcome::{Outcome, outcome_of};
+use crate::outcome::{Outcome, Trouble, outcome_of};
 use seconder::calls::{CodeRequested, RequestCall, RequestSms, UserStatus, Verdict};
 use seconder::model::{Secret, Token, UserId};
 use seconder::{Error, Verify};
@@ -203,7 +203,14 @@ impl<'a> Dialogue<'a> {
             return self.verify(token);
         }
         let same = |other: &Option<Secret>| other.as_ref().is_some_and(|other| other == typed);
-        if same(&self.login.typed_before) || (!typed.expose().is_empty() && same(&self.no_code)) {
+        let empty = typed.expose().is_empty();
+        if empty && same(&self.login.typed_before) {
+            return Next::Break(match self.failures {
+                0 => End::new(Outcome::NoTerminal, "nobody answered: every answer was empty"),
+                _ => self.out_of_tries(),
+            });
+        }
+        if !empty && (same(&self.login.typed_before) || same(&self.no_code)) {
             return Next::Break(End::new(Outcome::Denied, SAME_TEXT));
         }
         self.no_code = Some(typed.clone());
@@ -266,7 +273,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Sends a code. That it was not sent does not end the login: the user may have another one.
+    /// Sends a code.
     fn send(&mut self, via: Choice) -> Next {
         let sent = match via {
             Choice::Call => self
@@ -282,19 +289,24 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Shows that something could not be sent, unless no other call would succeed either.
+    /// Shows that something could not be sent. It does not end the login, because the user may have a
+    /// code, and on_trouble=ignore must not forgive what the user chose; unless no other call would
+    /// succeed either.
     pub(super) fn not_sent(&mut self, text: &str, error: &Error) -> Next {
         match error {
             Error::RateLimited { .. } => {
                 self.show(&wait_text(text, error.retry_after_seconds()), Style::Error)
             }
-            Error::Rejected(_) | Error::Unavailable { .. }
-                if outcome_of(error) != Outcome::Unenrolled =>
-            {
-                self.journal.error(&clean(&format!("{text} {error}")));
-                self.show(text, Style::Error)
-            }
-            error => self.end_by(error, text),
+            Error::Cancelled { .. } => self.end_by(error, text),
+            error => match outcome_of(error) {
+                Outcome::Unenrolled | Outcome::Trouble(Trouble::Configuration) => {
+                    self.end_by(error, text)
+                }
+                _ => {
+                    self.journal.error(&clean(&format!("{text} {error}")));
+                    self.show(text, Style::Error)
+                }
+            },
         }
     }
 

@@ -30,8 +30,8 @@ fn log_in(text: &str, more: &str) -> (Outcome, Vec<String>) {
 #[test]
 fn a_program_says_which_user_a_login_name_is() {
     assert_eq!(log_in("[ $# = 1 ] && [ \"$1\" = ada ] && echo 1", "").0, Outcome::Accepted);
-    assert_eq!(log_in("exit 0", "").0, Outcome::Unenrolled);
-    assert_eq!(log_in("exit 0", "unenrolled = ignore").0, Outcome::Ignored);
+    assert_eq!(log_in("echo none", "").0, Outcome::Unenrolled);
+    assert_eq!(log_in("echo none", "unenrolled = ignore").0, Outcome::Ignored);
     // It gets no environment, no input and no terminal.
     let checks =
         "[ -z \"$HOME$CARGO_MANIFEST_DIR\" ] && [ -z \"$(cat)\" ] && [ $(pwd) = / ] && echo 1";
@@ -54,10 +54,15 @@ fn a_host_process_may_change_the_program_before_it_is_run() {
 #[test]
 fn a_program_that_fails_hangs_or_prints_something_else_denies() {
     for (text, reason) in [
+        ("exit 0", "printed nothing"),
+        ("echo", "must print the id"),
+        ("printf none", "must print the id"),
+        ("echo none; echo none", "must print the id"),
+        ("echo none; exit 1", "failed: exit status: 1"),
         ("echo 1; exit 1", "failed: exit status: 1"),
         ("echo 1; kill -9 $$", "failed: signal: 9"),
         ("yes 1", "printed more than 64 bytes"),
-        ("printf 1", "must print the id of a user and a line feed"),
+        ("printf 1", "must print the id of a user, or none, and a line feed"),
         ("echo 1; echo 1", "must print the id"),
         ("echo ' 1'", "must print the id"),
         ("echo 0", "must print the id"),
@@ -68,7 +73,8 @@ fn a_program_that_fails_hangs_or_prints_something_else_denies() {
         ("trap '' TERM HUP INT; while :; do :; done", "was killed: it ran longer than 1 s"),
     ] {
         let began = Instant::now();
-        let (outcome, errors) = log_in(text, "command_timeout = 1\non_trouble = ignore");
+        let (outcome, errors) =
+            log_in(text, "command_timeout = 1\non_trouble = ignore\nunenrolled = ignore");
         assert_eq!(outcome, MISCONFIGURED, "{text}");
         assert!(errors[0].contains(reason), "{text}: {errors:?}");
         assert!(began.elapsed().as_secs() < 10, "{text}");
@@ -126,8 +132,11 @@ fn with_sigchld_ignored() {
     let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
     assert_ne!(ignored & (1 << 16), 0, "SIGCHLD is not ignored");
     assert_eq!(log_in("echo 1", "").0, Outcome::Accepted);
-    assert_eq!(log_in("exit 0", "").0, Outcome::Unenrolled);
-    assert_eq!(log_in("exit 3", "").0, Outcome::Unenrolled);
+    assert_eq!(log_in("echo none", "").0, Outcome::Unenrolled);
+    // Whoever ends the program, or leaves it no descriptor, is not somebody whom nobody knows.
+    for dies in ["exit 0", "exit 3", "kill -9 $$", "printf none; exit 3"] {
+        assert_eq!(log_in(dies, "unenrolled = ignore").0, MISCONFIGURED, "{dies}");
+    }
     assert_eq!(log_in("printf 1; exit 3", "").0, MISCONFIGURED);
     assert_eq!(log_in("sleep 60", "command_timeout = 1").0, MISCONFIGURED);
 }

@@ -195,6 +195,47 @@ fn a_code_that_was_not_sent_does_not_end_a_login_with_an_app() {
     assert_eq!(user.shown, ["The code could not be sent.", "The request could not be sent."]);
 }
 
+/// A user can stop `su` until its time is over, and would then be let in without a second factor.
+#[test]
+fn trouble_that_a_user_can_make_is_not_ignored() {
+    let stage = Stage::new();
+    for (started_by_user, outcome) in
+        [(false, Outcome::Ignored), (true, Outcome::Trouble(Trouble::Unavailable))]
+    {
+        for fails in [&["find_user"], &["user_status"], &["verify"]] {
+            let error = Error::Unavailable { stage: Reached::Connect, message: "late".into() };
+            let backend = Fixed { error: Some(error), verdict: Verdict::Wrong, fails };
+            let login = Login { user: "ada", started_by_user, ..Login::default() };
+            let config = stage.config("users = directory\non_trouble = ignore");
+            let ended = ask(&config, &backend, &mut Script::of(&["000000"]), login);
+            assert_eq!(ended.outcome, outcome, "{fails:?}");
+            let reported =
+                ended.errors.iter().any(|error| error.contains("does not apply: a user"));
+            assert_eq!(reported, started_by_user, "{:?}", ended.errors);
+        }
+    }
+}
+
+/// What the user chose may fail by what the user did: another way is left.
+#[test]
+fn no_trouble_of_a_way_that_the_user_chose_is_ignored() {
+    let stage = Stage::new();
+    let fails = &["request_sms", "request_call", "create_approval", "wait_for_approval"];
+    for (error, direct) in errors() {
+        let ends = matches!(direct, Outcome::Unenrolled | Outcome::Trouble(Trouble::Configuration))
+            || matches!(error, Error::Cancelled { .. });
+        for chosen in ["push", "sms", "call"] {
+            let backend = Fixed { error: Some(error.clone()), verdict: Verdict::Right, fails };
+            let mut user = Script::of(&[chosen, "000000"]);
+            let login = Login { user: "ada", ..Login::default() };
+            let config = stage.config("users = directory\non_trouble = ignore");
+            let ended = ask(&config, &backend, &mut user, login);
+            let expected = if ends { direct } else { Outcome::Accepted };
+            assert_eq!(ended.outcome, expected, "{chosen} {error:?}");
+        }
+    }
+}
+
 #[test]
 fn users_whom_the_service_does_not_know_are_denied_or_ignored() {
     let stage = Stage::new();

@@ -14,12 +14,10 @@ fn users_and_networks_are_excepted_as_configured() {
     let stage = Stage::new();
     let asked = Outcome::NoTerminal;
     for (more, expected) in [
+        // Who has no account here is asked in any case: this machine has no ada.
         ("only = ada", asked),
-        ("only = bob", Outcome::Excepted),
-        ("except = ada", Outcome::Excepted),
-        ("except = bob eve", asked),
-        ("only = ada\nexcept = ada", Outcome::Excepted),
-        // Whose groups cannot be found out is asked: this machine has no ada.
+        ("only = bob", asked),
+        ("except = ada", asked),
         ("only = @root", asked),
         ("except = @root", asked),
         ("trusted_networks = 192.0.2.0/24", Outcome::Excepted),
@@ -35,9 +33,14 @@ fn users_and_networks_are_excepted_as_configured() {
 }
 
 #[test]
-fn the_groups_of_a_user_of_this_machine_count() {
+fn a_user_of_this_machine_counts_and_so_do_the_groups() {
     let stage = Stage::new();
     for (more, expected) in [
+        ("only = root", Outcome::Unenrolled),
+        ("only = daemon", Outcome::Excepted),
+        ("except = root", Outcome::Excepted),
+        ("except = daemon ada", Outcome::Unenrolled),
+        ("only = root\nexcept = root", Outcome::Excepted),
         ("except = @root", Outcome::Excepted),
         ("except = @there-is-no-such-group", Outcome::Unenrolled),
         ("only = @daemon", Outcome::Excepted),
@@ -69,6 +72,9 @@ fn a_configuration_with_errors_asks_nobody() {
     let outcome = log_in_as_configured(missing, &arguments, &login, &mut user, &mut journal);
     assert_eq!(outcome, Outcome::Trouble(Trouble::Configuration));
     assert!(user.asked.is_empty());
+    let mut one = Lines::default();
+    let _ = log_in_as_configured(missing, &[], &login, &mut user, &mut one);
+    assert!(one.notices[0].ends_with("misconfigured (1 error in the configuration)"), "{one:?}");
     assert_eq!((journal.errors.len(), journal.notices.len()), (2, 1), "{:?}", journal.errors);
     let notice = "login of ada by sshd: misconfigured (2 errors in the configuration)";
     assert_eq!(journal.notices, [notice]);

@@ -141,3 +141,21 @@ fn a_client_that_repeats_one_text_is_noticed() {
     let mut user = Script::of(&["", "", &stage.code()]);
     assert_eq!(stage.log_in("", &mut user).outcome, Outcome::Accepted);
 }
+
+/// Somebody who presses Enter at every question is not a client that repeats the password.
+#[test]
+fn an_empty_answer_after_an_empty_password_ends_the_login_as_unanswered() {
+    let stage = Stage::new();
+    let login = || Login {
+        user: "ada",
+        typed_before: Some(seconder::model::Secret::new("")),
+        ..Login::default()
+    };
+    let mut user = Script::of(&["", "000000"]);
+    let ended = stage.log_in_as("", &mut user, login());
+    assert_eq!((ended.outcome, user.asked.len()), (Outcome::NoTerminal, 1));
+    assert!(ended.notice.contains("nobody answered"), "{}", ended.notice);
+    // Whoever failed before was denied.
+    let ended = stage.log_in_as("", &mut Script::of(&["no code", ""]), login());
+    assert_eq!(ended.outcome, Outcome::Denied);
+}

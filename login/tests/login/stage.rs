@@ -118,7 +118,7 @@ pub(crate) struct Ended {
     pub(crate) errors: Vec<String>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Lines {
     pub(crate) notices: Vec<String>,
     pub(crate) errors: Vec<String>,
