@@ -22,9 +22,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def build(path: Path, *options: str) -> None:
+def build(path: Path, *options: str, source: str = "logins.c") -> None:
     flags = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *options]
-    subprocess.run(["cc", *flags, HERE / "logins.c", "-o", path, "-lpam"], check=True)
+    subprocess.run(["cc", *flags, HERE / source, "-o", path, "-lpam"], check=True)
 
 
 @pytest.fixture
@@ -97,3 +97,36 @@ def test_nothing_is_inherited_by_other_programs(program: Path, stacks: Path) -> 
     assert ours
     for line in ours:
         assert "CLOEXEC" in line, line
+
+
+WIPED = {
+    "a code": ("method=code", "739182640517", ["739182640517"]),
+    "with spaces": ("method=code", "739182 640517", ["739182 640517", "739182640517"]),
+    "no code": ("method=code", "a password typed here", ["a password typed here"]),
+    "one field": (
+        "first_pass=with_code code_length=12",
+        "battery staple739182640517",
+        ["battery staple", "739182640517"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WIPED)
+@pytest.mark.parametrize("over", ["socket", "https"])
+def test_what_was_typed_is_wiped_and_no_thread_starts(
+    machine: Machine, sandbox: Service, stacks: Path, what: str, over: str
+) -> None:
+    arguments, typed, texts = WIPED[what]
+    machine.configure(**(sandbox.keys if over == "socket" else sandbox.network_keys))
+    line = f"auth required {MODULE} conf={machine.etc}/pam.conf {arguments}\n"
+    (stacks / "wiped").write_text(line)
+    path = stacks / "wiped-program"
+    build(path, "-rdynamic", source="wiped.c")
+    shifted = ["".join(chr(ord(letter) + 1) for letter in text) for text in [typed, *texts]]
+    for how in ("wipe", "keep"):
+        command = [path, stacks, "wiped", "ada", shifted[0], how, *shifted[1:]]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        status, *found = done.stdout.splitlines()
+        assert (status == "0") == (what != "no code"), done.stdout
+        assert found == [] if how == "wipe" else found, (how, found)
