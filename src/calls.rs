@@ -106,6 +106,11 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Whether a user may make the call over a local socket for their own account: the one whose
     /// login name is the user's on this machine.
     const FOR_OWN_ACCOUNT: bool = false;
+    /// Whether the call changes what protects an account, so that a user who makes it for their own
+    /// account is checked first: see
+    /// [`Backend::check_own_account`](crate::http::Backend::check_own_account). Unless a call says
+    /// otherwise, that is each one for the own account which changes anything.
+    const CHANGES_PROTECTION: bool = Self::FOR_OWN_ACCOUNT && !Self::REPEATABLE;
     /// The reply to a call that succeeded.
     type Reply: Serialize + DeserializeOwned;
 
@@ -315,6 +320,9 @@ macro_rules! calls {
 
         /// `Call::FOR_OWN_ACCOUNT` of each call, in the order of `ROUTES`.
         const FOR_OWN_ACCOUNT: [bool; ROUTES.len()] = [$($call::FOR_OWN_ACCOUNT),*];
+
+        /// `Call::CHANGES_PROTECTION` of each call, in the order of `ROUTES`.
+        const CHANGES_PROTECTION: [bool; ROUTES.len()] = [$($call::CHANGES_PROTECTION),*];
 
         /// Handles every call of the interface.
         pub trait HandleAll: $(Handle<$call> +)* {

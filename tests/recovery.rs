@@ -7,7 +7,8 @@ mod fresh;
 mod stub;
 
 use fresh::{ManualClock, ada, forced, open, open_at};
-use seconder::calls::CreateRecoveryCodes;
+use seconder::calls::{CreateRecoveryCodes, ROUTES, RouteMatch, match_route};
+use seconder::engine::{DeviceType, Engine};
 use seconder::model::{LoginName, UserId};
 use seconder::otp::Totp;
 use seconder::{CallRecord, Error, Handle, Service, Settings};
@@ -195,11 +196,7 @@ fn users_do_not_replace_what_protects_their_own_account() {
     let (service, _) = open_at(&folder.path().join("own.db"), &clock);
     let user = ada(&service);
     let engine = service.engine().unwrap();
-    let check = |call| match engine.check_own_account(call, user) {
-        Ok(()) => 200,
-        Err(Error::Rejected(rejection)) => rejection.status,
-        Err(other) => panic!("{other}"),
-    };
+    let check = |call| own(engine, call, user);
     let (enrol, create) = ("enrol_authenticator", "create_recovery_codes");
     assert_eq!((check(enrol), check(create)), (200, 403));
     let uri = service.enrol_authenticator(user).unwrap().uri;
@@ -218,6 +215,46 @@ fn users_do_not_replace_what_protects_their_own_account() {
     clock.set(1_000_000 + 11 * 60);
     assert_eq!(check(create), 403, "the last code of the app is long ago");
     assert_eq!((check("verify"), check("user_status"), check("find_user")), (200, 200, 200));
-    let nobody = engine.check_own_account(enrol, 99.try_into().unwrap());
-    assert!(matches!(nobody, Err(Error::Rejected(r)) if r.status == 404));
+    assert_eq!(own(engine, enrol, 99.try_into().unwrap()), 404);
+}
+
+/// The status of a call that a user makes for their own account.
+fn own(engine: &Engine, name: &str, user: UserId) -> u16 {
+    let route = ROUTES.iter().find(|route| route.name == name).unwrap();
+    let id = user.to_string();
+    let fields = [("{format}", "json"), ("{token}", "1234567"), ("{login}", "ada")];
+    let ids = [("{svc_id}", id.as_str()), ("{user_id}", id.as_str())];
+    let fill = |path: String, (name, value): (&str, &str)| path.replace(name, value);
+    let path = fields.into_iter().chain(ids).fold(route.path.to_owned(), fill);
+    let RouteMatch::Call(call) = match_route(route.method, &path) else { panic!("{path}") };
+    match engine.check_own_account(&call, user) {
+        Ok(()) => 200,
+        Err(Error::Rejected(rejection)) => rejection.status,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// A second factor that somebody at an unlocked terminal added would let them in.
+#[test]
+fn users_add_no_app_to_an_account_that_something_else_protects() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(1_000_000);
+    let (service, _) = open_at(&folder.path().join("own.db"), &clock);
+    let engine = service.engine().unwrap();
+    let enrol = |user| own(engine, "enrol_authenticator", user);
+    let user = |number: &str| service.create_user("x@example.com", number, "1").unwrap().id;
+
+    let by_device = user("555-010-0201");
+    assert_eq!(enrol(by_device), 200);
+    engine.register_device(by_device, DeviceType::Ios).unwrap();
+    assert_eq!(enrol(by_device), 403);
+
+    let by_codes = user("555-010-0202");
+    let codes = service.handle(&CreateRecoveryCodes::new(by_codes)).unwrap().codes;
+    assert_eq!(enrol(by_codes), 403);
+    for code in &codes {
+        assert_eq!(verify(&service, code.as_str(), by_codes), "Right");
+    }
+    // Nothing is left of the codes, but they have confirmed the user, as an SMS does.
+    assert_eq!(enrol(by_codes), 403);
 }

@@ -71,15 +71,20 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
             return Err(invalid("login", reason));
         }
     };
-    // Whoever finds the terminal unlocked must not replace what protects the account.
-    if found.authenticator && !is_root {
-        let reason =
-            format!("{login} has an authenticator app already, which only root can replace");
+    // Whoever finds the terminal unlocked must not add to what protects the account, nor replace it.
+    if is_protected(&found) && !is_root {
+        let by = if found.authenticator { "an authenticator app" } else { "a second factor" };
+        let reason = format!("{login} has {by} already, which only root can replace or add to");
         return Err(invalid("login", reason));
     }
     let user_id = found.user_id;
     enrol(options, &service, &found)?;
     recovery_codes(options, &service, user_id)
+}
+
+/// Whether anything protects the account of a user.
+fn is_protected(user: &FoundUser) -> bool {
+    user.confirmed || user.authenticator || !user.devices.is_empty() || user.recovery_codes_left > 0
 }
 
 /// The name that was given, or that of the user who runs the command.

@@ -49,7 +49,7 @@ impl Backend for Source {
         }
     }
 
-    fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()> {
+    fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         match self {
             Source::Engine(engine) => Backend::check_own_account(engine, call, user_id),
             Source::Relay(relay) => relay.check_own_account(call, user_id),

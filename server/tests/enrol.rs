@@ -275,6 +275,13 @@ fn users_enrol_themselves_once() {
     assert!(terminal.end().1.success());
     let (shown, status) = Terminal::start(world.enrol_as_nobody(&[]), 80).end();
     assert!(!status.success() && shown.contains("which only root can replace"), "{shown}");
+
+    // Nor may they add an app to an account that something else protects.
+    let world = World::new();
+    let user = world.user("nobody");
+    world.service.create_recovery_codes(user).unwrap();
+    let (shown, status) = Terminal::start(world.enrol_as_nobody(&[]), 80).end();
+    assert!(!status.success() && shown.contains("a second factor already"), "{shown}");
 }
 
 #[test]

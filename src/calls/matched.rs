@@ -1,8 +1,8 @@
 //! Finds the call of a request by its method and path.
 
+use super::{CHANGES_PROTECTION, FOR_LOGIN, FOR_OWN_ACCOUNT, HandleAll, InPath, ROUTES, Route};
 #[cfg(feature = "engine")]
 use super::{FAILURES, FailureWriter};
-use super::{FOR_LOGIN, FOR_OWN_ACCOUNT, HandleAll, InPath, ROUTES, Route};
 use crate::wire::{Format, Generation, Reply, Request};
 use serde_json::{Map, Value};
 
@@ -67,6 +67,11 @@ impl MatchedCall {
     /// [`Call::FOR_OWN_ACCOUNT`](super::Call::FOR_OWN_ACCOUNT) of the call.
     pub fn for_own_account(&self) -> bool {
         FOR_OWN_ACCOUNT[self.index]
+    }
+
+    /// [`Call::CHANGES_PROTECTION`](super::Call::CHANGES_PROTECTION) of the call.
+    pub fn changes_protection(&self) -> bool {
+        CHANGES_PROTECTION[self.index]
     }
 
     /// Writes the call's reply to an error that precedes it, such as a wrong API key.

@@ -129,6 +129,7 @@ impl Call for Verify {
     const SUCCESS_IS_TEXT: bool = true;
     const FOR_LOGIN: bool = true;
     const FOR_OWN_ACCOUNT: bool = true;
+    const CHANGES_PROTECTION: bool = false;
     type Reply = Verification;
 
     fn user(&self) -> Option<UserId> {

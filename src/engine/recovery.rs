@@ -4,7 +4,7 @@
 use super::clock::digits;
 use super::store::{Match, NewRecoveryCodes, RecoveryCodeRow};
 use super::{Engine, limits, rejections};
-use crate::calls::{Call, CreateRecoveryCodes, EnrolAuthenticator, RecoveryCodes};
+use crate::calls::{Call, CreateRecoveryCodes, EnrolAuthenticator, MatchedCall, RecoveryCodes};
 use crate::model::{Token, UserId};
 use crate::{Error, Handle, Result};
 use hmac::{Hmac, KeyInit, Mac};
@@ -55,31 +55,39 @@ impl Engine {
         Ok(self.user(user_id)?.authenticator_used)
     }
 
-    /// Rejects a call of a user for their own account that would replace what protects it: whoever
-    /// finds a terminal unlocked is not the user. The call is named as in its route. A server calls
-    /// this for a peer that makes calls for its own account alone.
+    /// Rejects a call of a user for their own account that would add to or replace what protects it:
+    /// whoever finds a terminal unlocked is not the user. A server calls this for a peer that makes
+    /// calls for its own account alone.
     ///
-    /// An authenticator app can be enrolled until a code of one was accepted. Recovery codes can be
-    /// created while none are left, within ten minutes of a code of the app.
+    /// An authenticator app can be enrolled while nothing protects the account: no code of the user
+    /// was ever accepted, and there is no device and no recovery code. Recovery codes can be created
+    /// while none are left, within ten minutes of a code of the app. Every other call that changes
+    /// what protects an account is rejected.
     ///
     /// # Errors
     /// [`Error::Rejected`](crate::Error::Rejected), with the status 403 if only an administrator can
     /// do it.
-    pub fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()> {
-        if call == EnrolAuthenticator::ROUTE.name && self.has_confirmed_authenticator(user_id)? {
-            return Err(rejections::has_authenticator());
+    pub fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
+        if !call.changes_protection() {
+            return Ok(());
         }
-        if call == CreateRecoveryCodes::ROUTE.name {
-            let now = self.now();
-            self.user(user_id)?;
-            let (rows, _) = self.store().recovery_codes(user_id)?;
-            let used_at = self.store().authenticator_used_at(user_id)?;
-            let fresh = used_at.is_some_and(|used| used.plus(limits::OWN_RECOVERY) >= now);
-            if rows.iter().any(|row| !row.spent) || !fresh {
-                return Err(rejections::no_own_recovery_codes());
+        let user = self.user(user_id)?;
+        let (rows, _) = self.store().recovery_codes(user_id)?;
+        let has_codes = left(&rows) > 0;
+        match call.route().name {
+            name if name == EnrolAuthenticator::ROUTE.name => {
+                let protected = user.confirmed || user.uses_app() || has_codes;
+                if protected { Err(rejections::is_protected()) } else { Ok(()) }
             }
+            name if name == CreateRecoveryCodes::ROUTE.name => {
+                let now = self.now();
+                let used_at = self.store().authenticator_used_at(user_id)?;
+                let fresh = used_at.is_some_and(|used| used.plus(limits::OWN_RECOVERY) >= now);
+                let allowed = fresh && !has_codes;
+                if allowed { Ok(()) } else { Err(rejections::no_own_recovery_codes()) }
+            }
+            _ => Err(rejections::not_for_own_account()),
         }
-        Ok(())
     }
 }
 

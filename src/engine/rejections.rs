@@ -37,10 +37,14 @@ pub(super) fn login_taken() -> Error {
     reject(409, "60002", message)
 }
 
-pub(super) fn has_authenticator() -> Error {
-    let message =
-        "The user has an authenticator app already. Only an administrator can replace it.";
+pub(super) fn is_protected() -> Error {
+    let message = "The account is protected already, by SMS, a device, an authenticator app or \
+                   recovery codes. Only an administrator can enrol an authenticator app for it.";
     reject(403, "60002", message)
+}
+
+pub(super) fn not_for_own_account() -> Error {
+    reject(403, "60002", "Only an administrator can change what protects an account.")
 }
 
 pub(super) fn no_own_recovery_codes() -> Error {

@@ -1,10 +1,7 @@
 //! What handles the requests that a server receives: an engine, or a relay.
 
 use super::rejected;
-use crate::calls::{
-    self, Call, CreateRecoveryCodes, EnrolAuthenticator, FindUser, FoundUser, Handle, HandleAll,
-    MatchedCall,
-};
+use crate::calls::{self, Call, FindUser, FoundUser, Handle, HandleAll, MatchedCall};
 use crate::engine::Engine;
 use crate::error::Rejection;
 use crate::model::{ApiKey, UserId};
@@ -30,11 +27,11 @@ pub trait Backend {
     /// If this cannot be found out.
     fn user_with_login(&self, login: &str) -> Result<Option<UserId>>;
 
-    /// Checks a call, named as in its route, that a user makes for their own account.
+    /// Checks a call that a user makes for their own account.
     ///
     /// # Errors
-    /// [`Error::Rejected`] if it would replace what protects the account.
-    fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()>;
+    /// [`Error::Rejected`] if it would add to or replace what protects the account.
+    fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()>;
 
     /// Handles a call of the application with this API key; without one, of the application that
     /// this was opened for.
@@ -62,7 +59,7 @@ impl Backend for Engine {
         Ok(find_user(self, login)?.map(|found| found.user_id))
     }
 
-    fn check_own_account(&self, call: &str, user_id: UserId) -> Result<()> {
+    fn check_own_account(&self, call: &MatchedCall, user_id: UserId) -> Result<()> {
         Engine::check_own_account(self, call, user_id)
     }
 
@@ -125,8 +122,8 @@ impl<S: HandleAll> Backend for Relay<S> {
 
     /// The service behind the relay takes every call for one of the application, and does not say
     /// all that an engine checks, so what changes an account is for others to do.
-    fn check_own_account(&self, call: &str, _user_id: UserId) -> Result<()> {
-        match [EnrolAuthenticator::ROUTE.name, CreateRecoveryCodes::ROUTE.name].contains(&call) {
+    fn check_own_account(&self, call: &MatchedCall, _user_id: UserId) -> Result<()> {
+        match call.changes_protection() {
             true => Err(rejected(
                 403,
                 "A relay does not let users change their own account: an administrator can.",

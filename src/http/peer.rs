@@ -162,7 +162,7 @@ impl Peer {
         if !ids.iter().all(|id| id.parse::<UserId>().is_ok_and(|id| id == user)) {
             return Ok(false);
         }
-        backend.check_own_account(call.route().name, user)?;
+        backend.check_own_account(call, user)?;
         Ok(true)
     }
 }

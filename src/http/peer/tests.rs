@@ -44,7 +44,7 @@ impl Backend for WithLogins {
         Ok((login == "ada").then(|| 7.try_into().unwrap()))
     }
 
-    fn check_own_account(&self, _call: &str, _user_id: UserId) -> Result<()> {
+    fn check_own_account(&self, _call: &MatchedCall, _user_id: UserId) -> Result<()> {
         Ok(())
     }
 
@@ -109,6 +109,18 @@ fn every_call_needs_the_right_that_it_is_for() {
     }
 }
 
+/// A new call for the own account is checked, unless it says that it changes nothing.
+#[test]
+fn a_call_for_the_own_account_is_checked_unless_it_changes_no_protection() {
+    const CHANGES_NO_PROTECTION: [&str; 3] = ["verify", "user_status", "find_user"];
+    for route in ROUTES {
+        let path = path(route.path, "7");
+        let RouteMatch::Call(call) = match_route(route.method, &path) else { panic!("{path}") };
+        let exempt = CHANGES_NO_PROTECTION.contains(&route.name);
+        assert_eq!(call.changes_protection(), call.for_own_account() && !exempt, "{}", route.name);
+    }
+}
+
 #[test]
 fn a_refusal_says_who_may_not_do_what_in_the_format_and_generation_of_the_call() {
     let message = "user 1000 may not make create_user over this socket: the rules of the server \
@@ -158,7 +170,7 @@ impl Backend for (Noting, Names) {
         Ok((login == "ada").then(|| 7.try_into().unwrap()))
     }
 
-    fn check_own_account(&self, _call: &str, _user_id: UserId) -> Result<()> {
+    fn check_own_account(&self, _call: &MatchedCall, _user_id: UserId) -> Result<()> {
         Ok(())
     }
 

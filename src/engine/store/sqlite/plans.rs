@@ -6,8 +6,8 @@ use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
     EnrolAuthenticator, FindUser, OfflineLogin, PhoneVerificationStatus, RegisterActivity,
-    RemoveLogin, ReportOffline, RequestCall, RequestSms, SetLogin, StartPhoneVerification,
-    UserStatus,
+    RemoveLogin, ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin,
+    StartPhoneVerification, UserStatus, match_route,
 };
 use crate::engine::store::{Attempt, Committed};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
@@ -142,7 +142,9 @@ fn use_a_login(world: &World, user: UserId) {
     engine.handle(&RemoveLogin::new(login)).unwrap();
     let codes = engine.handle(&CreateRecoveryCodes::new(user)).unwrap().codes;
     assert_eq!(world.check(codes[0].as_str(), user), Verdict::Right);
-    engine.check_own_account("create_recovery_codes", user).unwrap_err();
+    let path = format!("/-/json/users/{user}/recovery_codes");
+    let RouteMatch::Call(call) = match_route("POST", &path) else { panic!("{path}") };
+    engine.check_own_account(&call, user).unwrap_err();
 }
 
 fn use_a_number(world: &World) {
