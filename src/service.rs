@@ -301,10 +301,11 @@ impl Service {
         self.handle(&FindUser::new(login.clone()))
     }
 
-    /// Gives a user a login name, in place of any that the user has (interface 4.18).
+    /// Gives a user a login name (interface 4.18).
     ///
     /// # Errors
-    /// [`Error::Rejected`] if another user has the name; otherwise see [`Error`].
+    /// [`Error::Rejected`] if another user has the name, or if the user has another one; otherwise
+    /// see [`Error`].
     pub fn set_login(&self, user_id: UserId, login: &LoginName) -> Result<Done> {
         self.handle(&SetLogin::new(user_id, login.clone()))
     }

@@ -7,7 +7,10 @@ mod fresh;
 mod stub;
 
 use fresh::{ManualClock, ada, forced, open, open_at};
-use seconder::calls::{CreateRecoveryCodes, ROUTES, RouteMatch, match_route};
+use seconder::calls::{
+    CreateRecoveryCodes, OfflineLogin, PrepareOffline, ROUTES, ReportOffline, RouteMatch,
+    match_route,
+};
 use seconder::engine::{DeviceType, Engine};
 use seconder::model::{LoginName, UserId};
 use seconder::otp::Totp;
@@ -232,6 +235,29 @@ fn own(engine: &Engine, name: &str, user: UserId) -> u16 {
         Err(Error::Rejected(rejection)) => rejection.status,
         Err(other) => panic!("{other}"),
     }
+}
+
+/// A report of a login proves nothing, so it does not stand for a code that was just accepted.
+#[test]
+fn a_reported_login_allows_no_own_recovery_codes() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(1_000_000_020);
+    let url = format!("sqlite:{}", folder.path().join("own.db").display());
+    let service = Settings::new(&url).clock(clock.clone()).offline_days(1).open().unwrap();
+    let user = ada(&service);
+    let uri = service.enrol_authenticator(user).unwrap().uri;
+    let code = Totp::from_uri(uri.expose()).unwrap().code(1_000_000_020);
+    assert_eq!(verify(&service, code.expose(), user), "Right");
+    let token = code.expose().parse().unwrap();
+    let prepared = service.handle(&PrepareOffline::new(user, token)).unwrap();
+    let own = || own(service.engine().unwrap(), "create_recovery_codes", user);
+    assert_eq!(own(), 200);
+    clock.set(1_000_000_020 + 3600);
+    assert_eq!(own(), 403);
+    let now = OfflineLogin { step: (1_000_000_020 + 3600) / 30, time: 1_000_003_620 };
+    let report = ReportOffline::new(user, prepared.authenticator_id, vec![now]);
+    service.handle(&report).unwrap();
+    assert_eq!(own(), 403);
 }
 
 /// A second factor that somebody at an unlocked terminal added would let them in.

@@ -20,6 +20,11 @@ const TRIES: u32 = 3;
 /// How far the clocks of this machine and of the phone may differ, in seconds, for a code to be
 /// recognised as one of the new key. Whether it is right is for the service to say.
 const SKEW: u64 = 600;
+/// How an enrolment ends without a right code. The service keeps the new key until the next
+/// enrolment, and a code of it would still enrol the app.
+const NOT_ENROLLED: &str = "no app was enrolled by this, and one that was enrolled before stays \
+                            valid. The key that was shown is valid until the next enrolment: run \
+                            this command again if somebody else may have seen it";
 /// No line that a user types is longer.
 const LONGEST_LINE: u64 = 1024;
 
@@ -43,8 +48,9 @@ pub(crate) struct Enrol {
     #[arg(long)]
     invert: bool,
     /// For programs, which need no terminal: print an object with the key, read codes from standard
-    /// input, one in each line, print an object for each wrong one, and at last one with the recovery
-    /// codes.
+    /// input, one in each line, print an object for each wrong one, and at last one that says that
+    /// the app is `enrolled`, with the `recovery_codes`, or with null and the `reason` if there are
+    /// none.
     #[arg(long)]
     json: bool,
 }
@@ -119,8 +125,15 @@ fn new_user(options: &Enrol, service: &Service, login: &LoginName) -> Result<Fou
         "Phone number without the calling code: ",
     )?;
     let number = (cellphone.as_str(), country_code.trim_start_matches('+'));
-    user::create(service, &email, number, Some(login))?;
-    service.find_user(login)
+    let user_id = user::create(service, &email, number, Some(login))?;
+    let found = service.find_user(login)?;
+    if is_protected(&found) && !options.json {
+        print(&format!(
+            "The phone number is that of user {user_id}, who has a second factor already: an app that \
+             is enrolled now is added, or takes the place of the one before."
+        ))?;
+    }
+    Ok(found)
 }
 
 fn given_or_asked(
@@ -132,7 +145,10 @@ fn given_or_asked(
     match given {
         Some(given) => Ok(given.clone()),
         None if options.json => Err(invalid(name, "is missing for a new user".to_owned())),
-        None => Ok(ask(prompt)?.expose().trim().to_owned()),
+        None => match ask(prompt)? {
+            Some(typed) => Ok(typed.expose().trim().to_owned()),
+            None => Err(ended("nobody was enrolled")),
+        },
     }
 }
 
@@ -154,6 +170,7 @@ fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
                 ask(&format!("Code of {} digits that the app shows now: ", app.digits()))?
             }
         };
+        let typed = typed.ok_or_else(|| ended(NOT_ENROLLED))?;
         let wrong = match check(service, user.user_id, &app, typed.expose().trim())? {
             None => return Ok(()),
             Some(wrong) => wrong,
@@ -163,7 +180,7 @@ fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
             false => print(&format!("\n{wrong}\n"))?,
         }
     }
-    Err(invalid("code", format!("was wrong {TRIES} times: nothing was changed")))
+    Err(invalid("code", format!("was wrong {TRIES} times: {NOT_ENROLLED}")))
 }
 
 /// Checks a code that was typed; what is wrong with it, unless it is right.
@@ -211,7 +228,11 @@ fn recovery_codes(options: &Enrol, service: &Service, user_id: UserId) -> Result
     let created = match service.create_recovery_codes(user_id) {
         Ok(created) => created,
         // A user who has some keeps them, and a relay creates none for users.
-        Err(Error::Rejected(rejection)) if rejection.status == 403 && !options.json => {
+        Err(Error::Rejected(rejection)) if rejection.status == 403 && options.json => {
+            let reason = &rejection.message;
+            return object(json!({ "enrolled": true, "recovery_codes": null, "reason": reason }));
+        }
+        Err(Error::Rejected(rejection)) if rejection.status == 403 => {
             let message = format!(
                 "\nThe app is enrolled. No recovery codes were created, and those that you may have \
                  stay valid: {}",
@@ -223,7 +244,7 @@ fn recovery_codes(options: &Enrol, service: &Service, user_id: UserId) -> Result
     };
     if options.json {
         let codes: Vec<&str> = created.codes.iter().map(Token::as_str).collect();
-        return object(json!({ "recovery_codes": codes }));
+        return object(json!({ "enrolled": true, "recovery_codes": codes }));
     }
     print(&format!(
         "\nThe app is enrolled. These are your recovery codes, for the day when the phone is lost: \
@@ -264,8 +285,8 @@ fn show(options: &Enrol, uri: &Secret) -> Result<()> {
     print(&text)
 }
 
-/// Asks for a line at the terminal.
-fn ask(prompt: &str) -> Result<Secret> {
+/// Asks for a line at the terminal; `None` at its end.
+fn ask(prompt: &str) -> Result<Option<Secret>> {
     let mut out = std::io::stdout();
     write!(out, "{prompt}")
         .and_then(|()| out.flush())
@@ -273,14 +294,19 @@ fn ask(prompt: &str) -> Result<Secret> {
     line()
 }
 
-/// Reads a line.
-fn line() -> Result<Secret> {
+/// The error for an input that has ended too early.
+fn ended(so: &str) -> Error {
+    invalid("standard input", format!("has ended: {so}"))
+}
+
+/// Reads a line; `None` at the end of the input.
+fn line() -> Result<Option<Secret>> {
     use std::io::Read;
     let mut line = String::new();
     let mut input = std::io::stdin().lock().take(LONGEST_LINE);
     match input.read_line(&mut line) {
-        Ok(0) => Err(invalid("standard input", "has ended: nothing was changed".to_owned())),
-        Ok(_) => Ok(Secret::new(line)),
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(Secret::new(line))),
         Err(error) => Err(invalid("standard input", format!("cannot be read: {error}"))),
     }
 }

@@ -5,7 +5,7 @@ use crate::target::Target;
 use clap::{Args, Subcommand};
 use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
 use seconder::model::{LoginName, UserId};
-use seconder::{Result, Service};
+use seconder::{Error, Result, Service};
 
 #[derive(Subcommand)]
 pub(crate) enum User {
@@ -26,7 +26,7 @@ pub(crate) enum User {
         #[arg(long, value_name = "NAME")]
         login: Option<LoginName>,
     },
-    /// Give a user a login name on machines, in place of any that the user has. A name of another user
+    /// Give a user a login name on machines. A name of another user, and another name of this one,
     /// must be removed first. A name is 1 to 64 letters, digits and the characters _ . @ + - of
     /// ASCII, beginning with a letter, a digit or _; a $ may be at the end.
     SetLogin {
@@ -136,9 +136,21 @@ pub(crate) fn create(
     }
     let user_id = service.create_user(email, cellphone, country_code)?.id;
     if let Some(login) = login {
-        service.set_login(user_id, login)?;
+        service.set_login(user_id, login).map_err(|error| of_known_number(error, user_id))?;
     }
     Ok(user_id)
+}
+
+/// The error for a number whose user has another login name.
+fn of_known_number(error: Error, user_id: UserId) -> Error {
+    match error {
+        Error::Rejected(rejection) if rejection.status == 409 => {
+            let reason =
+                format!("cannot be given to user {user_id}, who has that phone number already");
+            invalid("login", format!("{reason}: {}", rejection.message))
+        }
+        other => other,
+    }
 }
 
 /// The user with a login name; `None` if nobody has it.

@@ -229,7 +229,10 @@ fn a_narrow_terminal_shows_the_key_as_text() {
     }
     terminal.type_in("000000000000\n");
     let (shown, status) = terminal.end();
-    assert!(!status.success() && shown.contains("was wrong 3 times"), "{shown}");
+    assert!(
+        !status.success() && shown.contains("was wrong 3 times: no app was enrolled"),
+        "{shown}"
+    );
     assert!(!world.service.find_user(&login("ada")).unwrap().authenticator);
 }
 
@@ -303,6 +306,55 @@ fn programs_enrol_with_json() {
     writeln!(input, "x").unwrap();
     assert!(object()["wrong"].as_str().unwrap().contains("digits"));
     writeln!(input, "{}", app.code(now()).expose()).unwrap();
-    assert_eq!(object()["recovery_codes"].as_array().unwrap().len(), 10);
+    let end = object();
+    assert_eq!(
+        (&end["enrolled"], end["recovery_codes"].as_array().unwrap().len()),
+        (&true.into(), 10)
+    );
     assert!(child.wait().unwrap().success());
+}
+
+/// The app is enrolled whatever becomes of the recovery codes, and a program must not take it for a
+/// failure.
+#[test]
+fn programs_learn_that_an_app_was_enrolled_without_recovery_codes() {
+    let world = World::new();
+    let folder = TempDir::new().unwrap();
+    let socket = folder.path().join("s.sock");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.args(["serve", "--database", &world.url, "--allow", "any=own-account", "--unix"]);
+    let mut server = command.arg(&socket).stdin(Stdio::null()).spawn().unwrap();
+    while !socket.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let own = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap().unwrap().name;
+    let user = world.user(&own);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.args(["enrol", "--json", "--url", &format!("unix:{}", socket.display())]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+    let mut object = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let app = Totp::from_uri(object()["uri"].as_str().unwrap()).unwrap();
+    // An administrator creates some meanwhile, so that the user may not.
+    world.service.create_recovery_codes(user).unwrap();
+    writeln!(input, "{}", app.code(now()).expose()).unwrap();
+    let end = object();
+    assert_eq!((&end["enrolled"], &end["recovery_codes"]), (&true.into(), &Value::Null), "{end}");
+    assert!(end["reason"].as_str().unwrap().contains("none left"), "{end}");
+    assert!(child.wait().unwrap().success());
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// What is said of an enrolment that ended early is true: a key that was shown stays valid.
+#[test]
+fn an_input_that_ends_says_what_is_so() {
+    let world = World::new();
+    let own = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap().unwrap().name;
+    world.user(&own);
+    let ended = world.enrol(&["--json"]).stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && text.contains("no app was enrolled"), "{text}");
+    assert!(!text.contains("nothing was changed"), "{text}");
 }

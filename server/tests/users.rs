@@ -5,6 +5,7 @@
 mod common;
 
 use common::{KEY, World};
+use seconder::calls::{OfflineLogin, PrepareOffline, ReportOffline};
 use seconder::{Handle, Settings, Verdict, Verify};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -52,6 +53,13 @@ fn manage_users(folder: &Path, target: &[&str]) {
     let taken = fails(&[&bob[..], &["--login", "ada"]].concat());
     assert!(taken.contains("is ada, which user 1 has"), "{taken}");
     assert_eq!(ok(&bob), "user_id 2", "a rejected name creates nobody");
+    // Of two people with one phone number, the second does not take the first one's place.
+    let cy = ["user", "create", "--email", "cy@example.com", "--cellphone", "555-010-0123"];
+    let cy = fails(&[&cy[..], &["--country-code", "1", "--login", "cy"]].concat());
+    assert!(cy.contains("user 1, who has that phone number already"), "{cy}");
+    assert!(cy.contains("has the login name ada: remove it first"), "{cy}");
+    let renamed = fails(&["user", "set-login", "--user", "1", "--login", "cy"]);
+    assert!(renamed.contains("has the login name ada: remove it first"), "{renamed}");
     let taken = fails(&["user", "set-login", "--user", "2", "--login", "ada"]);
     assert!(taken.contains("belongs to another user"), "{taken}");
     assert_eq!(ok(&["user", "set-login", "--user", "2", "--login", "bob@example.com"]), "");
@@ -99,7 +107,7 @@ fn users_are_managed_in_a_service_that_runs() {
 fn the_service_logs_that_a_recovery_code_let_a_user_in() {
     let folder = TempDir::new().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    let serve = ["serve", "--self-signed", "--listen", "127.0.0.1:0"];
+    let serve = ["serve", "--self-signed", "--listen", "127.0.0.1:0", "--offline-days", "1"];
     let mut child =
         command.current_dir(&folder).args(serve).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -112,8 +120,29 @@ fn the_service_logs_that_a_recovery_code_let_a_user_in() {
     let checked = service.handle(&call).unwrap();
     assert!(checked.verdict == Verdict::Right && checked.by_recovery_code());
     let logged = lines.find(|line| line.contains("recovery code"));
+    let offline = report_a_login(&service, user).then(|| lines.find(|l| l.contains("unreachable")));
     child.kill().unwrap();
     child.wait().unwrap();
     let expected = "seconder: user 1 was let in by a recovery code, and has 9 left";
     assert_eq!(logged.as_deref(), Some(expected));
+    let expected = "seconder: user 1 was let in while the service was unreachable, by machine \
+                    \"do\\nor\" (logins: 1)";
+    assert_eq!(offline.flatten().as_deref(), Some(expected));
+}
+
+/// Prepares logins without the service on a machine, and reports one.
+fn report_a_login(service: &seconder::Service, user: seconder::model::UserId) -> bool {
+    let uri = service.enrol_authenticator(user).unwrap().uri;
+    #[allow(clippy::disallowed_methods, reason = "the service has the system's clock")]
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let code = seconder::otp::Totp::from_uri(uri.expose()).unwrap().code(now.as_secs());
+    let token: seconder::model::Token = code.expose().parse().unwrap();
+    let verified = service.handle(&Verify { force: true, ..Verify::new(token.clone(), user) });
+    assert_eq!(verified.unwrap().verdict, Verdict::Right);
+    let machine = Some("do\nor".parse().unwrap());
+    let prepare = PrepareOffline { machine: machine.clone(), ..PrepareOffline::new(user, token) };
+    let prepared = service.handle(&prepare).unwrap();
+    let logins = vec![OfflineLogin { step: prepared.first_step, time: now.as_secs() }];
+    let report = ReportOffline::new(user, prepared.authenticator_id, logins);
+    service.handle(&ReportOffline { machine, ..report }).is_ok()
 }

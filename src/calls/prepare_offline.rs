@@ -11,10 +11,11 @@ use std::fmt;
 pub const MOST_OFFLINE_DAYS: u64 = 7;
 
 /// Prepares logins of a user while the service is unreachable: returns a hash of each code that the
-/// user's authenticator app will show in the next days. The secret stays with the service.
+/// user's authenticator app will show in the next days (interface 4.21). The secret stays with the
+/// service.
 ///
-/// The call requires the code of the app that the service has accepted just now, so only who was
-/// given that code can prepare anything. The service must allow it:
+/// The call requires the code of the app that the service has accepted just now, so only someone who
+/// was given that code can prepare anything, and once. The service must allow it:
 /// [`Settings::offline_days`](crate::Settings::offline_days). An older code, a code by SMS, or a user
 /// whose app has not shown a right code yet is [`Error::Rejected`]; a wrong code counts as a wrong
 /// code of [`super::Verify`] does.

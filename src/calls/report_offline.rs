@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 /// More logins than a machine accepts before it reaches the service again.
 const MOST_LOGINS: usize = 100;
 
-/// Reports the logins that a machine has accepted while the service was unreachable. The service
-/// marks their codes as used, and records each login as an activity of the user.
+/// Reports the logins that a machine has accepted while the service was unreachable (interface 4.22).
+/// The service marks their codes as used, and records each login as an activity of the user. Logins
+/// that it has not prepared are [`Error::Rejected`] with the code `offline_not_prepared`.
 ///
 /// A machine reports a login until a report of it was acknowledged; a login that is reported twice
 /// is recorded once.

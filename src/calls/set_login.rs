@@ -5,8 +5,8 @@ use crate::model::{LoginName, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Gives a user a login name, in place of any that the user has (interface 4.18). A name of another
-/// user is rejected, until it is removed from that user.
+/// Gives a user a login name (interface 4.18). A user has one, so it is rejected while the user has
+/// another one, and while another user has the name: remove that first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetLogin {
     /// The user.

@@ -71,11 +71,12 @@ pub unsafe extern "C" fn seconder_find_user(
     }
 }
 
-/// Gives a user a login name, in place of any that the user has (interface 4.18).
+/// Gives a user a login name (interface 4.18).
 ///
 /// `login` is as for seconder_find_user(). `out` may be NULL; otherwise free it with
-/// seconder_done_free(). SECONDER_REJECTED if there is no such user, or if another user has the
-/// name: remove it from that user first. Other statuses are as described at the top of the header.
+/// seconder_done_free(). SECONDER_REJECTED if there is no such user, if another user has the name,
+/// or if the user has another one: remove that first. Other statuses are as described at the top of
+/// the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_set_login(

@@ -66,8 +66,8 @@ impl From<OfflinePrepared> for seconder_offline_prepared {
 }
 
 /// Prepares logins of a user while the service is unreachable: returns a hash of each code that the
-/// user's authenticator app will show in the next days. `token` is the code of the app that the
-/// service has accepted just now.
+/// user's authenticator app will show in the next days (interface 4.21). `token` is the code of the
+/// app that the service has accepted just now. A code prepares once.
 ///
 /// Each hash is the first 8 bytes of HMAC-SHA-256 under `hash_key` of "seconder offline code", a zero
 /// byte, the user's id and the step as 8 bytes each with the most significant first, and the digits
@@ -104,12 +104,13 @@ pub unsafe extern "C" fn seconder_prepare_offline(
     }
 }
 
-/// Reports the logins that a machine has accepted while the service was unreachable, 1 to 100. The
-/// service marks their codes as used, and records each login once, however often it is reported.
-/// `authenticator_id` is that of seconder_prepare_offline().
+/// Reports the logins that a machine has accepted while the service was unreachable, 1 to 100
+/// (interface 4.22). The service marks their codes as used, and records each login once, however often
+/// it is reported. `authenticator_id` is that of seconder_prepare_offline().
 ///
 /// `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
-/// such user. Other statuses are as described at the top of the header.
+/// such user, or if no logins with these steps were prepared. Other statuses are as described at the
+/// top of the header.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn seconder_report_offline(

@@ -28,6 +28,11 @@ pub trait Deliver: Send + Sync {
     /// does not need one, so a program may want to log it, or write to the user. It is called during
     /// the verification, after the code was used up. Default: does nothing.
     fn recovery_code_used(&self, _user_id: UserId, _left: usize) {}
+
+    /// A machine has reported so many logins of this user that it accepted while the service was
+    /// unreachable, and that were not reported before. The machine's name is what it says of itself.
+    /// Default: does nothing.
+    fn offline_logins_reported(&self, _user_id: UserId, _machine: Option<&str>, _logins: usize) {}
 }
 
 /// A message to a phone. `Debug` does not show the code.

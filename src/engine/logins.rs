@@ -28,6 +28,7 @@ impl Handle<SetLogin> for Engine {
             LoginSet::Done => Ok(Done::with_message("Login name was set.")),
             LoginSet::NoUser => Err(rejections::user_not_found()),
             LoginSet::Taken => Err(rejections::login_taken()),
+            LoginSet::HasAnother(login) => Err(rejections::has_login(&login)),
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::clock::Time;
 use super::store::{
-    Activity, Attempt, AuthenticatorRow, Committed, Factor, Match, OfflineReport, Subject,
+    Attempt, AuthenticatorRow, Committed, Factor, Match, OfflineLoginRow, OfflinePreparation,
+    OfflineReport, Reported, Subject,
 };
 use super::verify::{TOO_MANY_WRONG, same};
 use super::{Engine, limits, rejections};
-use crate::calls::{Done, OfflinePrepared, PrepareOffline, ReportOffline};
-use crate::model::Secret;
+use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
+use crate::model::{Secret, UserId};
 use crate::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
 use crate::otp::{Algorithm, Totp};
 use crate::{Handle, Result};
@@ -34,18 +35,46 @@ impl Handle<PrepareOffline> for Engine {
         }
         let shown = self.accepted_just_now(call, now)?;
         let days = call.days.unwrap_or(limits::OFFLINE_DAYS).min(allowed);
-        let prepared = self.prepare_codes(call, &shown, now.seconds(), days)?;
+        let span = Span::new(&shown, now.seconds(), days);
         let machine = call.machine.as_ref().map(|machine| machine.as_str());
-        let data = json!({ "machine": machine, "expires_at": prepared.expires_at });
-        let found = self.store().add_activity(Activity {
-            app: self.app.app_id,
+        let data = json!({ "machine": machine, "expires_at": span.expires_at });
+        // Before the hashes are made, which takes time: one code makes them once.
+        let proven = self.store().prepare_offline(OfflinePreparation {
             user_id: call.user_id,
+            authenticator_id: shown.authenticator_id,
+            step: shown.step,
+            period: shown.totp.period(),
+            first_step: span.first_step,
+            end_step: span.end_step,
+            machine: machine.unwrap_or_default().to_owned(),
             kind: "offline_prepared",
             data: data.to_string(),
-            user_ip: None,
             now,
         })?;
-        if found { Ok(prepared) } else { Err(rejections::user_not_found()) }
+        if !proven {
+            return Err(rejections::no_code_accepted());
+        }
+        self.prepare_codes(call.user_id, &shown, &span)
+    }
+}
+
+/// The steps whose codes are prepared.
+struct Span {
+    first_step: u64,
+    /// The first step that is not prepared.
+    end_step: u64,
+    /// In Unix seconds.
+    expires_at: u64,
+}
+
+impl Span {
+    fn new(shown: &Shown, now: u64, days: u64) -> Span {
+        let period = shown.totp.period();
+        let end = now.saturating_add(days * A_DAY);
+        let first_step = shown.step.saturating_add(1);
+        let steps = end.div_ceil(period).saturating_sub(first_step).min(MOST_STEPS);
+        let end_step = first_step.saturating_add(steps);
+        Span { first_step, end_step, expires_at: end.min(end_step.saturating_mul(period)) }
     }
 }
 
@@ -78,23 +107,16 @@ impl Engine {
         }
     }
 
-    fn prepare_codes(
-        &self,
-        call: &PrepareOffline,
-        shown: &Shown,
-        now: u64,
-        days: u64,
-    ) -> Result<OfflinePrepared> {
+    fn prepare_codes(&self, user: UserId, shown: &Shown, span: &Span) -> Result<OfflinePrepared> {
         let Shown { authenticator_id, totp, step: last_step } = shown;
+        let Span { first_step, end_step, expires_at } = *span;
         let period = totp.period();
         let mut key = Zeroizing::new([0; KEY_LENGTH]);
         self.random().fill(&mut *key)?;
-        let hasher = Hasher::new(&key, call.user_id);
-        let first_step = last_step.saturating_add(1);
-        let end = (now.saturating_add(days * A_DAY)).div_ceil(period);
-        let steps = end.saturating_sub(first_step).min(MOST_STEPS);
-        let mut hashes = Zeroizing::new(Vec::with_capacity(steps as usize * HASH_LENGTH));
-        for step in first_step..first_step + steps {
+        let hasher = Hasher::new(&key, user);
+        let steps = (end_step - first_step) as usize;
+        let mut hashes = Zeroizing::new(Vec::with_capacity(steps * HASH_LENGTH));
+        for step in first_step..end_step {
             let code = totp.code(step.saturating_mul(period));
             hashes.extend_from_slice(&hasher.hash(step, code.expose()));
         }
@@ -104,7 +126,7 @@ impl Engine {
             period,
             last_step: *last_step,
             first_step,
-            expires_at: (now + days * A_DAY).min((first_step + steps) * period),
+            expires_at,
             hash_key: Secret::new(STANDARD.encode(*key)),
             hashes: Secret::new(STANDARD.encode(&*hashes)),
             message: Some("Logins without the service were prepared.".into()),
@@ -128,36 +150,34 @@ impl AuthenticatorRow {
 impl Handle<ReportOffline> for Engine {
     fn handle(&self, call: &ReportOffline) -> Result<Done> {
         let now = self.begin();
-        let subject = Subject::User(self.app.app_id, call.user_id);
-        let state = self.store().begin_verify(subject)?.ok_or_else(rejections::user_not_found)?;
-        let authenticator_id = i64::try_from(call.authenticator_id).unwrap_or_default();
-        let app = state.authenticators.iter().find(|a| a.authenticator_id == authenticator_id);
-        // A step that has not begun would lock the user out until then, so it is recorded only. The
-        // app may be fast by a step.
-        let begun = app.map_or(0, |app| now.seconds() / app.period.max(1) + 1);
         let machine = call.machine.as_ref().map(|machine| machine.as_str());
-        let stored = |login: &crate::calls::OfflineLogin| {
-            json!({
+        let stored = |login: &OfflineLogin| {
+            let data = json!({
                 "machine": machine,
                 "authenticator_id": call.authenticator_id,
                 "step": login.step,
                 "time": login.time,
-            })
-            .to_string()
+            });
+            OfflineLoginRow { step: login.step, data: data.to_string() }
         };
-        let steps = call.logins.iter().map(|login| login.step).filter(|step| *step <= begun);
-        let found = self.store().report_offline(OfflineReport {
+        let reported = self.store().report_offline(OfflineReport {
             app: self.app.app_id,
             user_id: call.user_id,
-            authenticator_id,
-            steps: steps.collect(),
+            authenticator_id: i64::try_from(call.authenticator_id).unwrap_or_default(),
+            machine: machine.unwrap_or_default().to_owned(),
             kind: "offline_login",
             logins: call.logins.iter().map(stored).collect(),
             now,
         })?;
-        match found {
-            true => Ok(Done::with_message("The logins were recorded.")),
-            false => Err(rejections::user_not_found()),
+        match reported {
+            Reported::Added(logins) => {
+                if logins > 0 {
+                    self.shared.deliver.offline_logins_reported(call.user_id, machine, logins);
+                }
+                Ok(Done::with_message("The logins were recorded."))
+            }
+            Reported::NoUser => Err(rejections::user_not_found()),
+            Reported::NotPrepared => Err(rejections::offline_not_prepared()),
         }
     }
 }

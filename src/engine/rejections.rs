@@ -37,6 +37,10 @@ pub(super) fn login_taken() -> Error {
     reject(409, "60002", message)
 }
 
+pub(super) fn has_login(login: &str) -> Error {
+    reject(409, "60002", &format!("The user has the login name {login}: remove it first."))
+}
+
 pub(super) fn is_protected() -> Error {
     let message = "The account is protected already, by SMS, a device, an authenticator app or \
                    recovery codes. Only an administrator can enrol an authenticator app for it.";
@@ -58,9 +62,14 @@ pub(super) fn offline_not_allowed() -> Error {
 }
 
 pub(super) fn no_code_accepted() -> Error {
-    let message =
-        "The code is not that of the user's authenticator app that was accepted just now.";
+    let message = "The code is not that of the user's authenticator app that was accepted just \
+                   now, or has prepared logins already.";
     reject(403, "no_code_accepted", message)
+}
+
+pub(super) fn offline_not_prepared() -> Error {
+    let message = "No machine was given the codes of these logins, or their time has not come.";
+    reject(403, "offline_not_prepared", message)
 }
 
 /// The caller must wait, and can then retry the same call.

@@ -44,7 +44,7 @@ pub(super) trait Store: Send + Sync {
     fn delete_user(&self, app: AppId, user_id: UserId) -> Result<bool>;
     /// The user with this login name, and how many recovery codes the user has left.
     fn user_of_login(&self, app: AppId, login: &LoginName) -> Result<Option<(UserRow, u64)>>;
-    /// Gives a user a login name, unless another user has it.
+    /// Gives a user a login name, unless another user has it, or the user has another one.
     fn set_login(&self, change: SetLoginName) -> Result<LoginSet>;
     /// Takes a login name from its user. Returns whether there was one.
     fn remove_login(&self, app: AppId, login: LoginName) -> Result<bool>;
@@ -52,15 +52,18 @@ pub(super) trait Store: Send + Sync {
     fn replace_recovery_codes(&self, codes: NewRecoveryCodes) -> Result<bool>;
     /// The recovery codes of a user, and the wrong ones in a row.
     fn recovery_codes(&self, user_id: UserId) -> Result<(Vec<RecoveryCodeRow>, WrongAnswers)>;
-    /// The end of the time step of the last code of the user's authenticator apps that was accepted.
+    /// When a code of the user's authenticator apps was last accepted.
     fn authenticator_used_at(&self, user_id: UserId) -> Result<Option<Time>>;
     /// Confirms a user whose token a sandbox accepted. Returns when the user was enrolled.
     fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>>;
     /// Stores an activity. Returns whether there is such a user.
     fn add_activity(&self, activity: Activity) -> Result<bool>;
+    /// Stores which codes a machine may accept without the service. Returns whether the step is that
+    /// of the last code that was accepted, and has not prepared any yet.
+    fn prepare_offline(&self, preparation: OfflinePreparation) -> Result<bool>;
     /// Marks the codes of logins without the service as used, and stores each login as an activity,
-    /// unless it was reported before. Returns whether there is such a user.
-    fn report_offline(&self, report: OfflineReport) -> Result<bool>;
+    /// unless it was reported before.
+    fn report_offline(&self, report: OfflineReport) -> Result<Reported>;
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>>;
     fn device(&self, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>>;
     /// Adds an authenticator app, and replaces any that has not produced a right code yet. Returns
@@ -171,17 +174,49 @@ pub(super) struct Activity {
     pub(super) now: Time,
 }
 
+/// Which codes a machine may accept without the service.
+pub(super) struct OfflinePreparation {
+    pub(super) user_id: UserId,
+    pub(super) authenticator_id: i64,
+    /// The step of the code that proves the user.
+    pub(super) step: u64,
+    pub(super) period: u64,
+    pub(super) first_step: u64,
+    /// The first step that is not prepared.
+    pub(super) end_step: u64,
+    /// Empty without a name.
+    pub(super) machine: String,
+    pub(super) kind: &'static str,
+    /// What to store of it.
+    pub(super) data: String,
+    pub(super) now: Time,
+}
+
 /// Logins that were accepted without the service.
 pub(super) struct OfflineReport {
     pub(super) app: AppId,
     pub(super) user_id: UserId,
     pub(super) authenticator_id: i64,
-    /// The steps of their codes.
-    pub(super) steps: Vec<u64>,
+    /// Empty without a name.
+    pub(super) machine: String,
     pub(super) kind: &'static str,
-    /// What to store of each login.
-    pub(super) logins: Vec<String>,
+    pub(super) logins: Vec<OfflineLoginRow>,
     pub(super) now: Time,
+}
+
+pub(super) struct OfflineLoginRow {
+    pub(super) step: u64,
+    /// What to store of it.
+    pub(super) data: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reported {
+    /// How many logins were not reported before.
+    Added(usize),
+    NoUser,
+    /// No machine was given the codes of these logins, or a step has not begun.
+    NotPrepared,
 }
 
 pub(super) struct NewDevice {
@@ -215,12 +250,14 @@ pub(super) struct SetLoginName {
     pub(super) login: LoginName,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LoginSet {
     Done,
     NoUser,
     /// Another user has the name.
     Taken,
+    /// The user has this other name.
+    HasAnother(String),
 }
 
 pub(super) struct NewRecoveryCodes {
@@ -350,6 +387,8 @@ pub(super) struct AuthenticatorRow {
     pub(super) digits: u8,
     pub(super) period: u64,
     pub(super) last_step: Option<u64>,
+    /// Later steps that a machine has accepted without the service.
+    pub(super) used_after: Vec<u64>,
 }
 
 pub(super) struct Attempt {

@@ -190,6 +190,9 @@ fn match_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<Ma
             continue;
         };
         match totp.check(&call.token, now.seconds(), app.last_step) {
+            otp::Match::Step(step) if app.used_after.contains(&step) => {
+                used = Some(MatchResult::Used);
+            }
             otp::Match::Step(step) => {
                 let found = Match::Step { authenticator_id: app.authenticator_id, step };
                 return Some(MatchResult::Right(found, "authenticator"));

@@ -552,7 +552,7 @@ class Calls:
         return FoundUser._read(self._call("find_user", login=login))
 
     def set_login(self, user_id: int, login: str) -> Done:
-        """Gives a user a login name, in place of any that the user has (section 4.18).
+        """Gives a user a login name (section 4.18).
 
         Args:
             user_id: The user.
@@ -562,8 +562,8 @@ class Calls:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist, or another user has the name: remove it from that
-                user first.
+            Rejected: The user does not exist, another user has the name, or the user has another
+                one: remove that first.
 
         Example:
             >>> service.set_login(user.id, "ada@example.com")
@@ -632,7 +632,7 @@ class Calls:
 
         Raises:
             Rejected: The service does not allow it, or the code is not the one that was accepted
-                last.
+                last, or it has prepared logins already.
             RateLimited: The user has entered too many wrong codes.
             TokenMalformed: The code is not 6 to 12 digits.
 
@@ -670,12 +670,16 @@ class Calls:
             The service's message.
 
         Raises:
-            Rejected: The user does not exist.
+            Rejected: The user does not exist, or no logins with these steps were prepared for the
+                user.
 
         Example:
             >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
-            >>> service.report_offline(user.id, 1, [login])
-            Done(message='The logins were recorded.')
+            >>> try:
+            ...     service.report_offline(user.id, 1, [login])
+            ... except seconder.Rejected as rejected:
+            ...     rejected.code
+            'offline_not_prepared'
         """
         reply = self._call(
             "report_offline",

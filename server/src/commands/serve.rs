@@ -34,6 +34,15 @@ impl Deliver for LoggedSpool {
     fn recovery_code_used(&self, user_id: UserId, left: usize) {
         log(&format!("user {user_id} was let in by a recovery code, and has {left} left"));
     }
+
+    fn offline_logins_reported(&self, user_id: UserId, machine: Option<&str>, logins: usize) {
+        // The name may have several lines.
+        let machine = machine.map_or("without a name".to_owned(), |name| format!("{name:?}"));
+        log(&format!(
+            "user {user_id} was let in while the service was unreachable, by machine {machine} \
+             (logins: {logins})"
+        ));
+    }
 }
 
 pub(crate) fn serve(options: Serve) -> Result<()> {

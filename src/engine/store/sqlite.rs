@@ -266,7 +266,11 @@ impl Store for Sqlite {
         self.write(move |db| users::add_activity(db, &activity))
     }
 
-    fn report_offline(&self, report: OfflineReport) -> Result<bool> {
+    fn prepare_offline(&self, preparation: OfflinePreparation) -> Result<bool> {
+        self.write(move |db| offline::prepare(db, &preparation))
+    }
+
+    fn report_offline(&self, report: OfflineReport) -> Result<Reported> {
         self.write(move |db| offline::report(db, &report))
     }
 

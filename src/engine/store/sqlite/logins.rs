@@ -21,18 +21,27 @@ fn user_with(db: &Connection, app: AppId, login: &LoginName) -> Result<Option<Us
         .optional()
 }
 
-/// Gives a user a name, in place of any other. Nobody takes a name from another user in one step:
-/// a mistake would let that user's codes in as somebody else.
+/// Gives a user a name. Neither does a name move to another user in one step, nor does a user get
+/// another name: a mistake would let that user's codes in as somebody else, or end the logins by the
+/// earlier name, such as of two people who were enrolled with one phone number.
 pub(super) fn set(db: &Connection, change: &SetLoginName) -> Result<LoginSet> {
     let SetLoginName { app, user_id, login } = change;
     if user_with(db, *app, login)?.is_some_and(|owner| owner != *user_id) {
         let exists = users::find(db, *app, *user_id)?.is_some();
         return Ok(if exists { LoginSet::Taken } else { LoginSet::NoUser });
     }
-    let changed = db
-        .prepare_cached("UPDATE users SET login = $1 WHERE user_id = $2 AND app_id = $3")?
+    let before = db
+        .prepare_cached("SELECT login FROM users WHERE user_id = $1 AND app_id = $2")?
+        .query_row(params![user_id.get() as i64, app], |row| row.get::<_, Option<String>>(0))
+        .optional()?;
+    match before {
+        None => return Ok(LoginSet::NoUser),
+        Some(Some(other)) if other != login.as_str() => return Ok(LoginSet::HasAnother(other)),
+        Some(_) => {}
+    }
+    db.prepare_cached("UPDATE users SET login = $1 WHERE user_id = $2 AND app_id = $3")?
         .execute(params![login.as_str(), user_id.get() as i64, app])?;
-    Ok(if changed > 0 { LoginSet::Done } else { LoginSet::NoUser })
+    Ok(LoginSet::Done)
 }
 
 pub(super) fn remove(db: &Connection, app: AppId, login: &LoginName) -> Result<bool> {

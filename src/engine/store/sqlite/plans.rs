@@ -9,7 +9,7 @@ use crate::calls::{
     RemoveLogin, ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin,
     StartPhoneVerification, UserStatus, match_route,
 };
-use crate::engine::store::{Attempt, Committed};
+use crate::engine::store::{Attempt, Committed, OfflinePreparation};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
 use crate::engine::{EngineSettings, SignedCallback};
 use crate::model::{ApiKey, LoginName, PhoneNumber, Secret, UserId};
@@ -130,6 +130,19 @@ fn use_an_app(world: &World, user: UserId) {
         now: super::Time(1_000_000_000),
     };
     assert_eq!(world.engine.store().commit_verify(attempt).unwrap(), Committed::Done);
+    let preparation = OfflinePreparation {
+        user_id: user,
+        authenticator_id: 1,
+        step: 1,
+        period: 30,
+        first_step: 2,
+        end_step: 3,
+        machine: "door".to_owned(),
+        kind: "offline_prepared",
+        data: "{}".to_owned(),
+        now: super::Time(1_000_000_000),
+    };
+    assert!(world.engine.store().prepare_offline(preparation).unwrap());
     let login = OfflineLogin { step: 2, time: 60 };
     world.engine.handle(&ReportOffline::new(user, 1, vec![login])).unwrap();
 }

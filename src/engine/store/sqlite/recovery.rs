@@ -56,8 +56,8 @@ pub(super) fn spend(db: &Connection, subject: &Subject, hash: &[u8]) -> Result<u
 
 pub(super) fn authenticator_used_at(db: &Connection, user_id: UserId) -> Result<Option<Time>> {
     db.prepare_cached(
-        "SELECT (last_step + 1) * period * 1000 FROM authenticators \
-         WHERE user_id = $1 AND last_step IS NOT NULL ORDER BY authenticator_id DESC LIMIT 1",
+        "SELECT used_at FROM authenticators WHERE user_id = $1 AND used_at IS NOT NULL \
+         ORDER BY used_at DESC LIMIT 1",
     )?
     .query_row(params![user_id.get() as i64], |row| row.get(0).map(Time))
     .optional()

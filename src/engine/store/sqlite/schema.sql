@@ -85,9 +85,33 @@ CREATE TABLE authenticators (
     digits INTEGER NOT NULL,
     period INTEGER NOT NULL,
     last_step INTEGER,
+    -- When the service has accepted a code, and with the code of which step it has prepared logins.
+    used_at INTEGER,
+    prepared_step INTEGER,
     created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX authenticators_of_user ON authenticators (user_id);
+
+-- The steps whose codes a machine may accept while the service is unreachable. They stay when the
+-- authenticator app is replaced, because a machine may report its logins later.
+CREATE TABLE offline_preparations (
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    authenticator_id INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    period INTEGER NOT NULL,
+    first_step INTEGER NOT NULL,
+    end_step INTEGER NOT NULL,
+    PRIMARY KEY (user_id, authenticator_id, machine)
+) STRICT, WITHOUT ROWID;
+
+-- The logins that were reported.
+CREATE TABLE offline_logins (
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    authenticator_id INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    PRIMARY KEY (user_id, authenticator_id, step, machine)
+) STRICT, WITHOUT ROWID;
 
 -- A set of codes has one salt.
 CREATE TABLE recovery_codes (

@@ -3,7 +3,7 @@
 use super::applications::count;
 use super::{
     Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
-    VerifyState, WrongAnswers, recovery, verifications,
+    VerifyState, WrongAnswers, offline, recovery, verifications,
 };
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -49,12 +49,14 @@ fn authenticators(db: &Connection, user_id: i64) -> Result<Vec<AuthenticatorRow>
          WHERE user_id = $1 ORDER BY authenticator_id",
     )?
     .query_map(params![user_id], |row| {
+        let (authenticator_id, last_step): (i64, Option<i64>) = (row.get(0)?, row.get(4)?);
         Ok(AuthenticatorRow {
-            authenticator_id: row.get(0)?,
+            authenticator_id,
             secret: Zeroizing::new(row.get(1)?),
             digits: row.get(2)?,
             period: row.get::<_, i64>(3)? as u64,
-            last_step: row.get::<_, Option<i64>>(4)?.map(|step| step as u64),
+            last_step: last_step.map(|step| step as u64),
+            used_after: offline::used_after(db, user_id, authenticator_id, last_step)?,
         })
     })?
     .collect()
@@ -90,10 +92,13 @@ pub(super) fn commit(db: &Connection, attempt: &Attempt) -> Result<Committed> {
         Match::Recovery { hash } => recovery::spend(db, &attempt.subject, hash)?,
         Match::Step { authenticator_id, step } => db
             .prepare_cached(
-                "UPDATE authenticators SET last_step = $1 WHERE authenticator_id = $2 \
-                 AND (last_step IS NULL OR last_step < $1)",
+                "UPDATE authenticators SET last_step = $1, used_at = $2 \
+                 WHERE authenticator_id = $3 AND (last_step IS NULL OR last_step < $1) \
+                 AND NOT EXISTS (SELECT 1 FROM offline_logins o \
+                 WHERE o.user_id = authenticators.user_id AND o.authenticator_id = $3 \
+                 AND o.step = $1)",
             )?
-            .execute(params![*step as i64, authenticator_id])?,
+            .execute(params![*step as i64, attempt.now.0, authenticator_id])?,
     };
     if used == 0 {
         return Ok(Committed::Changed);
