@@ -72,6 +72,16 @@ def test_keys_end_the_program(machine: Machine, ada: User, key: str, status: int
         assert shows_what_is_typed(login)
 
 
+def test_signals_during_a_check_of_the_configuration(machine: Machine, ada: User) -> None:
+    script = f"{PROGRAM} pam check --conf {machine.etc}/pam.conf --user ada; echo status $?; sleep 1"
+    with Terminal("sh", "-c", script) as check:
+        check.expect(CODE)
+        assert not shows_what_is_typed(check)
+        os.kill(foreground(check), signal.SIGTERM)
+        check.expect(f"status {128 + signal.SIGTERM}")
+        assert shows_what_is_typed(check)
+
+
 def test_an_ignored_signal_is_still_ignored(machine: Machine, ada: User) -> None:
     with in_shell(machine, "trap '' HUP; login ada; echo status $?") as login:
         login.expect(CODE)
