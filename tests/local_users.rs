@@ -22,8 +22,8 @@ use stub::{RIGHT, TOKEN, response};
 
 /// The path of the socket, for the child processes.
 const SOCKET: &str = "SECONDER_TEST_SOCKET";
-/// The user `nobody`, who owns nothing.
-const NOBODY: u32 = 65534;
+/// A user that no machine has, who owns nothing.
+const NOBODY: u32 = 471_103;
 
 /// Whether there is another user to compare with.
 fn is_root() -> bool {
@@ -79,8 +79,8 @@ fn a_service_of_another_user_is_sent_nothing() {
         let error = verify(&settings.open().unwrap()).unwrap_err();
         assert!(matches!(error, Error::Unavailable { stage: Stage::Access, .. }), "{error}");
         let text = error.to_string();
-        assert!(error.retry_safe() && text.contains("user 65534 listens there"), "{text}");
-        assert!(text.contains("service_user in pam.conf) to 65534"), "{text}");
+        assert!(error.retry_safe() && text.contains("user 471103 listens there"), "{text}");
+        assert!(text.contains("service_user in pam.conf) to 471103"), "{text}");
     }
     let service = Settings::new(&url(&path)).service_uid(NOBODY).open().unwrap();
     assert_eq!(verify(&service).unwrap(), Verdict::Right);

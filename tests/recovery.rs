@@ -175,6 +175,8 @@ fn a_service_without_the_calls_is_an_error_that_says_so() {
             assert_eq!(rejection.status, status);
             let said = rejection.message.contains("the service has no call");
             assert_eq!(said, lacks, "{status} {body}: {}", rejection.message);
+            // Its body says nothing, so it may be something else that wants to know who asks.
+            assert_eq!(rejection.message.contains("a proxy"), status == 401);
         }
     }
 }

@@ -75,7 +75,7 @@ fn the_exit_status_is_the_verdict() {
         (vec![], 2),
         (vec!["ada", "--nonsense"], 2),
         (vec!["ada", "--set", "trise=1"], 12),
-        (vec!["ada", "--set", "except=ada"], 10),
+        (vec!["root", "--set", "except=root"], 10),
         (vec!["eve", "--set", "unenrolled=ignore"], 11),
         (vec!["ada", "--code-from-stdin"], 13),
         (vec!["ada", "--code-from-stdin", "--set", "on_trouble=ignore"], 11),

@@ -122,10 +122,13 @@ pub(super) fn lacks_call(route: &Route, reply: &Reply) -> Option<Error> {
         _ => false,
     };
     (route.path.starts_with(OWN_PATHS) && is_lacking).then(|| {
-        let message = format!(
+        let mut message = format!(
             "the service has no call {}, which only a service of Seconder has, since version 0.1",
             route.name
         );
+        if status == 401 {
+            message += "; or a proxy before the service asks for a login of its own";
+        }
         Error::Rejected(Box::new(Rejection { status, code, message, fields: BTreeMap::new() }))
     })
 }

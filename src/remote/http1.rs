@@ -26,6 +26,8 @@ pub(super) struct Connection<S> {
     /// How much was received since the last progress.
     received: usize,
     reusable: bool,
+    /// Whether the service closed the connection before it had the whole request.
+    cut: bool,
 }
 
 /// The head of a response.
@@ -53,7 +55,7 @@ impl Head {
 
 impl<S: Read + Write> Connection<S> {
     pub(super) fn new(stream: S) -> Connection<S> {
-        Connection { stream, input: Vec::new(), received: 0, reusable: true }
+        Connection { stream, input: Vec::new(), received: 0, reusable: true, cut: false }
     }
 
     pub(super) fn stream(&mut self) -> &mut S {
@@ -66,11 +68,20 @@ impl<S: Read + Write> Connection<S> {
         self.reusable && self.input.is_empty()
     }
 
+    /// Sends a request. Where the service has closed the connection already, its reply says why, such
+    /// as that there are too many connections, if it has sent one.
     pub(super) fn send(&mut self, request: &[u8]) -> Result<(), Fault> {
         self.received = 0;
         self.reusable = false;
-        self.stream.write_all(request)?;
-        Ok(self.stream.flush()?)
+        self.cut = false;
+        let sent = self.stream.write_all(request).and_then(|()| self.stream.flush());
+        let Err(error) = sent else { return Ok(()) };
+        let closed = matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset);
+        if closed && matches!(self.fill(), Ok(1..)) {
+            self.cut = true;
+            return Ok(());
+        }
+        Err(error.into())
     }
 
     /// Reads the head of the response, and skips interim ones.
@@ -84,6 +95,10 @@ impl<S: Read + Write> Connection<S> {
                         // It was not asked to switch protocols.
                         101 => return Err(Fault::not_http()),
                         100..200 => {}
+                        // No success can be about a request that was not received.
+                        ..400 if self.cut => {
+                            return Err(Fault::Io(ErrorKind::BrokenPipe.into()));
+                        }
                         _ => return Ok(head),
                     }
                 }
@@ -109,7 +124,7 @@ impl<S: Read + Write> Connection<S> {
                 }
             },
         }
-        self.reusable = head.stays_open && framing != Framing::UntilClose;
+        self.reusable = head.stays_open && framing != Framing::UntilClose && !self.cut;
         Ok(body)
     }
 
@@ -327,6 +342,40 @@ mod tests {
         let head = connection.head().unwrap();
         assert_eq!(connection.body(&head).unwrap(), b"ok");
         assert!(!connection.is_reusable());
+    }
+
+    /// A peer that has closed the connection, after it sent this.
+    struct Closed(Parts);
+
+    impl Read for Closed {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_service_that_closes_early_says_why() {
+        let connection =
+            |text: &str| Connection::new(Closed(Parts(vec![text.as_bytes().to_vec()])));
+        let mut busy = connection("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\nok");
+        busy.send(b"GET").unwrap();
+        let head = busy.head().unwrap();
+        assert_eq!((head.status, busy.body(&head).unwrap().as_slice()), (503, &b"ok"[..]));
+        assert!(!busy.is_reusable());
+        // A success cannot be about this request.
+        let mut right = connection("HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok");
+        right.send(b"GET").unwrap();
+        assert!(right.head().is_err());
+        assert!(Connection::new(Closed(Parts(Vec::new()))).send(b"GET").is_err());
     }
 
     #[test]

@@ -20,6 +20,9 @@ const LONGEST: usize = 107;
 const ROOT: u32 = 0;
 /// What the setting is called here, and in the file that logins are configured by.
 const SETTING: &str = "service_uid (service_user in pam.conf)";
+/// The user that stands for all those of another user namespace that have no number in this one: it
+/// may be anybody.
+const OVERFLOW: u32 = 65534;
 
 /// The socket of a service, and who may listen there.
 pub(super) struct Local {
@@ -75,8 +78,15 @@ impl Local {
     fn check(&self, socket: &Socket) -> Result<(), Fault> {
         let peer = getsockopt(socket, sockopt::PeerCredentials).map_err(io::Error::from)?;
         let (user, own) = (peer.uid(), geteuid().as_raw());
-        if [ROOT, own].contains(&user) || self.service_uid == Some(user) {
+        if is_trusted(user, own, self.service_uid) {
             return Ok(());
+        }
+        if user == OVERFLOW {
+            return Err(Fault::Access(format!(
+                "user {user} listens there, which stands for everybody of other user namespaces, so \
+                 it is never trusted to be the service: run the service as another user, and in a \
+                 namespace that has the same users"
+            )));
         }
         let also = match self.service_uid {
             Some(uid) => format!("and user {uid}, by the setting {SETTING}"),
@@ -100,13 +110,13 @@ impl Local {
         let reason = match error.raw_os_error().map(Errno::from_raw) {
             // A service that ends removes its socket, and systemd the folder of it.
             Some(Errno::ENOENT) => {
-                return Fault::Peer(
+                return Fault::Access(
                     "there is no such socket: is seconder serve running, with this path as --unix?"
                         .to_owned(),
                 );
             }
             Some(Errno::ECONNREFUSED) if !is_other() => {
-                return Fault::Peer(
+                return Fault::Access(
                     "nothing listens on the socket: is seconder serve running?".to_owned(),
                 );
             }
@@ -125,9 +135,22 @@ impl Local {
     }
 }
 
+/// Whether this user may be the service, for a process of the user `own`.
+fn is_trusted(user: u32, own: u32, service_uid: Option<u32>) -> bool {
+    user != OVERFLOW && ([ROOT, own].contains(&user) || service_uid == Some(user))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_user_that_may_be_anybody_is_never_trusted() {
+        assert!(is_trusted(0, 7, None) && is_trusted(7, 7, None) && is_trusted(8, 7, Some(8)));
+        assert!(!is_trusted(8, 7, None) && !is_trusted(8, 7, Some(9)));
+        assert!(!is_trusted(OVERFLOW, OVERFLOW, Some(OVERFLOW)));
+        assert!(is_trusted(0, OVERFLOW, None));
+    }
 
     #[test]
     fn a_path_must_be_that_of_a_socket_which_belongs_to_someone() {

@@ -20,7 +20,7 @@ class Logo(TypedDict):
 
 
 class OfflineLogin(TypedDict):
-    """A login that was accepted while the service was unreachable (section 4.18).
+    """A login that was accepted while the service was unreachable (section 4.22).
 
     >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
     """

@@ -83,10 +83,10 @@ impl PeerAcceptor {
             return peer;
         }
         self.journal.note(&format!(
-            "the user database gave no name and groups for user {uid} in time, so rules for \
-             groups and own accounts do not apply"
+            "the user database gave no name and groups for user {uid} in time, so rules for own \
+             accounts, and for groups other than {gid}, do not apply"
         ));
-        self.rules.peer_without_names(uid)
+        self.rules.peer_without_names(uid, gid)
     }
 }
 

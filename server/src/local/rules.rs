@@ -69,7 +69,7 @@ impl PeerRules {
 
     /// Whether the rights of this user depend on the user database, whose look-ups may block.
     pub(crate) fn need_names(&self, uid: u32) -> bool {
-        let known = self.peer_without_names(uid).rights();
+        let known = self.rights(uid, &[]);
         let adds = |(who, right): &(Who, Right)| match who {
             Who::Group(_) => !known.has(*right),
             _ => *right == Right::OwnAccount && known.has(*right),
@@ -88,9 +88,10 @@ impl PeerRules {
         Peer::new(uid, user.map(|user| user.name), self.rights(uid, &groups))
     }
 
-    /// The peer that runs as this user, if its name and groups could not be looked up.
-    pub(crate) fn peer_without_names(&self, uid: u32) -> Peer {
-        Peer::new(uid, None, self.rights(uid, &[]))
+    /// The peer that runs as this user and group, if its name and other groups could not be looked
+    /// up.
+    pub(crate) fn peer_without_names(&self, uid: u32, gid: u32) -> Peer {
+        Peer::new(uid, None, self.rights(uid, &[gid]))
     }
 
     fn rights(&self, uid: u32, groups: &[u32]) -> Rights {
@@ -181,6 +182,10 @@ mod tests {
         has.map(Right::name).collect()
     }
 
+    fn rights_of(right: Right) -> Rights {
+        Rights::default().with(right)
+    }
+
     fn rules(texts: &[&str]) -> PeerRules {
         PeerRules::parse(texts).unwrap()
     }
@@ -227,7 +232,15 @@ mod tests {
             (Who::Any, Right::OwnAccount),
         ]);
         assert_eq!(rights(&some, OVERFLOW, OVERFLOW), ["own-account"]);
-        assert_eq!(some.peer_without_names(OVERFLOW).uid(), OVERFLOW);
+        let peer = some.peer_without_names(OVERFLOW, OVERFLOW);
+        assert_eq!((peer.uid(), peer.rights()), (OVERFLOW, rights_of(Right::OwnAccount)));
+    }
+
+    /// The kernel says it of the process, so it needs no look-up.
+    #[test]
+    fn the_group_of_a_process_counts_although_the_user_database_hangs() {
+        let group = rules(&["group:7=login", "group:8=application"]);
+        assert_eq!(group.peer_without_names(4711, 7).rights(), rights_of(Right::Login));
     }
 
     #[test]
