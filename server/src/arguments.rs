@@ -69,7 +69,7 @@ pub(crate) struct Local {
     #[arg(long, value_name = "WHO=WHAT", requires = "local")]
     pub(crate) allow: Vec<String>,
     /// Accept connections on the sockets that systemd passes (LISTEN_FDS): local ones as --unix does,
-    /// those of TCP as --listen does. Their files, owners and modes are the matter of the .socket unit.
+    /// those of TCP as --listen does. Their files, owners and modes are set by the .socket unit.
     #[arg(long)]
     pub(crate) socket_activation: bool,
 }

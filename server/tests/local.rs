@@ -185,7 +185,7 @@ fn a_folder_in_which_everybody_writes_is_rejected() {
     let folder = folder();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
     let text = error_of(folder.path(), &[]);
-    assert!(text.contains("where every user can create files"), "{text}");
+    assert!(text.contains("where other users can create files"), "{text}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, lchown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -101,18 +101,19 @@ impl SocketFile {
         };
         check_folder(folder)?;
         let stale = stale(path)?;
-        let private = Private::new(folder).map_err(cannot("be created"))?;
-        let made = private.0.join(NAME);
+        let mut private = Private::new(folder).map_err(cannot("be created"))?;
+        let made = private.path.join(NAME);
         for name in [path, &made] {
             if name.as_os_str().len() > LONGEST {
                 return Err(format!("is too long for a socket: shorten it, {LONGEST} bytes fit"));
             }
         }
         let listener = UnixListener::bind(&made).map_err(cannot("be created"))?;
-        chown(&made, options.owner, options.group).map_err(cannot("get its owner and group"))?;
+        let id = id(&fs::symlink_metadata(&made).map_err(cannot("be created"))?);
+        private.own = [id].into_iter().chain(stale).collect();
+        lchown(&made, options.owner, options.group).map_err(cannot("get its owner and group"))?;
         fs::set_permissions(&made, Permissions::from_mode(options.mode()))
             .map_err(cannot("get its mode"))?;
-        let id = id(&fs::symlink_metadata(&made).map_err(cannot("be created"))?);
         place(&made, path, stale)?;
         Ok((listener, SocketFile { path: path.to_owned(), id }))
     }
@@ -142,7 +143,11 @@ impl Drop for SocketFile {
 }
 
 /// A folder that only this user can enter, until it is dropped.
-struct Private(PathBuf);
+struct Private {
+    path: PathBuf,
+    /// What may be removed from it: the new socket, and the stale one. Anything else is somebody's.
+    own: Vec<FileId>,
+}
 
 impl Private {
     fn new(folder: &Path) -> io::Result<Private> {
@@ -154,7 +159,7 @@ impl Private {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 4096 => {
                     number += 1;
                 }
-                result => return result.map(|()| Private(path)),
+                result => return result.map(|()| Private { path, own: Vec::new() }),
             }
         }
     }
@@ -162,23 +167,39 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.0.join(NAME));
-        let _ = fs::remove_dir(&self.0);
+        let made = self.path.join(NAME);
+        if fs::symlink_metadata(&made).is_ok_and(|found| self.own.contains(&id(&found))) {
+            let _ = fs::remove_file(made);
+        }
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
 /// Rejects a folder in which others could put a socket of their own in the place of this one, which
 /// login processes would then believe.
 fn check_folder(folder: &Path) -> Result<(), String> {
-    let found = fs::metadata(folder).map_err(cannot("be created"))?;
-    match found.mode() & 0o002 {
-        0 => Ok(()),
-        _ => Err(format!(
-            "must not be in {}, where every user can create files, and so a socket in its place: \
-             use a folder such as /run/seconder",
-            folder.display()
-        )),
+    let folder = fs::canonicalize(folder).map_err(cannot("be created"))?;
+    let own = rustix::process::geteuid().as_raw();
+    for above in folder.ancestors() {
+        let found = fs::metadata(above).map_err(cannot("be created"))?;
+        // Nobody but its owner moves what is in a folder such as /tmp.
+        let is_sticky = found.uid() == 0 && found.mode() & 0o1000 != 0 && *above != *folder;
+        let shown = above.display();
+        if ![0, own].contains(&found.uid()) {
+            return Err(format!(
+                "must not be in {shown}, which belongs to user {}, who could put a socket in its \
+                 place: use a folder such as /run/seconder",
+                found.uid()
+            ));
+        }
+        if found.mode() & 0o022 != 0 && !is_sticky {
+            return Err(format!(
+                "must not be in {shown}, where other users can create files, and so a socket in its \
+                 place: use a folder such as /run/seconder"
+            ));
+        }
     }
+    Ok(())
 }
 
 /// The socket at this path on which nobody listens; `None` if there is no file.
@@ -327,6 +348,35 @@ mod tests {
         fs::remove_file(&path).unwrap();
         link(&made, &path).unwrap();
         assert_eq!(id_of(&path), stale);
+    }
+
+    #[test]
+    fn a_foreign_file_in_the_private_folder_stays() {
+        let (folder, made, _) = sockets();
+        let mut private = Private::new(folder.path()).unwrap();
+        let (path, foreign) = (private.path.clone(), private.path.join(NAME));
+        private.own = vec![id_of(&made)];
+        fs::write(&foreign, "notes").unwrap();
+        drop(private);
+        assert_eq!(fs::read_to_string(&foreign).unwrap(), "notes");
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_and_those_above_it_belong_to_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let with = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            check_folder(&inner).is_ok()
+        };
+        assert!(with(&inner, 0o755));
+        for mode in [0o775, 0o757, 0o1777] {
+            assert!(!with(&inner, mode), "{mode:o}");
+        }
+        assert!(with(&inner, 0o700));
+        assert!(!with(folder.path(), 0o770) && with(folder.path(), 0o700));
     }
 
     #[test]
