@@ -1685,11 +1685,12 @@ seconder_status seconder_find_user(const struct seconder_service *service,
                                    struct seconder_error **error);
 
 /**
- * Gives a user a login name, in place of any that the user has (interface 4.18).
+ * Gives a user a login name (interface 4.18).
  *
  * `login` is as for seconder_find_user(). `out` may be NULL; otherwise free it with
- * seconder_done_free(). SECONDER_REJECTED if there is no such user, or if another user has the
- * name: remove it from that user first. Other statuses are as described at the top of the header.
+ * seconder_done_free(). SECONDER_REJECTED if there is no such user, if another user has the name,
+ * or if the user has another one: remove that first. Other statuses are as described at the top of
+ * the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_set_login(const struct seconder_service *service,
@@ -2125,8 +2126,8 @@ seconder_status seconder_wait_for_approval(const struct seconder_service *servic
 
 /**
  * Prepares logins of a user while the service is unreachable: returns a hash of each code that the
- * user's authenticator app will show in the next days. `token` is the code of the app that the
- * service has accepted just now.
+ * user's authenticator app will show in the next days (interface 4.21). `token` is the code of the
+ * app that the service has accepted just now. A code prepares once.
  *
  * Each hash is the first 8 bytes of HMAC-SHA-256 under `hash_key` of "seconder offline code", a zero
  * byte, the user's id and the step as 8 bytes each with the most significant first, and the digits
@@ -2147,12 +2148,13 @@ seconder_status seconder_prepare_offline(const struct seconder_service *service,
                                          struct seconder_error **error);
 
 /**
- * Reports the logins that a machine has accepted while the service was unreachable, 1 to 100. The
- * service marks their codes as used, and records each login once, however often it is reported.
- * `authenticator_id` is that of seconder_prepare_offline().
+ * Reports the logins that a machine has accepted while the service was unreachable, 1 to 100
+ * (interface 4.22). The service marks their codes as used, and records each login once, however often
+ * it is reported. `authenticator_id` is that of seconder_prepare_offline().
  *
  * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no
- * such user. Other statuses are as described at the top of the header.
+ * such user, or if no logins with these steps were prepared. Other statuses are as described at the
+ * top of the header.
  */
 SECONDER_MUST_USE
 seconder_status seconder_report_offline(const struct seconder_service *service,

@@ -46,8 +46,8 @@ enum Command {
     #[command(subcommand)]
     User(user::User),
     /// Enrol an authenticator app at a terminal: show a new key as a QR code, check a code of the
-    /// app, and print recovery codes. A user runs it after a first login, and root for any user. An
-    /// app of which a code was accepted is replaced for root alone. Until a code of the new key was
+    /// app, and print recovery codes. A user runs it after a first login, and root for any user. Only
+    /// root enrols an app for an account that anything protects already. Until a code of the new key was
     /// accepted, nothing has changed, so Ctrl-C leaves the earlier app valid.
     Enrol(enrol::Enrol),
     /// Manage the devices that respond to approval requests.

@@ -529,8 +529,7 @@ class Calls:
     def find_user(self, login: str) -> FoundUser:
         """Finds the user who has a login name, and what the user can log in with (section 4.17).
 
-        Only Seconder's own service has this call, and the three others of login names and recovery
-        codes: another service rejects it, with a message that says so.
+        Only Seconder's own service has this call, and those of sections 4.18 to 4.22: another service rejects it, with a message that says so.
 
         Args:
             login: The name on machines: 1 to 64 letters, digits and the characters ``_.@+-`` of
