@@ -110,13 +110,13 @@ impl Local {
         let reason = match error.raw_os_error().map(Errno::from_raw) {
             // A service that ends removes its socket, and systemd the folder of it.
             Some(Errno::ENOENT) => {
-                return Fault::Access(
+                return Fault::Peer(
                     "there is no such socket: is seconder serve running, with this path as --unix?"
                         .to_owned(),
                 );
             }
             Some(Errno::ECONNREFUSED) if !is_other() => {
-                return Fault::Access(
+                return Fault::Peer(
                     "nothing listens on the socket: is seconder serve running?".to_owned(),
                 );
             }
