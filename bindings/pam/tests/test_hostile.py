@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module", autouse=True)
 def users(machine: Machine) -> dict[str, int]:
-    recipes.apply("/etc/pam.d/su, in place of: @include common-auth")
-    recipes.apply("/etc/pam.d/sudo, in place of: @include common-auth")
+    recipes.apply("/etc/pam.d/su, after: @include common-auth")
+    recipes.apply("/etc/pam.d/sudo, after: @include common-auth")
     append("/etc/sudoers", "hank ALL=(ALL) ALL\nDefaults:hank timestamp_timeout=0\n")
     return {name: machine.add_user(name) for name in ("hank", "irene")}
 
