@@ -6,22 +6,17 @@ use super::store::{Match, NewRecoveryCodes, RecoveryCodeRow};
 use super::{Engine, limits, rejections};
 use crate::calls::{Call, CreateRecoveryCodes, EnrolAuthenticator, MatchedCall, RecoveryCodes};
 use crate::model::{Token, UserId};
-use crate::{Error, Handle, Result};
-use sha2::block_api::compress256;
+use crate::{Handle, Result};
+use ring::digest::SHA256_OUTPUT_LEN;
+use ring::pbkdf2;
+use std::num::NonZeroU32;
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-/// The initial state of SHA-256 (FIPS 180-4, 5.3.3).
-const INITIAL: [u32; 8] = [
-    0x6a09_e667,
-    0xbb67_ae85,
-    0x3c6e_f372,
-    0xa54f_f53a,
-    0x510e_527f,
-    0x9b05_688c,
-    0x1f83_d9ab,
-    0x5be0_cd19,
-];
+const ROUNDS: NonZeroU32 = match NonZeroU32::new(limits::RECOVERY_ROUNDS) {
+    Some(rounds) => rounds,
+    None => panic!("a hash has rounds"),
+};
 
 impl Handle<CreateRecoveryCodes> for Engine {
     fn handle(&self, call: &CreateRecoveryCodes) -> Result<RecoveryCodes> {
@@ -33,7 +28,7 @@ impl Handle<CreateRecoveryCodes> for Engine {
             let code = Zeroizing::new(digits(self.random(), limits::RECOVERY_LENGTH)?);
             codes.push(code.parse()?);
         }
-        let hashes = codes.iter().map(|code| hash(code, &salt)).collect::<Result<_>>()?;
+        let hashes = codes.iter().map(|code| hash(code, &salt)).collect();
         let (app, user_id) = (self.app.app_id, call.user_id);
         if !self.store().replace_recovery_codes(NewRecoveryCodes { app, user_id, salt, hashes })? {
             return Err(rejections::user_not_found());
@@ -95,12 +90,8 @@ pub(super) fn fits(token: &Token) -> bool {
 }
 
 /// Finds the code of a user's set that a token is, and whether it was used.
-pub(super) fn find<'a>(
-    token: &Token,
-    rows: &'a [RecoveryCodeRow],
-) -> Result<Option<&'a RecoveryCodeRow>> {
-    let Some(first) = rows.first() else { return Ok(None) };
-    let hash = hash(token, &first.salt)?;
+pub(super) fn find<'a>(token: &Token, rows: &'a [RecoveryCodeRow]) -> Option<&'a RecoveryCodeRow> {
+    let hash = hash(token, &rows.first()?.salt);
     // Each is compared, so that the time taken does not depend on which one it is.
     let mut found = None;
     for row in rows {
@@ -108,7 +99,7 @@ pub(super) fn find<'a>(
             found = Some(row);
         }
     }
-    Ok(found)
+    found
 }
 
 /// Consumes this code.
@@ -120,56 +111,11 @@ pub(super) fn used(row: &RecoveryCodeRow) -> Match {
 /// 40 bits, so the hash keeps whoever reads the database from using the codes for hours or days, and
 /// not for ever: long enough to replace them. Once secrets are sealed at rest, by a key that is not in
 /// the database, this hash is sealed too, and the rounds matter no longer.
-fn hash(code: &Token, salt: &[u8]) -> Result<Vec<u8>> {
-    let key = code.as_str().as_bytes();
-    // These hold the code, or are as good as it for whoever compares it with guesses.
-    let (inner, outer) = (keyed(key, 0x36), keyed(key, 0x5c));
-    let number = 1u32.to_be_bytes();
-    if salt.len() + number.len() > SHORT {
-        return Err(Error::Internal { message: "the salt of recovery codes is too long".into() });
-    }
-    let mut block = digest(&outer, &words(&digest(&inner, &[salt, &number].concat())));
-    let mut all = block;
-    for _ in 1..limits::RECOVERY_ROUNDS {
-        block = digest(&outer, &words(&digest(&inner, &words(&block))));
-        all.iter_mut().zip(&block).for_each(|(all, one)| *all ^= one);
-    }
-    block.zeroize();
-    Ok(words(&all).to_vec())
-}
-
-/// The longest text of which the last block of SHA-256 has the end: the rest is the length.
-const SHORT: usize = 64 - 9;
-
-/// The state of SHA-256 after the key of an HMAC, which is shorter than a block. The rounds work on
-/// states, which takes half the time, and a hundredth in a build without optimisation.
-fn keyed(key: &[u8], pad: u8) -> Zeroizing<[u32; 8]> {
-    let mut block = Zeroizing::new([[pad; 64]]);
-    block[0].iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
-    let mut state = Zeroizing::new(INITIAL);
-    compress256(&mut state, &*block);
-    state
-}
-
-/// The digest of one block, which is in the state, and this short text.
-fn digest(keyed: &[u32; 8], text: &[u8]) -> [u32; 8] {
-    let mut block = [0; 64];
-    block[..text.len()].copy_from_slice(text);
-    // What ends a message: a bit, and the length in bits, with the block before.
-    block[text.len()] = 0x80;
-    let bits = (64 + text.len() as u16) * 8;
-    block[62..].copy_from_slice(&bits.to_be_bytes());
-    let mut state = *keyed;
-    compress256(&mut state, &[block]);
-    state
-}
-
-fn words(state: &[u32; 8]) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    for (bytes, word) in bytes.chunks_exact_mut(4).zip(state) {
-        bytes.copy_from_slice(&word.to_be_bytes());
-    }
-    bytes
+fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
+    let mut hash = vec![0; SHA256_OUTPUT_LEN];
+    let secret = code.as_str().as_bytes();
+    pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, salt, secret, &mut hash);
+    hash
 }
 
 /// How many codes of a set are left.
@@ -184,7 +130,7 @@ mod tests {
     /// `hashlib.pbkdf2_hmac("sha256", b"123456789012", b"0123456789abcdef", 10_000)` of Python.
     #[test]
     fn the_hash_is_pbkdf2() {
-        let hash = hash(&"123456789012".parse().unwrap(), b"0123456789abcdef").unwrap();
+        let hash = hash(&"123456789012".parse().unwrap(), b"0123456789abcdef");
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "fe09640e6dfc644fa4398f44648c4baad54e867cd9da97a26c7428e5f32c7e85");
     }

@@ -110,7 +110,7 @@ impl Engine {
         if let Some(next) = wrong.wait_until(limits::delay, now) {
             return Ok(MatchResult::RateLimited(next));
         }
-        Ok(match recovery::find(&call.token, &rows)? {
+        Ok(match recovery::find(&call.token, &rows) {
             Some(row) if row.spent => MatchResult::Used,
             Some(row) => MatchResult::Right(recovery::used(row), Verification::RECOVERY_CODE),
             None => MatchResult::Wrong(vec![Factor::Recovery], Vec::new()),
