@@ -165,7 +165,7 @@ fn decide(
     password: &mut Option<Secret>,
 ) -> End {
     if !users::is_login_name(login.user) {
-        return End::new(Outcome::Denied, "that is no login name");
+        return End::new(Outcome::Denied, "not a valid login name");
     }
     if let Some(why) = who::excepted(config, account, journal) {
         return End::new(Outcome::Excepted, why);

@@ -1,5 +1,6 @@
 //! What a login reads of the machine.
 
+use crate::clean::short;
 use crate::offline::{Problem, machine_id};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,4 +30,9 @@ impl Machine for ThisMachine {
     fn id(&self) -> Result<Vec<u8>, Problem> {
         machine_id()
     }
+}
+
+/// The name of this machine, as users and the service's records see it.
+pub(crate) fn host_name() -> String {
+    short(&rustix::system::uname().nodename().to_string_lossy())
 }

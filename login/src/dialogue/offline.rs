@@ -2,10 +2,10 @@
 
 use super::questions::{Dialogue, Next};
 use super::{End, Login};
-use crate::clean::{clean, short};
+use crate::clean::clean;
 use crate::config::{Config, Method, Offer};
 use crate::conversation::{Journal, Style};
-use crate::machine::{Machine, ThisMachine};
+use crate::machine::{Machine, ThisMachine, host_name};
 use crate::offline::{Limits, Offline, OfflineVerdict, Problem, system_random};
 use crate::outcome::{Outcome, Trouble};
 use seconder::Error;
@@ -188,7 +188,6 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// The name of this machine, for the service's records.
 fn machine_name() -> Option<DisplayText> {
-    short(&rustix::system::uname().nodename().to_string_lossy()).parse().ok()
+    host_name().parse().ok()
 }

@@ -4,6 +4,7 @@ use super::End;
 use super::questions::{Dialogue, Next};
 use crate::clean::short;
 use crate::conversation::{Conversation, Style};
+use crate::machine::host_name;
 use crate::outcome::{Outcome, Trouble};
 use seconder::calls::{ApprovalCreated, ApprovalStatus, CreateApproval};
 use seconder::model::DisplayText;
@@ -11,7 +12,7 @@ use seconder::{ApprovalWait, Error, Result, Sleeper};
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
-/// The most bytes of a question of an approval request.
+/// Maximum length of the question of an approval request, in bytes.
 const LONGEST_MESSAGE: usize = 1024;
 const REQUEST: &str = "Approve the request on your phone";
 
@@ -66,7 +67,7 @@ impl Dialogue<'_> {
     }
 
     fn approval_request(&self) -> Option<CreateApproval> {
-        let host = short(&rustix::system::uname().nodename().to_string_lossy());
+        let host = host_name();
         let program = short(self.login.program);
         let mut text = self
             .config
