@@ -3,6 +3,7 @@
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
+use crate::network::Place;
 use crate::source::Source;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -24,7 +25,7 @@ const DISCARD: usize = 8 * BODY_LIMIT;
 /// ever.
 const BODY_TIME: Duration = Duration::from_secs(15);
 
-/// Handles the requests of a connection, or of all that are alike.
+/// Handles the requests of a connection.
 #[derive(Clone)]
 pub(crate) struct Edge(Arc<Inner>);
 
@@ -33,27 +34,28 @@ struct Inner {
     caller: Caller,
     journal: Arc<Journal>,
     /// Given back when the connection is closed and its last call has ended.
+    _held: Held,
+}
+
+/// The place of a connection among those that the server accepts.
+enum Held {
+    Network(#[expect(dead_code, reason = "held until it is dropped")] Place),
     #[cfg(unix)]
-    _slot: Option<Slot>,
+    Local(#[expect(dead_code, reason = "held until it is dropped")] Slot),
 }
 
 impl Edge {
     /// Handles the requests of whoever comes by network.
-    pub(crate) fn network(source: Source, journal: Arc<Journal>) -> Edge {
-        Edge(Arc::new(Inner {
-            source,
-            caller: Caller::Network,
-            journal,
-            #[cfg(unix)]
-            _slot: None,
-        }))
+    pub(crate) fn network(source: Source, journal: Arc<Journal>, place: Place) -> Edge {
+        let (caller, _held) = (Caller::Network, Held::Network(place));
+        Edge(Arc::new(Inner { source, caller, journal, _held }))
     }
 
     /// Handles the requests of a peer of a local socket.
     #[cfg(unix)]
     pub(crate) fn peer(source: Source, caller: Peer, journal: Arc<Journal>, slot: Slot) -> Edge {
-        let (caller, _slot) = (Caller::Peer(caller), Some(slot));
-        Edge(Arc::new(Inner { source, caller, journal, _slot }))
+        let (caller, _held) = (Caller::Peer(caller), Held::Local(slot));
+        Edge(Arc::new(Inner { source, caller, journal, _held }))
     }
 
     /// The library matches the path and the method itself.

@@ -18,6 +18,7 @@ mod journal;
 mod listeners;
 #[cfg(unix)]
 mod local;
+mod network;
 mod server;
 mod signals;
 mod source;
@@ -26,6 +27,8 @@ mod tls;
 pub use listeners::Listeners;
 #[cfg(unix)]
 pub use local::{LocalSocket, PeerRules, SocketOptions};
+#[cfg(unix)]
+pub use network::raise_descriptor_limit;
 pub use server::Server;
 pub use signals::{Signal, Signals};
 pub use tls::Tls;

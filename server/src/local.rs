@@ -7,7 +7,7 @@ mod slots;
 
 pub(crate) use accept::PeerAcceptor;
 pub(crate) use file::SocketFile;
-pub(crate) use slots::{Slot, Slots};
+pub(crate) use slots::{ALL as CONNECTIONS, Slot, Slots};
 
 pub use file::SocketOptions;
 pub use rules::PeerRules;

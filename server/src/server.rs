@@ -1,16 +1,15 @@
 //! The server: start, time limits and graceful shutdown.
 
-use crate::edge::Edge;
 use crate::journal::Journal;
 use crate::listeners::Listeners;
 #[cfg(unix)]
 use crate::local::{LocalSocket, PeerAcceptor, Slots, SocketFile};
+use crate::network::{self, NetworkAcceptor};
 use crate::signals::Signals;
 use crate::source::Source;
 use crate::tls::{Identity, Tls};
 use crate::{internal, invalid};
-use axum_server::accept::NoDelayAcceptor;
-use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use axum_server::tls_rustls::RustlsConfig;
 use axum_server::{Address, Handle};
 use hyper_util::rt::TokioTimer;
 use seconder::http::Relay;
@@ -28,8 +27,6 @@ use tokio::task::JoinHandle;
 /// How long a client may take to send the head of a request. It also limits how long a connection
 /// may be idle.
 const HEAD: Duration = Duration::from_secs(30);
-/// How long a client may take for the TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How often the messages of expired codes are removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(5);
 /// How long calls in progress may continue when the server stops.
@@ -97,10 +94,11 @@ impl Server {
 
     fn open(source: Source, listeners: Listeners) -> Result<Server> {
         let unusable = |_| invalid("listen", "the socket cannot be used");
-        let nothing = listeners.tcp.is_empty();
         #[cfg(unix)]
-        let nothing = nothing && listeners.local.is_empty();
-        if nothing {
+        let has_local = !listeners.local.is_empty();
+        #[cfg(not(unix))]
+        let has_local = false;
+        if listeners.tcp.is_empty() && !has_local {
             return Err(invalid("listen", "there is nothing to listen on"));
         }
         let https = match (listeners.tls, listeners.tcp.is_empty()) {
@@ -121,9 +119,12 @@ impl Server {
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let tcp = Handle::new();
         if let Some(Https { config, .. }) = &https {
+            let places = network::places(has_local, &journal);
             for listener in listeners.tcp {
-                let edge = Edge::network(source.clone(), Arc::clone(&journal));
-                runtime.spawn(serve(listener, config.clone(), tcp.clone(), edge));
+                let (source, journal) = (source.clone(), Arc::clone(&journal));
+                let places = Arc::clone(&places);
+                let acceptor = NetworkAcceptor::new(source, journal, config.clone(), places);
+                runtime.spawn(serve(listener, acceptor, tcp.clone()));
             }
         }
         let server = Server {
@@ -302,15 +303,12 @@ async fn watch(files: Arc<Vec<SocketFile>>, journal: Arc<Journal>) {
 
 async fn serve(
     listener: TcpListener,
-    tls: RustlsConfig,
+    acceptor: NetworkAcceptor,
     handle: Handle<SocketAddr>,
-    edge: Edge,
 ) -> std::io::Result<()> {
-    let acceptor = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
-    // Otherwise the end of a response could wait until the client acknowledges its beginning.
-    let acceptor = acceptor.acceptor(NoDelayAcceptor::new());
     let server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
-    limited(server).serve(edge.router().into_make_service()).await
+    // The acceptor makes the service of each connection.
+    limited(server).serve(axum::Router::new().into_make_service()).await
 }
 
 #[cfg(unix)]
@@ -320,7 +318,7 @@ async fn serve_local(
     handle: Handle<LocalAddr>,
 ) -> std::io::Result<()> {
     let server = axum_server::from_unix(listener)?.acceptor(acceptor).handle(handle);
-    // The acceptor makes the service of each connection.
+    // As above.
     limited(server).serve(axum::Router::new().into_make_service()).await
 }
 

@@ -8,9 +8,10 @@ mod local_socket;
 
 use local_socket::{ADA, BOB, Reply, Running, exchange, folder, head, is_root, program};
 use std::fs::{self, Permissions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
-use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -306,5 +307,54 @@ fn https_and_a_socket_are_served_at_once() {
     };
     assert_eq!(status("X-Svc-API-Key: key-of-choice\r\nConnection: close\r\n"), "200");
     assert_eq!(status("Connection: close\r\n"), "401");
+    running.stop();
+}
+
+#[test]
+fn strangers_on_the_network_leave_connections_to_the_socket() {
+    let folder = folder();
+    let socket = folder.path().join("s.sock");
+    let limited = format!(
+        "ulimit -n 700; exec {} serve --database sandbox: --unix {} --self-signed --listen 127.0.0.1:0",
+        env!("CARGO_BIN_EXE_seconder"),
+        socket.display()
+    );
+    let mut command = Command::new("sh");
+    let mut running =
+        Running::start(command.args(["-c", &limited]).current_dir(folder.path()), socket);
+    running.wait_for("listening on unix:");
+    let log = running.log();
+    let (_, rest) = log.split_once("listening on https://").unwrap();
+    let addr: SocketAddr = rest.lines().next().unwrap().parse().unwrap();
+    let pem = fs::read_to_string(folder.path().join("seconder-certificate.pem")).unwrap();
+    let is_open = |stream: &mut TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+    };
+    // They send nothing. Of 700 descriptors, 640 are not for them.
+    let mut strangers: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(addr).unwrap()).collect();
+    running.wait_for("there are too many connections by network, and another one was closed");
+    let mut locals: Vec<UnixStream> = (0..100).map(|_| running.connect()).collect();
+    for local in &mut locals {
+        assert_eq!(exchange(local, "GET", DETAILS).status, 200);
+    }
+    let started = Instant::now();
+    while strangers.iter_mut().map(is_open).filter(|open| *open).count() != 60 {
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+    // The places are given back.
+    drop(strangers);
+    let is_accepted = || {
+        let mut stream = TcpStream::connect(addr).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        is_open(&mut stream)
+    };
+    let started = Instant::now();
+    while !is_accepted() {
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+    let request = head("GET", DETAILS, "Connection: close\r\n");
+    assert!(common::exchange(addr, &pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
     running.stop();
 }

@@ -5,7 +5,7 @@ use crate::arguments::Relay;
 use crate::log;
 use seconder::model::Secret;
 use seconder::{CallOutcome, CallRecord, Result, Service, Settings};
-use seconder_server::{Listeners, Server};
+use seconder_server::{Listeners, Server, raise_descriptor_limit};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,6 +18,7 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(15);
 
 pub(crate) fn relay(options: Relay) -> Result<()> {
+    raise_descriptor_limit();
     let names = options.single_names.beside(options.names.as_deref())?.unwrap_or_default();
     let service = open(&options)?.with_log(Arc::new(trouble));
     let (listeners, _) = options.local.listeners(Listeners::new().log(log))?;

@@ -46,6 +46,8 @@ impl Deliver for LoggedSpool {
 }
 
 pub(crate) fn serve(options: Serve) -> Result<()> {
+    #[cfg(unix)]
+    seconder_server::raise_descriptor_limit();
     let listeners = listeners(&options)?;
     let mut settings = options.database.settings()?;
     if let Some(path) = options.database.path() {

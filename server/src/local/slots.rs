@@ -5,8 +5,8 @@ use nix::unistd::Uid;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Connections of all users together. Half of the descriptors that a process has by default.
-const ALL: usize = 512;
+/// Connections of all users together.
+pub(crate) const ALL: usize = 512;
 /// Connections of all users but root and the server's own. The rest is for the login processes, even
 /// if somebody has many users, as every user of containers has.
 const OTHERS: usize = 384;

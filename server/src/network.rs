@@ -1,0 +1,120 @@
+//! How many connections by network a server accepts, so that strangers cannot take the descriptors that
+//! the logins of this machine need.
+
+use crate::edge::Edge;
+use crate::journal::Journal;
+#[cfg(unix)]
+use crate::local;
+use crate::source::Source;
+use axum::Router;
+use axum_server::accept::{Accept, NoDelayAcceptor};
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The most connections by network, however many descriptors there are: each has memory too.
+const MOST: usize = 8192;
+/// The fewest, even if the process may open hardly any files.
+const FEWEST: usize = 32;
+/// Descriptors for the database, deliveries, callbacks, and what the runtime opens.
+#[cfg(unix)]
+const OWN: usize = 128;
+/// How long a client may take for the TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+type Handshakes = RustlsAcceptor<NoDelayAcceptor>;
+
+/// The place of one connection, until it is dropped.
+pub(crate) type Place = OwnedSemaphorePermit;
+
+/// Makes the TLS handshake of each connection, and closes those beyond the limit.
+#[derive(Clone)]
+pub(crate) struct NetworkAcceptor {
+    source: Source,
+    journal: Arc<Journal>,
+    handshakes: Handshakes,
+    places: Arc<Semaphore>,
+}
+
+impl NetworkAcceptor {
+    pub(crate) fn new(
+        source: Source,
+        journal: Arc<Journal>,
+        tls: RustlsConfig,
+        places: Arc<Semaphore>,
+    ) -> NetworkAcceptor {
+        let handshakes = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
+        // Otherwise the end of a response could wait until the client acknowledges its beginning.
+        let handshakes = handshakes.acceptor(NoDelayAcceptor::new());
+        NetworkAcceptor { source, journal, handshakes, places }
+    }
+}
+
+impl<S> Accept<TcpStream, S> for NetworkAcceptor {
+    type Stream = <Handshakes as Accept<TcpStream, ()>>::Stream;
+    type Service = Router;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
+
+    fn accept(&self, stream: TcpStream, _: S) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            let Ok(place) = Arc::clone(&this.places).try_acquire_owned() else {
+                let reason = "there are too many connections by network";
+                this.journal.note(&format!("{reason}, and another one was closed"));
+                return Err(io::Error::other(reason));
+            };
+            let (stream, ()) = this.handshakes.accept(stream, ()).await?;
+            Ok((stream, Edge::network(this.source, this.journal, place).router()))
+        })
+    }
+}
+
+/// The places for all listeners of a server together: what is left of the descriptors of the process
+/// when those for local sockets, if there are any, and for its own work are set aside.
+#[cfg(unix)]
+pub(crate) fn places(has_local: bool, journal: &Journal) -> Arc<Semaphore> {
+    let descriptors = descriptors();
+    let set_aside = OWN + if has_local { local::CONNECTIONS } else { 0 };
+    let places = descriptors.saturating_sub(set_aside).clamp(FEWEST, MOST);
+    if descriptors < set_aside + FEWEST {
+        journal.note(&format!(
+            "warning: this process may open {descriptors} files only, so local logins and {places} \
+             connections by network may be too many: raise the limit (ulimit -n, LimitNOFILE=) to \
+             {} or more",
+            set_aside + FEWEST
+        ));
+    }
+    Arc::new(Semaphore::new(places))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn places(_: bool, _: &Journal) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(MOST))
+}
+
+/// How many files this process may open.
+#[cfg(unix)]
+fn descriptors() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+}
+
+/// Lets this process open as many files as a server can use, if the machine allows it: by default it
+/// has a low limit, for the sake of programs that use `select`.
+#[cfg(unix)]
+pub fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = (MOST + OWN + local::CONNECTIONS) as u64;
+    let wanted = limit.maximum.map_or(wanted, |maximum| wanted.min(maximum));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // With the limit that it has, the server accepts fewer connections.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
+}
