@@ -19,7 +19,7 @@ const PURPOSE: &[u8] = b"seconder offline code\0";
 /// `seconder offline code`, a zero byte, the user's id and the step as 8 bytes each with the most
 /// significant first, and the digits of the code.
 ///
-/// The hash hides nothing from anyone who has the key: there are only as many codes as digits allow.
+/// It does not protect the codes from anyone who has the key: there are only as many as digits allow.
 pub struct Hasher(Hmac<Sha256>);
 
 impl Hasher {

@@ -40,8 +40,8 @@ impl LocalSocket {
         Ok(LocalSocket { listener, file: Some(file), rules })
     }
 
-    /// A socket that another process listens on and passed on, such as systemd. Its file is the
-    /// business of that process.
+    /// A socket that another process listens on and passed on, such as systemd. That process creates
+    /// and removes its file.
     pub fn passed(listener: UnixListener, rules: PeerRules) -> LocalSocket {
         LocalSocket { listener, file: None, rules }
     }
