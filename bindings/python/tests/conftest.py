@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -66,6 +67,18 @@ class RemoteService:
         return seconder.open(
             self.url, api_key="a-key-that-nobody-sees", allow_loopback_http=True, **settings
         )
+
+
+def when_asked(remote: RemoteService, work: Callable[[], object]) -> None:
+    """Does this a while after the service has received a request, in which a response arrives."""
+
+    def wait() -> None:
+        while not remote.seen:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        work()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @pytest.fixture
