@@ -43,6 +43,7 @@ impl Parameter {
             ("out" | "error", kind) if kind.ends_with("**") => format!("&{}", self.name),
             ("service" | "totp" | "verifier" | "options" | "received", _) => self.name.clone(),
             ("last_step", _) => "&step".into(),
+            ("logins", _) => "&login".into(),
             ("device_secret", _) => "seconder_device_secret(device)".into(),
             ("device_id", _) => "seconder_device_id(device)".into(),
             ("options_size" | "received_size", _) => "size".into(),
@@ -183,6 +184,9 @@ fn attempt(function: &Function, structs: &Structs) -> String {
     }
     if has("last_step").is_some() {
         before += "    uint64_t step = 0;\n";
+    }
+    if has("logins").is_some() {
+        before += "    struct seconder_offline_login login = {1, 1};\n";
     }
     let (run, end) = match returns.as_str() {
         "void" => (format!("    {call};\n"), "    return SECONDER_OK;\n"),

@@ -72,6 +72,9 @@ fn request(stream: &mut impl BufRead) -> Option<String> {
 fn body(request: &str) -> String {
     let has = |part: &str| request.contains(part);
     let reply = match () {
+        () if has("/offline ") => {
+            r#""authenticator_id":1,"digits":6,"period":30,"last_step":1,"first_step":2,"expires_at":60,"hash_key":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","hashes":"AAAAAAAAAAA=""#
+        }
         () if has("/users/new") => r#""user":{"id":1}"#,
         () if has("/verify/") => r#""token":"is valid","device":{"id":1,"city":"Vienna"}"#,
         () if has("/secret") => {

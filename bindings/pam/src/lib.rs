@@ -40,8 +40,7 @@ pub unsafe extern "C" fn pam_sm_authenticate(
     };
     let outcome = panic::caught(|| authenticate(&handle, flags, &arguments));
     let outcome = outcome.unwrap_or_else(|place| {
-        Syslog(&handle)
-            .error(&format!("a bug: a panic was caught at {place}; the login is denied"));
+        Syslog(&handle).error(&format!("a bug: a panic{place} was caught; the login is denied"));
         Outcome::Trouble(Trouble::Internal)
     });
     pam_code(&outcome)

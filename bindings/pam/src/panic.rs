@@ -6,7 +6,7 @@ use std::sync::{Mutex, Once, PoisonError};
 /// Where the last panic happened.
 static PLACE: Mutex<String> = Mutex::new(String::new());
 
-/// Calls a function. If it panics, the error is the place where it did so.
+/// Calls a function. If it panics, the error is the place where it did so, to be read after "a panic".
 ///
 /// The hook belongs to the copy of the standard library in this module, not to the program. It takes
 /// the place of the usual one, which would write to the program's standard error and look for
@@ -16,7 +16,9 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         panic::set_hook(Box::new(|panic| {
-            let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
+            // A build for size has no places.
+            let known = panic.location().filter(|at| at.line() > 0);
+            let place = known.map(|at| format!(" at {}:{}", at.file(), at.line()));
             *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place.unwrap_or_default();
         }));
     });
