@@ -22,6 +22,8 @@ static void *serve(void *unused)
         char buffer[4096];
         int stream = accept(listener, NULL, NULL);
         ssize_t got;
+        if (stream < 0)
+            return NULL; /* The test is over. */
         __atomic_add_fetch(&connections, 1, __ATOMIC_SEQ_CST);
         /* Each connection of this test ends before the next one begins. */
         while (!__atomic_load_n(&closes, __ATOMIC_SEQ_CST) &&
@@ -102,5 +104,6 @@ int main(int count, char **arguments)
     for (round = 0; round < 50; round++)
         details(SECONDER_UNAVAILABLE, service);
     seconder_service_free(service);
+    CHECK(shutdown(listener, SHUT_RDWR) == 0 && pthread_join(thread, NULL) == 0);
     return 0;
 }

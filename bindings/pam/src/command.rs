@@ -20,6 +20,9 @@ const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, libc::rlim_t); 7] = [
     (libc::RLIMIT_NOFILE, 1024, 256),
 ];
 const MIB: libc::rlim_t = 1024 * 1024;
+/// How many signals Linux has.
+const SIGNALS: usize =
+    if cfg!(target_arch = "mips") || cfg!(target_arch = "mips64") { 128 } else { 64 };
 
 /// Has the program start without what the login process was given by the user who started it, as `su`
 /// and `sudo` are: their limits, signals, mask of files, groups and number, with which the user could
@@ -63,9 +66,15 @@ fn before() -> io::Result<()> {
 
 /// No signal is blocked or ignored: a shell cannot change what was ignored when it began.
 fn reset_signals() -> io::Result<()> {
-    for signal in 1..=libc::SIGRTMAX() {
+    // Zeros are the default, no flags and no mask, in the order of every architecture. The C library's
+    // function leaves the signals alone that it uses for threads, which others may have ignored too.
+    let default = [0u64; 8];
+    for signal in 1..=SIGNALS {
         // SAFETY: no handler is installed. It fails for those that cannot be changed.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        unsafe {
+            let before = std::ptr::null_mut::<u64>();
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), before, SIGNALS / 8)
+        };
     }
     let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the set is written to before it is read.

@@ -112,6 +112,9 @@ int main(int count, char **arguments)
 {
     if (count < 6)
         fail("usage: logins STACKS_FOLDER SERVICE USER CODE LOGINS [storm]");
+    /* What starts the tests may ignore some. */
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
     int logins = atoi(arguments[5]), storm = count > 6;
     if (storm) {
         /* Without SA_RESTART, so that system calls fail with EINTR. */

@@ -35,7 +35,7 @@ class Terminal:
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             try:
-                for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
+                for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
                     signal.signal(number, signal.SIG_DFL)
                 os.chdir(cwd)
                 if user is not None:
