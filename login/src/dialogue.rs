@@ -41,7 +41,8 @@ pub struct Login<'a> {
     /// The machine, for offline logins. `None` is [`ThisMachine`](crate::ThisMachine).
     pub machine: Option<&'a dyn Machine>,
     /// Whether this process has more rights than the user who started it, as `su` and `sudo` have.
-    /// Such a user can stop the process until its time is over, so `on_trouble=ignore` does not apply.
+    /// Such a user can stop the process until its time is over, so neither `on_trouble=ignore` nor
+    /// offline logins apply.
     pub started_by_user: bool,
 }
 

@@ -4,6 +4,7 @@ second factor. They know the password."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.private
 
 CODE = "Code[^\n]*: $"
 HERE = Path(__file__).parent
+MACHINE_ID = Path("/etc/machine-id")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -136,6 +138,50 @@ def test_trouble_in_su_is_not_ignored(
         login.expect(CODE)
         login.type(irene.code())
         assert login.wait() == 0, login.shown
+
+
+def test_su_does_not_go_offline(machine: Machine, users, tmp_path: Path) -> None:
+    """hank stops it until the time of the call is over."""
+    tmp_path.chmod(0o755)
+    MACHINE_ID.unlink(missing_ok=True)
+    MACHINE_ID.write_text("0123456789abcdef" * 2 + "\n")
+    service = Service(tmp_path, None, "--offline-days=1")
+    try:
+        user = service.add_user()
+        machine.map_users({"irene": user.number})
+        keys = {"offline": "yes", "offline_days": 1, "offline_cache": tmp_path / "cache"}
+        machine.configure(**service.keys, **keys, method="code", timeout=3)
+        machine.only_the_module("code")
+        with Terminal("pamtester", "code", "irene", "authenticate") as login:
+            login.expect(CODE)
+            login.type(user.code())
+            assert login.wait() == 0, login.shown
+        machine.logged()
+        with su(users) as login:
+            login.expect("Password: ")
+            login.type(PASSWORD)
+            login.expect(CODE)
+            # The service is as slow as it takes to stop su before it replies.
+            service.suspend()
+            login.type(user.wrong())
+            time.sleep(0.5)
+            os.kill(login.pid, signal.SIGSTOP)
+            time.sleep(3.5)
+            os.kill(login.pid, signal.SIGCONT)
+            login.expect("cannot be checked now")
+            assert login.wait() == 1
+            assert "cannot be reached" not in login.shown, login.shown
+        lines = machine.logged()
+        assert any("cannot log in offline: a user started" in line for line in lines), lines
+        # Nobody but root has started this one.
+        with Terminal("pamtester", "code", "irene", "authenticate") as login:
+            login.expect(CODE)
+            login.type(user.code())
+            assert login.wait() == 0, login.shown
+        lines = machine.logged()
+        assert any("accepted (OFFLINE" in line for line in lines), lines
+    finally:
+        service.stop()
 
 
 def test_a_socket_of_somebody_else_is_no_trouble_to_ignore(

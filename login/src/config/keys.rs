@@ -143,8 +143,9 @@ keys! {
         "Lets a user in while the service is unreachable, for offline_days after the last login of \
          theirs on this machine for which the service prepared codes, and offline_logins times since \
          the last code that the service accepted here. The service must allow it too: \
-         `seconder serve --offline-days`. Where method is push, sms or call, nobody logs in offline. \
-         See OFFLINE LOGINS.";
+         `seconder serve --offline-days`. Where method is push, sms or call, nobody logs in offline, \
+         nor in programs with the rights of root that a user starts, such as su and sudo, as for \
+         on_trouble. See OFFLINE LOGINS.";
     "offline_cache" Offline ["/var/lib/seconder-login"] "the absolute path of a folder":
         "Where the codes are kept. The folder is created if it is missing. It and the folders above \
          it must belong to root, or to the effective user of the process; nobody else may write to \

@@ -1,7 +1,7 @@
 //! Logins while the service cannot be reached, and what prepares for them while it can.
 
 use super::questions::{Dialogue, Next};
-use super::{End, Login};
+use super::{End, Login, started_by_user};
 use crate::clean::clean;
 use crate::config::{Config, Method, Offer};
 use crate::conversation::{Journal, Style};
@@ -77,6 +77,15 @@ impl Dialogue<'_> {
         let Some(cache) = self.cache.as_ref().filter(|_| by_code && end == UNAVAILABLE) else {
             return false;
         };
+        // Such a user can make the trouble by stopping the process until its time is over.
+        if started_by_user(self.login) {
+            self.journal.error(&clean(&format!(
+                "{} cannot log in offline: a user started this program, which has the rights of \
+                 root, and can stop it until its time is over",
+                self.login.user
+            )));
+            return false;
+        }
         if let Some(problem) = cache.offline.refusal(self.user, cache.machine.now()) {
             self.refused(&problem);
             return false;

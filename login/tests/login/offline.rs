@@ -2,8 +2,9 @@
 
 use crate::decision::errors;
 use crate::site::{QUESTION, Site, rejected, unavailable};
+use seconder::model::Secret;
 use seconder::{Error, Stage};
-use seconder_login::{Outcome, Trouble};
+use seconder_login::{Login, Outcome, Trouble};
 use std::os::unix::fs::PermissionsExt;
 
 const UNAVAILABLE: Outcome = Outcome::Trouble(Trouble::Unavailable);
@@ -99,6 +100,33 @@ fn only_a_service_that_is_unreachable_leads_to_the_cache() {
             site.prepare_again();
         }
     }
+}
+
+/// A user can stop `su` until its time is over, and the service would have rejected the code.
+#[test]
+fn a_program_that_a_user_started_never_goes_offline() {
+    let site = Site::prepared();
+    let su = || Login { started_by_user: true, ..Login::default() };
+    for (failing, more) in [
+        ("find_user", "users = directory"),
+        ("user_status", ""),
+        ("verify", "method = code"),
+        ("verify", "first_pass = with_code"),
+    ] {
+        site.fail(&[failing], &unavailable());
+        let code = site.code();
+        let typed_before = more.contains("first_pass").then(|| Secret::new(format!("x{code}")));
+        let (ended, user) = site.log_in_as(more, &[&code, &code], Login { typed_before, ..su() });
+        assert_eq!(ended.outcome, UNAVAILABLE, "{failing} {more}: {ended:?}");
+        assert!(!user.asked.iter().any(|asked| asked == QUESTION), "{failing} {more}");
+        let reported = ended.errors.iter().filter(|error| error.contains("a user started this"));
+        assert_eq!(reported.count(), 1, "{ended:?}");
+    }
+    // With the service, it logs in as ever; and other programs log in offline.
+    site.start();
+    assert_eq!(site.log_in_as("", &[&site.code()], su()).0.outcome, Outcome::Accepted);
+    site.stop();
+    assert_eq!(site.log_in("", &[&site.code()]).0.outcome, Outcome::Accepted);
 }
 
 #[test]

@@ -100,18 +100,22 @@ impl Site {
     }
 
     pub(crate) fn log_in(&self, more: &str, says: &[&str]) -> (Ended, Script) {
-        self.log_in_after(more, "", says)
+        self.log_in_as(more, says, Login::default())
     }
 
     /// Logs in after another module, for which this was typed.
     pub(crate) fn log_in_after(&self, more: &str, before: &str, says: &[&str]) -> (Ended, Script) {
+        let typed_before = Some(before).filter(|text| !text.is_empty()).map(Secret::new);
+        self.log_in_as(more, says, Login { typed_before, ..Login::default() })
+    }
+
+    /// Logs ada in by a login of which this is known.
+    pub(crate) fn log_in_as(&self, more: &str, says: &[&str], login: Login<'_>) -> (Ended, Script) {
         // Of one day, because that is faster.
         let cache = self.cache();
         let keys = format!("offline = yes\noffline_days = 1\noffline_cache = {}", cache.display());
         let more = format!("{keys}\n{more}");
-        let typed_before = Some(before).filter(|text| !text.is_empty()).map(Secret::new);
-        let machine: Option<&dyn Machine> = Some(&self.here);
-        let login = Login { user: "ada", typed_before, machine, ..Login::default() };
+        let login = Login { user: "ada", machine: Some(&self.here), ..login };
         let mut user = Script::of(says);
         let ended = ask(&self.stage.config(&more), self, &mut user, login);
         (ended, user)
