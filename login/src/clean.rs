@@ -17,6 +17,13 @@ pub(crate) fn short(text: &str) -> String {
     clean_to(text, LONGEST_NAME)
 }
 
+/// As [`short`], for a place in a line of the log that programs read: one word, in which only letters,
+/// digits and what host names and addresses have are shown.
+pub(crate) fn word(text: &str) -> String {
+    let may_be = |c: char| c.is_ascii_alphanumeric() || "._-+@%/:[]".contains(c);
+    short(&text.replace(|c| !may_be(c), "?"))
+}
+
 fn clean_to(text: &str, longest: usize) -> String {
     let mut shown: String =
         text.chars().take(longest).map(|c| if is_harmless(c) { c } else { '?' }).collect();
@@ -35,7 +42,7 @@ fn is_harmless(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, word};
 
     #[test]
     fn text_from_outside_cannot_change_a_terminal_or_a_log() {
@@ -47,5 +54,15 @@ mod tests {
         assert_eq!(clean("a\u{202e}b\u{2066}c\u{200b}d\u{2028}e"), "a?b?c?d?e");
         assert_eq!(clean(&"x".repeat(500)), format!("{}…", "x".repeat(400)));
         assert_eq!(clean(&"ü".repeat(400)), "ü".repeat(400));
+    }
+
+    #[test]
+    fn a_word_is_one_word() {
+        for same in ["sshd", "systemd-user", "192.0.2.7", "fe80::1%eth0", "[::1]:22", ":0", "pts/1"]
+        {
+            assert_eq!(word(same), same);
+        }
+        assert_eq!(word("x by sshd: accepted (by a code)"), "x?by?sshd:?accepted??by?a?code?");
+        assert_eq!(word("a\u{a0}b\u{2003}c\td\"e'f=g\u{fc}"), "a?b?c?d?e?f?g?");
     }
 }

@@ -6,7 +6,7 @@ mod push;
 mod questions;
 
 use crate::Backend;
-use crate::clean::{clean, short};
+use crate::clean::{clean, short, word};
 use crate::config::{Config, Users, count};
 use crate::conversation::{Conversation, Journal};
 use crate::machine::Machine;
@@ -144,12 +144,12 @@ fn started_by_user(login: &Login<'_>) -> bool {
 
 fn notice(login: &Login<'_>, end: &End, journal: &mut dyn Journal) -> Outcome {
     let from = login.remote.filter(|remote| !remote.is_empty());
-    let from = from.map(|remote| format!(" from {}", short(remote))).unwrap_or_default();
-    let program = if login.program.is_empty() { "a program" } else { login.program };
+    let from = from.map(|remote| format!(" from {}", word(remote))).unwrap_or_default();
+    let by = if login.program.is_empty() { "a program" } else { &word(login.program) };
+    // What is no login name may be a text that looks like this line, or a password.
+    let name = if users::is_login_name(login.user) { login.user } else { "an invalid name" };
     journal.notice(&format!(
-        "login of {} by {}{from}: {} ({})",
-        short(login.user),
-        short(program),
+        "login of {name} by {by}{from}: {} ({})",
         end.outcome.text(),
         clean(&end.why)
     ));

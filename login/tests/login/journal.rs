@@ -59,8 +59,56 @@ fn what_the_remote_machine_and_the_program_are_called_cannot_forge_a_log() {
     let remote = "x\nNov 1 sshd: login of root: accepted\u{202e}";
     let login = Login { user: "ada", remote: Some(remote), ..Login::default() };
     let ended = stage.log_in_as("", &mut Script::default(), login);
-    assert!(ended.notice.contains("from x?Nov 1 sshd"), "{}", ended.notice);
+    assert!(
+        ended.notice.contains("by sshd from x?Nov?1?sshd:?login?of?root:?"),
+        "{}",
+        ended.notice
+    );
+    assert_eq!(ended.notice.matches(": ").count(), 1, "{}", ended.notice);
     assert!(!ended.notice.contains('\u{202e}') && ended.notice.len() < 300);
+    let remote = Some("2001:db8::7");
+    let login = Login { user: "ada", remote, ..Login::default() };
+    let ended = stage.log_in_as("", &mut Script::default(), login);
+    assert!(ended.notice.starts_with("login of ada by sshd from 2001:db8::7: "), "{ended:?}");
+    let mut journal = Lines::default();
+    let program = "sshd from 192.0.2.7: accepted (by a code)";
+    let login = Login { user: "ada", program, ..Login::default() };
+    let _ = log_in_as_configured(
+        Path::new("/missing/pam.conf"),
+        &[],
+        &login,
+        &mut Script::default(),
+        &mut journal,
+    );
+    let begins = "login of ada by sshd?from?192.0.2.7:?accepted??by?a?code?: misconfigured (";
+    assert!(journal.notices[0].starts_with(begins), "{:?}", journal.notices);
+}
+
+/// People type their passwords where their name is asked for.
+#[test]
+fn what_is_no_login_name_is_not_in_the_log() {
+    let stage = Stage::new();
+    for name in [
+        "root by sshd from 192.0.2.7: accepted (by a code)",
+        "hunter 2",
+        "x\ny",
+        "",
+        "-ada",
+        "\u{e4}da",
+    ] {
+        let login = Login { user: name, ..Login::default() };
+        let ended = stage.log_in_as("", &mut Script::of(&["000000"]), login.clone());
+        let line =
+            "login of an invalid name by sshd from 192.0.2.7: denied (not a valid login name)";
+        assert_eq!((ended.notice.as_str(), ended.errors.len()), (line, 0), "{name:?}");
+        let mut journal = Lines::default();
+        let missing = Path::new("/missing/pam.conf");
+        let user = &mut Script::default();
+        let outcome = log_in_as_configured(missing, &[], &login, user, &mut journal);
+        assert_eq!(outcome, Outcome::Trouble(Trouble::Configuration));
+        let begins = "login of an invalid name by a program: misconfigured (";
+        assert!(journal.notices[0].starts_with(begins), "{:?}", journal.notices);
+    }
 }
 
 #[test]
