@@ -4,10 +4,12 @@ use crate::conversation::{Conversation, Journal, Silent, Style, Typed};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use seconder::model::Secret;
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind::{Interrupted, WouldBlock};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
@@ -23,7 +25,12 @@ const SIGNALS: [Signal; 5] =
 
 /// The user at the terminal of this process.
 #[derive(Debug)]
-pub struct Terminal(File);
+pub struct Terminal {
+    /// Opened a second time, so that reading waits for nothing: what was there when the wait for it ended
+    /// may be gone, because Ctrl-C discards it.
+    typed: File,
+    shown: File,
+}
 
 impl Terminal {
     /// Opens the terminal.
@@ -31,51 +38,44 @@ impl Terminal {
     /// # Errors
     /// [`Silent`] if the process has none.
     pub fn open() -> Result<Terminal, Silent> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        let flags = rustix::fs::OFlags::NOCTTY.bits();
-        options.custom_flags(flags.try_into().map_err(|_| Silent)?);
-        options.open(TERMINAL).map(Terminal).map_err(|_| Silent)
+        let open = |options: &mut OpenOptions, flags: OFlags| {
+            let flags = (flags | OFlags::NOCTTY).bits().try_into().map_err(|_| Silent)?;
+            options.custom_flags(flags).open(TERMINAL).map_err(|_| Silent)
+        };
+        let typed = open(OpenOptions::new().read(true), OFlags::NONBLOCK)?;
+        let shown = open(OpenOptions::new().read(true).write(true), OFlags::empty())?;
+        Ok(Terminal { typed, shown })
     }
 
     fn write(&mut self, text: &str) -> Result<(), Silent> {
-        self.0.write_all(text.as_bytes()).map_err(|_| Silent)
+        self.shown.write_all(text.as_bytes()).map_err(|_| Silent)
     }
 
     /// Reads a line, to its end even where it is too long: the next program must not read the rest.
-    /// Ctrl-D and the end of the connection are no answer.
-    fn line(&mut self) -> Typed {
+    /// Ctrl-D and the end of the connection are no answer. `wait` waits until there is more of it, and
+    /// is `false` if there will not be: a part of a line is there without the rest if Ctrl-D was pressed
+    /// after it, or where the terminal does not pass on whole lines.
+    fn line(&mut self, wait: impl Fn(&File) -> Result<bool, Silent>) -> Option<Typed> {
         let mut line = Zeroizing::new(Vec::with_capacity(LONGEST));
         let mut long = false;
         let mut byte = Zeroizing::new([0]);
         loop {
-            match self.0.read(&mut *byte) {
-                Ok(0) => return Err(Silent),
+            match wait(&self.typed) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(silent) => return Some(Err(silent)),
+            }
+            match self.typed.read(&mut *byte) {
+                Ok(0) => return Some(Err(Silent)),
                 Ok(_) if byte[0] == b'\n' => break,
                 Ok(_) if line.len() == LONGEST => long = true,
                 Ok(_) => line.push(byte[0]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(Silent),
+                Err(error) if matches!(error.kind(), Interrupted | WouldBlock) => {}
+                Err(_) => return Some(Err(Silent)),
             }
         }
-        let text = std::str::from_utf8(&line).map_err(|_| Silent)?;
-        match long {
-            true => Err(Silent),
-            false => Ok(Secret::new(text)),
-        }
-    }
-
-    fn readable(&self, within: Duration) -> bool {
-        let began = Instant::now();
-        loop {
-            let left = within.saturating_sub(began.elapsed());
-            let Ok(time) = Timespec::try_from(left) else { return false };
-            match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&time)) {
-                Ok(count) => return count > 0,
-                Err(Errno::INTR) => {}
-                Err(_) => return false,
-            }
-        }
+        let text = std::str::from_utf8(&line).ok().filter(|_| !long);
+        Some(text.map(Secret::new).ok_or(Silent))
     }
 }
 
@@ -83,13 +83,12 @@ impl Conversation for Terminal {
     fn ask(&mut self, prompt: &str, echo: bool) -> Typed {
         if echo {
             self.write(prompt)?;
-            return self.line();
+            return self.line(|typed| readable(typed, None)).unwrap_or(Err(Silent));
         }
         loop {
-            let hidden = Hidden::begin(&self.0)?;
+            let hidden = Hidden::begin(&self.shown)?;
             self.write(prompt)?;
-            // A line is there as a whole, so reading it waits for nothing.
-            let typed = hidden.wait().then(|| self.line());
+            let typed = self.line(|typed| hidden.wait(typed));
             hidden.show();
             self.write("\n")?;
             // A signal ends the process here, or stops it, or is ignored.
@@ -106,11 +105,30 @@ impl Conversation for Terminal {
 
     fn pressed_enter(&mut self, within: Duration) -> bool {
         // A terminal that was closed is readable too, and nothing can be read from it.
-        self.readable(within) && { self.line().map_or(true, |_| true) }
+        if !matches!(readable(&self.typed, Some(within)), Ok(true)) {
+            return false;
+        }
+        // Nobody waits for the rest of a line.
+        let _ = self.line(|typed| readable(typed, Some(Duration::ZERO)));
+        true
     }
 
     fn holds_text_back(&self) -> bool {
         false
+    }
+}
+
+/// Waits until something was typed or the terminal is gone, for this long at most.
+fn readable(terminal: &File, within: Option<Duration>) -> Result<bool, Silent> {
+    let began = Instant::now();
+    loop {
+        let left = within.map(|within| within.saturating_sub(began.elapsed()));
+        let Ok(time) = left.map(Timespec::try_from).transpose() else { return Err(Silent) };
+        match poll(&mut [PollFd::new(terminal, PollFlags::IN)], time.as_ref()) {
+            Ok(count) => return Ok(count > 0),
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(Silent),
+        }
     }
 }
 
@@ -141,17 +159,15 @@ impl Hidden {
         Ok(hidden)
     }
 
-    /// Waits until a line was typed, or the terminal is gone; or a signal came, which is `false`.
-    fn wait(&self) -> bool {
+    /// Waits until something was typed, or the terminal is gone; or a signal came, which is `false`.
+    fn wait(&self, typed: &File) -> Result<bool, Silent> {
         loop {
-            let mut waits = [
-                PollFd::new(&self.signals, PollFlags::IN),
-                PollFd::new(&self.terminal, PollFlags::IN),
-            ];
+            let mut waits =
+                [PollFd::new(&self.signals, PollFlags::IN), PollFd::new(typed, PollFlags::IN)];
             match poll(&mut waits, None) {
-                Ok(_) => return waits[0].revents().is_empty(),
+                Ok(_) => return Ok(waits[0].revents().is_empty()),
                 Err(Errno::INTR) => {}
-                Err(_) => return true,
+                Err(_) => return Err(Silent),
             }
         }
     }

@@ -72,6 +72,42 @@ def test_keys_end_the_program(machine: Machine, ada: User, key: str, status: int
         assert shows_what_is_typed(login)
 
 
+@pytest.mark.parametrize("part", ["", "^D", "VEOL", "raw"])
+def test_a_part_of_a_line_holds_no_signals_back(machine: Machine, ada: User, part: str) -> None:
+    """It is there without the rest, for which the program must not wait alone."""
+    for end in ("^C", signal.SIGTERM):
+        script = "trap : INT; login ada; echo status $?; read typed; echo typed $typed"
+        with in_shell(machine, script) as login:
+            login.expect(CODE)
+            modes = termios.tcgetattr(login._fd)
+            if part == "VEOL":
+                modes[6][termios.VEOL] = b"2"
+            elif part == "raw":
+                modes[3] &= ~termios.ICANON
+            termios.tcsetattr(login._fd, termios.TCSANOW, modes)
+            login.type("12", end="")
+            if part == "^D":
+                login.press(part)
+            assert login.silent_for(0.3)
+            if isinstance(end, str):
+                login.press(end)
+                login.expect("status 130")
+            else:
+                os.kill(foreground(login), end)
+                login.expect("status 143")
+            assert shows_what_is_typed(login)
+
+
+def test_the_rest_of_a_line_belongs_to_it(machine: Machine, ada: User) -> None:
+    with in_shell(machine, "login ada; echo status $?") as login:
+        login.expect(CODE)
+        code = ada.code()
+        login.type(code[:2], end="\x04")
+        assert login.silent_for(0.3)
+        login.type(code[2:])
+        login.expect("status 0")
+
+
 def test_signals_during_a_check_of_the_configuration(machine: Machine, ada: User) -> None:
     script = f"{PROGRAM} pam check --conf {machine.etc}/pam.conf --user ada; echo status $?; sleep 1"
     with Terminal("sh", "-c", script) as check:
