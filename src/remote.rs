@@ -278,7 +278,7 @@ impl Client {
             return Ok((head, Vec::new()));
         }
         let body = connection.body(&head).map_err(failed)?;
-        process.keep(connection);
+        self.connections.keep(process, connection);
         Ok((head, body))
     }
 

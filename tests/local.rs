@@ -265,6 +265,24 @@ fn a_warm_connection_is_there_before_the_call() {
 }
 
 #[test]
+fn a_connection_that_may_not_be_idle_is_closed_after_its_reply() {
+    let closes = Arc::new(AtomicUsize::new(0));
+    let closed = Arc::clone(&closes);
+    let local = Local::start(move |mut peer| {
+        while peer.request().is_some() && peer.send(&response(200, "", RIGHT)) {}
+        closed.fetch_add(1, Ordering::SeqCst);
+    });
+    let service = Settings::new(&local.url()).max_idle(Duration::ZERO).open().unwrap();
+    for calls in 1..4 {
+        assert!(verify(&service).is_ok());
+        assert!(eventually(|| closes.load(Ordering::SeqCst) == calls));
+        assert_eq!(local.connections(), calls);
+    }
+    service.keep_warm().unwrap();
+    assert!(eventually(|| closes.load(Ordering::SeqCst) == local.connections()));
+}
+
+#[test]
 fn a_peer_that_may_not_make_the_call_is_rejected() {
     let body = r#"{"message":"user 1000 may not make this call","success":false}"#;
     let local = Local::responding(response(403, "", body));

@@ -37,7 +37,7 @@ pub(super) enum Connector {
 /// The connections of a process that are kept open for its next call.
 pub(super) struct Connections {
     connector: Connector,
-    /// How long a connection may be idle before it is dropped.
+    /// How long a connection may be idle before it is dropped. With zero, each is closed after its reply.
     max_idle: Duration,
     first: Process,
 }
@@ -94,9 +94,19 @@ impl Connections {
         }
     }
 
+    /// Keeps a connection for the next call, if it can be reused.
+    pub(super) fn keep(&self, process: &Process, connection: Connection) {
+        if !self.max_idle.is_zero() {
+            process.keep_since(Instant::now(), connection);
+        }
+    }
+
     /// Drops the connections that can no longer be used, and establishes one if none is left. One
     /// that is left does not become younger by this.
     pub(super) fn keep_warm(&self, deadline: Deadline) -> Result<()> {
+        if self.max_idle.is_zero() {
+            return Ok(());
+        }
         let process = self.process();
         let (since, connection) = match process.take(self.max_idle) {
             Some(kept) => kept,
@@ -148,11 +158,6 @@ impl Process {
                 return Some((since, connection));
             }
         }
-    }
-
-    /// Keeps a connection for the next call, if it can be reused.
-    pub(super) fn keep(&self, connection: Connection) {
-        self.keep_since(Instant::now(), connection);
     }
 
     fn keep_since(&self, since: Instant, connection: Connection) {

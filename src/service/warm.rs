@@ -1,4 +1,5 @@
-//! A connection that is there before a call needs it, for `seconder relay`.
+//! How long connections are kept: for `seconder relay`, which has one before a call needs it, and for
+//! logins, which keep none while a user is asked.
 
 use super::{Backend, Service, Settings};
 use crate::Result;
@@ -9,7 +10,8 @@ use std::time::Duration;
 impl Settings {
     /// How long a connection to a remote service may be idle before it is dropped, 1 s by default.
     /// Services close idle connections, and a request that crosses the close fails without being
-    /// repeated: the time must be shorter than the service's.
+    /// repeated: the time must be shorter than the service's. With zero, each connection is
+    /// closed after its reply.
     pub fn max_idle(mut self, time: Duration) -> Settings {
         self.remote.max_idle = time;
         self

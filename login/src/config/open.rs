@@ -2,6 +2,7 @@
 
 use super::{Config, Place, Problem};
 use seconder::{Error, Result, Service, Settings};
+use std::time::Duration;
 
 impl Config {
     /// Opens the service. Nothing is sent.
@@ -14,6 +15,11 @@ impl Config {
 
     fn settings(&self) -> Settings {
         let mut settings = Settings::new(&self.url).timeout(self.timeout);
+        if self.url.starts_with("unix:") {
+            // A user may leave a question open, and those of su many, so that root's places on the
+            // socket would be taken. A new connection costs next to nothing there.
+            settings = settings.max_idle(Duration::ZERO);
+        }
         if let Some(uid) = self.service_user {
             settings = settings.service_uid(uid);
         }

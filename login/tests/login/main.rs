@@ -3,6 +3,7 @@
 
 mod commands;
 mod configuration;
+mod connections;
 mod decision;
 mod files;
 mod first_pass;
