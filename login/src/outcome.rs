@@ -32,7 +32,8 @@ pub enum Trouble {
     /// API key or this process; or the socket is not that of a trusted service. `on_trouble=ignore`
     /// never applies.
     Configuration,
-    /// The service was not reached, or not in time.
+    /// The service was not reached, or not in time, or is busy: it asks to wait without the error code
+    /// that it has for a user's wait.
     Unavailable,
     /// The service's reply was not understood, or the service failed.
     Service,
@@ -83,7 +84,9 @@ pub fn outcome_of(error: &Error) -> Outcome {
             _ => Outcome::Denied,
         },
         Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
-        Error::RateLimited { .. } => Outcome::Locked,
+        Error::RateLimited { code: Some(_), .. } => Outcome::Locked,
+        // That of a service in maintenance, of a proxy, or of a socket with too many connections.
+        Error::RateLimited { code: None, .. } => Outcome::Trouble(Trouble::Unavailable),
         Error::Unauthorized { .. } => Outcome::Trouble(Trouble::Configuration),
         Error::InvalidResponse { .. } | Error::Storage { .. } => Outcome::Trouble(Trouble::Service),
         Error::Unavailable { stage: Stage::Access, .. } => Outcome::Trouble(Trouble::Configuration),
@@ -111,7 +114,7 @@ pub const EXIT_STATUSES: [(u8, &str); 12] = [
     (10, "the configuration excepts the user or the network: nothing was asked"),
     (11, "nothing was checked: unenrolled=ignore, or on_trouble=ignore"),
     (12, "the configuration, the map of users or the API key has errors"),
-    (13, "the service was not reached, or not in time"),
+    (13, "the service was not reached, or not in time, or is busy"),
     (14, "the service failed, or its reply was invalid"),
     (15, "an internal error"),
 ];

@@ -216,8 +216,12 @@ fn describe<C: Call>(error: &Error) -> Reply {
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
             plain(401, WRONG_KEY, "Invalid API key")
         }
-        Error::RateLimited { message, retry_after, .. } => {
-            Reply { retry_after: *retry_after, ..plain(503, WAIT, message) }
+        Error::RateLimited { message, retry_after, code } => {
+            // What a relay was sent without a code is no decision of the service behind it, and must
+            // not become one.
+            let fields = [("message".to_owned(), message.clone())].into();
+            let reply = body(503, code.as_ref().map(|_| WAIT), message, &fields);
+            Reply { retry_after: *retry_after, ..reply }
         }
         Error::Unavailable { .. } | Error::InvalidResponse { .. } => {
             plain(503, GENERIC, "The request could not be carried out. Try again later.")

@@ -42,7 +42,9 @@ mod tests {
             Outcome::Locked => "the user has too many wrong attempts, and has to wait",
             Outcome::Unenrolled => "the map of users, or the service, does not know the user",
             Outcome::NoTerminal => "nobody can respond: there is no terminal",
-            Outcome::Trouble(Trouble::Unavailable) => "the service was not reached, or not in time",
+            Outcome::Trouble(Trouble::Unavailable) => {
+                "the service was not reached, or not in time, or is busy"
+            }
             Outcome::Trouble(Trouble::Configuration | Trouble::Service) => {
                 "the configuration is wrong, or the service rejected this machine"
             }

@@ -189,6 +189,27 @@ def test_a_broken_response(
             assert login.wait() == 1, login.shown
 
 
+@pytest.mark.parametrize("on_trouble", ["deny", "ignore"])
+def test_a_service_in_maintenance_locks_nobody(
+    machine: Machine, own: Service, ada: User, tmp_path: Path, on_trouble: str
+) -> None:
+    path = tmp_path / "busy.sock"
+    machine.stack("code", "auth required pam_seconder.so", "auth required pam_permit.so")
+    reply = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 120\r\n"
+    with responding(path, reply + b"content-length: 6\r\n\r\nLater.", os.getuid()):
+        machine.configure(url=f"unix:{path}", method="code", timeout=2, on_trouble=on_trouble)
+        machine.logged()
+        with pamtester(machine) as login:
+            login.expect(CODE)
+            login.type("1234567")
+            login.expect("the service is busy. Try again in 120 s.")
+            assert login.wait() == (on_trouble == "deny"), login.shown
+    if PRIVATE:
+        outcome = "service unavailable" if on_trouble == "deny" else "ignored"
+        lines = machine.logged()
+        assert any(f"login of ada by code: {outcome} (" in line for line in lines), lines
+
+
 ERRORS = {
     "a misspelt key": ("tris = 2", "tries"),
     "a repeated key": ("tries = 2\ntries = 3", "given already"),

@@ -20,6 +20,9 @@ const MORE_QUESTIONS: u32 = 6;
 const LONGEST_WAIT: u64 = 60;
 /// What a user reads whose login ends by trouble.
 pub(super) const NOT_NOW: &str = "The second factor cannot be checked now. Try again later.";
+/// The same, of a service that asks to wait.
+const BUSY: &str = "The second factor cannot be checked now, because the service is busy.";
+const NOT_CHECKED: &str = "The code was not checked.";
 const SAME_TEXT: &str = "the client answers every question with the same text, as OpenSSH does for \
                          the method password: allow keyboard-interactive instead";
 
@@ -257,16 +260,35 @@ impl<'a> Dialogue<'a> {
 
     /// Shows a user how long to wait after too many wrong codes; any other error ends the login.
     fn wait_or_end(&mut self, error: &Error) -> Next {
-        let Error::RateLimited { .. } = error else {
-            return self.end_by(error, "the code was not checked");
-        };
-        self.locked_for(error.retry_after_seconds())
+        let what = "the code was not checked";
+        match error {
+            Error::RateLimited { code: Some(_), .. } => {
+                self.locked_for(error.retry_after_seconds())
+            }
+            Error::RateLimited { code: None, .. } if !self.is_busy() => {
+                self.journal.error(&clean(&format!("{what}: {error}")));
+                self.wait_for(NOT_CHECKED, error.retry_after_seconds())
+            }
+            error => self.end_by(error, what),
+        }
+    }
+
+    /// Whether the service replies to nothing, after it did not check a code and did not say why. There
+    /// may be services which lock a user like that, and on_trouble=ignore must not undo it.
+    fn is_busy(&mut self) -> bool {
+        let status = self.backend.user_status(&UserStatus::new(self.user));
+        status.is_err_and(|error| outcome_of(&error) == Outcome::Trouble(Trouble::Unavailable))
     }
 
     /// Shows a user how long to wait after too many wrong codes, if it is known.
     pub(super) fn locked_for(&mut self, seconds: Option<u64>) -> Next {
+        self.wait_for("Too many wrong codes.", seconds)
+    }
+
+    /// Shows a user how long to wait, if it is known, and counts a try that failed.
+    fn wait_for(&mut self, why: &str, seconds: Option<u64>) -> Next {
         (self.failures, self.locked) = (self.failures + 1, true);
-        self.show(&wait_text("Too many wrong codes.", seconds), Style::Error)?;
+        self.show(&wait_text(why, seconds), Style::Error)?;
         match seconds {
             Some(seconds) if seconds <= LONGEST_WAIT => Next::Continue(()),
             _ => Next::Break(self.out_of_tries()),
@@ -322,8 +344,12 @@ impl<'a> Dialogue<'a> {
             self.forget_codes();
         }
         if matches!(outcome, Outcome::Trouble(_)) {
+            let text = match error {
+                Error::RateLimited { .. } => wait_text(BUSY, error.retry_after_seconds()),
+                _ => NOT_NOW.to_owned(),
+            };
             // The login ends in any case.
-            let _ = self.conversation.show(NOT_NOW, Style::Error);
+            let _ = self.conversation.show(&text, Style::Error);
         }
         Next::Break(End::new(outcome, what))
     }

@@ -68,11 +68,6 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
         Error::Rejected(Box::new(rejection))
     };
     let unavailable = |stage| Error::Unavailable { stage, message: message() };
-    let waiting = |seconds: Option<u64>| Error::RateLimited {
-        message: message(),
-        retry_after: seconds.map(Duration::from_secs),
-        code: None,
-    };
     let (parameter, reason) = ("x".into(), "is y".into());
     let malformed = Error::TokenMalformed { parameter: "token".into(), reason: "is x".into() };
     let trouble = Outcome::Trouble;
@@ -84,9 +79,11 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
         (rejected("60016"), Outcome::Denied),
         (rejected("60008"), Outcome::Denied),
         (rejected("99999"), Outcome::Denied),
-        (waiting(Some(2)), Outcome::Locked),
-        (waiting(Some(900)), Outcome::Locked),
-        (waiting(None), Outcome::Locked),
+        (waiting(Some("60003"), Some(2)), Outcome::Locked),
+        (waiting(Some("60003"), Some(900)), Outcome::Locked),
+        (waiting(Some("60003"), None), Outcome::Locked),
+        (waiting(None, Some(2)), trouble(Trouble::Unavailable)),
+        (waiting(None, None), trouble(Trouble::Unavailable)),
         (unavailable(Reached::Dns), trouble(Trouble::Unavailable)),
         (unavailable(Reached::Connect), trouble(Trouble::Unavailable)),
         (unavailable(Reached::Access), trouble(Trouble::Configuration)),
@@ -99,6 +96,12 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
         (Error::Storage { message: message() }, trouble(Trouble::Service)),
         (Error::Internal { message: message() }, trouble(Trouble::Internal)),
     ]
+}
+
+/// What asks to wait: the service because of the user, with a code, or anybody because of the load.
+pub(crate) fn waiting(code: Option<&str>, seconds: Option<u64>) -> Error {
+    let retry_after = seconds.map(Duration::from_secs);
+    Error::RateLimited { message: "\x1b[2Jsecret".into(), retry_after, code: code.map(Into::into) }
 }
 
 /// A variant that is added to the library's errors has to be added to [`errors`].
@@ -212,6 +215,36 @@ fn trouble_that_a_user_can_make_is_not_ignored() {
             let reported =
                 ended.errors.iter().any(|error| error.contains("does not apply: a user"));
             assert_eq!(reported, started_by_user, "{:?}", ended.errors);
+        }
+    }
+}
+
+/// A service in maintenance, and a socket with too many connections.
+#[test]
+fn a_busy_service_is_trouble_and_a_lock_is_none() {
+    const UNAVAILABLE: Outcome = Outcome::Trouble(Trouble::Unavailable);
+    let stage = Stage::new();
+    let too_many = "Too many wrong codes. Try again in 120 s.";
+    let busy =
+        "The second factor cannot be checked now, because the service is busy. Try again in 120 s.";
+    let unclear = "The code was not checked. Try again in 120 s.";
+    let (all, one): (&[&str], &[&str]) = (&["verify", "user_status"], &["verify"]);
+    for (code, fails, shown, deny, ignore) in [
+        (None, all, busy, UNAVAILABLE, Outcome::Ignored),
+        // Whether the user is locked is not known.
+        (None, one, unclear, Outcome::Locked, Outcome::Locked),
+        (Some("60003"), one, too_many, Outcome::Locked, Outcome::Locked),
+        (Some("60003"), all, too_many, Outcome::Locked, Outcome::Locked),
+    ] {
+        for (on_trouble, outcome) in [("deny", deny), ("ignore", ignore)] {
+            let fails = Box::leak(fails.into());
+            let error = Some(waiting(code, Some(120)));
+            let backend = Fixed { error, verdict: Verdict::Wrong, fails };
+            let login = Login { user: "ada", ..Login::default() };
+            let more = format!("users = directory\nmethod = code\non_trouble = {on_trouble}");
+            let mut user = Script::of(&["000000"]);
+            let ended = ask(&stage.config(&more), &backend, &mut user, login);
+            assert_eq!((ended.outcome, user.shown), (outcome, vec![shown.to_owned()]), "{ended:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Logins while the service cannot be reached, and what is done for them while it can.
 
-use crate::decision::errors;
+use crate::decision::{errors, waiting};
 use crate::site::{QUESTION, Site, rejected, unavailable};
 use seconder::model::Secret;
 use seconder::{Error, Stage};
@@ -59,6 +59,18 @@ fn a_code_that_the_service_was_not_reached_with_is_checked() {
 }
 
 #[test]
+fn a_service_that_is_busy_leads_to_the_cache_and_one_that_locks_the_user_does_not() {
+    for (code, outcome) in [(None, Outcome::Accepted), (Some("60003"), Outcome::Locked)] {
+        let site = Site::prepared();
+        site.fail(&[], &waiting(code, Some(120)));
+        let (ended, user) = site.log_in("method = code", &["000000", &site.code()]);
+        assert_eq!(ended.outcome, outcome, "{ended:?}");
+        assert_eq!(user.asked.iter().any(|asked| asked == QUESTION), code.is_none());
+        assert_eq!(user.shown.iter().any(|shown| shown.starts_with("Too many")), code.is_some());
+    }
+}
+
+#[test]
 fn clients_that_ask_once_log_in_too() {
     let site = Site::prepared();
     site.stop();
@@ -80,8 +92,13 @@ fn only_a_service_that_is_unreachable_leads_to_the_cache() {
     for call in ["find_user", "user_status", "verify", "wait_for_approval"] {
         for (error, _) in errors() {
             // A socket that may not be used is a matter of the configuration.
-            let is_unavailable =
-                matches!(&error, Error::Unavailable { stage, .. } if *stage != Stage::Access);
+            let is_unavailable = match &error {
+                Error::Unavailable { stage, .. } => *stage != Stage::Access,
+                // A code that is not checked by a service which replies otherwise may be that of a
+                // user who is locked.
+                Error::RateLimited { code: None, .. } => call != "verify",
+                _ => false,
+            };
             site.fail(&[call], &error);
             let code = site.code();
             let says: &[&str] = match call {

@@ -90,10 +90,11 @@ impl PeerAcceptor {
     }
 }
 
-/// The reply on a connection beyond the limits.
+/// The reply on a connection beyond the limits. It has no code, because that of a wait is for what was
+/// decided about a user, such as that there were too many wrong codes.
 fn too_many(reason: &str) -> Vec<u8> {
     let body = serde_json::json!({
-        "message": reason, "success": false, "errors": {"message": reason}, "error_code": "60003",
+        "message": reason, "success": false, "errors": {"message": reason},
     });
     let body = body.to_string();
     format!(

@@ -91,6 +91,16 @@ fn waits_and_rejections_are_passed_on() {
     });
     assert_eq!((reply.status, reply.header("retry-after")), (503, Some("7")));
     assert_eq!(read(&reply, body).unwrap_err().retry_after_seconds(), Some(7));
+    // Whatever was not the service's own decision does not look like one.
+    let (reply, body) = through(|| Error::RateLimited {
+        message: "status 503".into(),
+        retry_after: Some(Duration::from_secs(120)),
+        code: None,
+    });
+    assert_eq!((reply.status, body.get("error_code")), (503, None), "{body}");
+    let error = read(&reply, body).unwrap_err();
+    assert!(matches!(error, Error::RateLimited { code: None, .. }), "{error:?}");
+    assert_eq!(error.retry_after_seconds(), Some(120));
     let (reply, body) = through(calls::user_not_found);
     assert_eq!((reply.status, &body["error_code"]), (404, &json!("60026")));
     assert_eq!(read(&reply, body).unwrap_err().code(), Some("60026"));
