@@ -3,7 +3,7 @@
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local::Slot;
-use crate::network::Place;
+use crate::places::Place;
 use crate::source::Source;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};

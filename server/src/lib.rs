@@ -19,10 +19,12 @@ mod listeners;
 #[cfg(unix)]
 mod local;
 mod network;
+mod places;
 mod server;
 mod signals;
 mod source;
 mod tls;
+mod write_timeout;
 
 pub use listeners::Listeners;
 #[cfg(unix)]

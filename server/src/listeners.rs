@@ -7,6 +7,7 @@ use crate::local::{LocalSocket, PeerRules};
 use crate::tls::Tls;
 use seconder::Result;
 use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
 
 /// Where a server listens: at addresses for HTTPS, and on local sockets.
 #[must_use = "listeners do nothing before Server::serve()"]
@@ -17,6 +18,8 @@ pub struct Listeners {
     #[cfg(unix)]
     pub(crate) local: Vec<LocalSocket>,
     pub(crate) log: Option<Sink>,
+    /// Instead of that of the server.
+    pub(crate) write_limit: Option<Duration>,
 }
 
 impl Listeners {
@@ -46,6 +49,13 @@ impl Listeners {
     /// HTTPS on a socket that another process listens on and passed on.
     pub fn passed(mut self, listener: TcpListener) -> Listeners {
         self.tcp.push(listener);
+        self
+    }
+
+    /// How long a client may leave a response unread, so that tests need not wait.
+    #[cfg(test)]
+    pub(crate) fn write_limit(mut self, limit: Duration) -> Listeners {
+        self.write_limit = Some(limit);
         self
     }
 

@@ -5,9 +5,11 @@ use crate::edge::Edge;
 use crate::journal::Journal;
 #[cfg(unix)]
 use crate::local;
+use crate::places::Places;
 use crate::source::Source;
+use crate::write_timeout::WriteTimeout;
 use axum::Router;
-use axum_server::accept::{Accept, NoDelayAcceptor};
+use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use std::future::Future;
 use std::io;
@@ -15,7 +17,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most connections by network, however many descriptors there are: each has memory too.
 const MOST: usize = 8192;
@@ -27,18 +28,14 @@ const OWN: usize = 128;
 /// How long a client may take for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-type Handshakes = RustlsAcceptor<NoDelayAcceptor>;
-
-/// The place of one connection, until it is dropped.
-pub(crate) type Place = OwnedSemaphorePermit;
-
 /// Makes the TLS handshake of each connection, and closes those beyond the limit.
 #[derive(Clone)]
 pub(crate) struct NetworkAcceptor {
     source: Source,
     journal: Arc<Journal>,
-    handshakes: Handshakes,
-    places: Arc<Semaphore>,
+    handshakes: RustlsAcceptor,
+    places: Arc<Places>,
+    write_limit: Duration,
 }
 
 impl NetworkAcceptor {
@@ -46,28 +43,33 @@ impl NetworkAcceptor {
         source: Source,
         journal: Arc<Journal>,
         tls: RustlsConfig,
-        places: Arc<Semaphore>,
+        places: Arc<Places>,
+        write_limit: Duration,
     ) -> NetworkAcceptor {
         let handshakes = RustlsAcceptor::new(tls).handshake_timeout(HANDSHAKE);
-        // Otherwise the end of a response could wait until the client acknowledges its beginning.
-        let handshakes = handshakes.acceptor(NoDelayAcceptor::new());
-        NetworkAcceptor { source, journal, handshakes, places }
+        NetworkAcceptor { source, journal, handshakes, places, write_limit }
     }
 }
 
 impl<S> Accept<TcpStream, S> for NetworkAcceptor {
-    type Stream = <Handshakes as Accept<TcpStream, ()>>::Stream;
+    type Stream = <RustlsAcceptor as Accept<WriteTimeout<TcpStream>, ()>>::Stream;
     type Service = Router;
     type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
     fn accept(&self, stream: TcpStream, _: S) -> Self::Future {
         let this = self.clone();
         Box::pin(async move {
-            let Ok(place) = Arc::clone(&this.places).try_acquire_owned() else {
-                let reason = "there are too many connections by network";
-                this.journal.note(&format!("{reason}, and another one was closed"));
-                return Err(io::Error::other(reason));
+            let place = match this.places.take(stream.peer_addr()?.ip()) {
+                Ok(place) => place,
+                Err(full) => {
+                    this.journal.note(&format!("{full}, and another one was closed"));
+                    return Err(io::Error::other(full.to_string()));
+                }
             };
+            // Otherwise the end of a response could wait until the client acknowledges its beginning.
+            stream.set_nodelay(true)?;
+            // Beneath TLS, so that it is for all that is written.
+            let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
             Ok((stream, Edge::network(this.source, this.journal, place).router()))
         })
@@ -77,7 +79,7 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
 /// The places for all listeners of a server together: what is left of the descriptors of the process
 /// when those for local sockets, if there are any, and for its own work are set aside.
 #[cfg(unix)]
-pub(crate) fn places(has_local: bool, journal: &Journal) -> Arc<Semaphore> {
+pub(crate) fn places(has_local: bool, journal: &Journal) -> Arc<Places> {
     let descriptors = descriptors();
     let set_aside = OWN + if has_local { local::CONNECTIONS } else { 0 };
     let places = descriptors.saturating_sub(set_aside).clamp(FEWEST, MOST);
@@ -89,12 +91,12 @@ pub(crate) fn places(has_local: bool, journal: &Journal) -> Arc<Semaphore> {
             set_aside + FEWEST
         ));
     }
-    Arc::new(Semaphore::new(places))
+    Places::new(places)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn places(_: bool, _: &Journal) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(MOST))
+pub(crate) fn places(_: bool, _: &Journal) -> Arc<Places> {
+    Places::new(MOST)
 }
 
 /// How many files this process may open.

@@ -27,6 +27,8 @@ use tokio::task::JoinHandle;
 /// How long a client may take to send the head of a request. It also limits how long a connection
 /// may be idle.
 const HEAD: Duration = Duration::from_secs(30);
+/// How long a client may leave what was written to it, such as a response.
+const WRITE: Duration = Duration::from_secs(30);
 /// How often the messages of expired codes are removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(5);
 /// How long calls in progress may continue when the server stops.
@@ -118,12 +120,14 @@ impl Server {
         let journal = Arc::new(Journal::new(listeners.log.unwrap_or_else(|| Box::new(|_| {}))));
         let runtime = Runtime::new().map_err(|_| internal("threads could not be started"))?;
         let tcp = Handle::new();
+        let write_limit = listeners.write_limit.unwrap_or(WRITE);
         if let Some(Https { config, .. }) = &https {
             let places = network::places(has_local, &journal);
             for listener in listeners.tcp {
                 let (source, journal) = (source.clone(), Arc::clone(&journal));
                 let places = Arc::clone(&places);
-                let acceptor = NetworkAcceptor::new(source, journal, config.clone(), places);
+                let config = config.clone();
+                let acceptor = NetworkAcceptor::new(source, journal, config, places, write_limit);
                 runtime.spawn(serve(listener, acceptor, tcp.clone()));
             }
         }
@@ -140,7 +144,7 @@ impl Server {
             runtime: Some(runtime),
         };
         #[cfg(unix)]
-        let server = server.open_local(&source, listeners.local, &journal)?;
+        let server = server.open_local(&source, listeners.local, &journal, write_limit)?;
         if let Some(runtime) = &server.runtime {
             runtime.spawn(housekeep(source));
         }
@@ -154,6 +158,7 @@ impl Server {
         source: &Source,
         sockets: Vec<LocalSocket>,
         journal: &Arc<Journal>,
+        write_limit: Duration,
     ) -> Result<Server> {
         let Some(runtime) = &self.runtime else { return Ok(self) };
         // One set of limits: the sockets share what they protect.
@@ -162,8 +167,9 @@ impl Server {
             let unusable = |_| invalid("unix", "the socket cannot be used");
             socket.listener.set_nonblocking(true).map_err(unusable)?;
             files.extend(socket.file);
-            let (source, slots) = (source.clone(), Arc::clone(&slots));
-            let acceptor = PeerAcceptor::new(source, socket.rules, slots, Arc::clone(journal));
+            let (slots, journal) = (Arc::clone(&slots), Arc::clone(journal));
+            let rules = socket.rules;
+            let acceptor = PeerAcceptor::new(source.clone(), rules, slots, journal, write_limit);
             runtime.spawn(serve_local(socket.listener, acceptor, self.local.clone()));
         }
         self.files = Arc::new(files);

@@ -333,9 +333,13 @@ fn strangers_on_the_network_leave_connections_to_the_socket() {
         stream.set_nonblocking(true).unwrap();
         matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
     };
-    // They send nothing. Of 700 descriptors, 640 are not for them.
-    let mut strangers: Vec<TcpStream> =
-        (0..200).map(|_| TcpStream::connect(addr).unwrap()).collect();
+    // They send nothing. Of 700 descriptors, 640 are not for them, and one address has half of the
+    // other 60.
+    let mut strangers: Vec<TcpStream> = (0..40).map(|_| from([127, 0, 0, 2], addr)).collect();
+    running.wait_for("127.0.0.2 has half of all connections by network, the most for one address");
+    let request = head("GET", DETAILS, "Connection: close\r\n");
+    assert!(common::exchange(addr, &pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
+    strangers.extend((0..40).map(|_| from([127, 0, 0, 3], addr)));
     running.wait_for("there are too many connections by network, and another one was closed");
     let mut locals: Vec<UnixStream> = (0..100).map(|_| running.connect()).collect();
     for local in &mut locals {
@@ -356,7 +360,15 @@ fn strangers_on_the_network_leave_connections_to_the_socket() {
     while !is_accepted() {
         assert!(started.elapsed() < Duration::from_secs(10));
     }
-    let request = head("GET", DETAILS, "Connection: close\r\n");
     assert!(common::exchange(addr, &pem, request.as_bytes()).starts_with(b"HTTP/1.1 401"));
     running.stop();
+}
+
+/// A connection from this address of the machine.
+fn from(own: [u8; 4], to: SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from((own, 0))).unwrap();
+    connect(&socket, &to).unwrap();
+    socket.into()
 }

@@ -4,6 +4,7 @@ use super::{PeerRules, Slots};
 use crate::edge::Edge;
 use crate::journal::Journal;
 use crate::source::Source;
+use crate::write_timeout::WriteTimeout;
 use axum::Router;
 use axum_server::accept::Accept;
 use seconder::http::Peer;
@@ -29,12 +30,13 @@ pub(crate) struct PeerAcceptor {
     slots: Arc<Slots>,
     journal: Arc<Journal>,
     look_ups: Arc<Semaphore>,
+    write_limit: Duration,
 }
 
 impl<S> Accept<UnixStream, S> for PeerAcceptor {
-    type Stream = UnixStream;
+    type Stream = WriteTimeout<UnixStream>;
     type Service = Router;
-    type Future = Pin<Box<dyn Future<Output = io::Result<(UnixStream, Router)>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Router)>> + Send>>;
 
     fn accept(&self, stream: UnixStream, _: S) -> Self::Future {
         let this = self.clone();
@@ -49,7 +51,7 @@ impl<S> Accept<UnixStream, S> for PeerAcceptor {
             };
             let peer = this.peer(peer.uid(), peer.gid()).await;
             let edge = Edge::peer(this.source, peer, this.journal, slot);
-            Ok((stream, edge.router()))
+            Ok((WriteTimeout::new(stream, this.write_limit), edge.router()))
         })
     }
 }
@@ -60,9 +62,10 @@ impl PeerAcceptor {
         rules: PeerRules,
         slots: Arc<Slots>,
         journal: Arc<Journal>,
+        write_limit: Duration,
     ) -> PeerAcceptor {
         let (rules, look_ups) = (Arc::new(rules), Arc::new(Semaphore::new(LOOK_UPS)));
-        PeerAcceptor { source, rules, slots, journal, look_ups }
+        PeerAcceptor { source, rules, slots, journal, look_ups, write_limit }
     }
 
     async fn peer(&self, uid: u32, gid: u32) -> Peer {
