@@ -2,6 +2,7 @@
 
 mod accept;
 mod file;
+mod folder;
 mod rules;
 mod slots;
 

@@ -1,6 +1,7 @@
 //! The file of a local socket: it appears with its owner and mode, and takes the place of nothing but
 //! a socket that nobody listens on.
 
+use super::folder::check_folder;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -175,33 +176,6 @@ impl Drop for Private {
     }
 }
 
-/// Rejects a folder in which others could put a socket of their own in the place of this one, which
-/// login processes would then believe.
-fn check_folder(folder: &Path) -> Result<(), String> {
-    let folder = fs::canonicalize(folder).map_err(cannot("be created"))?;
-    let own = rustix::process::geteuid().as_raw();
-    for above in folder.ancestors() {
-        let found = fs::metadata(above).map_err(cannot("be created"))?;
-        // Nobody but its owner moves what is in a folder such as /tmp.
-        let is_sticky = found.uid() == 0 && found.mode() & 0o1000 != 0 && *above != *folder;
-        let shown = above.display();
-        if ![0, own].contains(&found.uid()) {
-            return Err(format!(
-                "must not be in {shown}, which belongs to user {}, who could put a socket in its \
-                 place: use a folder such as /run/seconder",
-                found.uid()
-            ));
-        }
-        if found.mode() & 0o022 != 0 && !is_sticky {
-            return Err(format!(
-                "must not be in {shown}, where other users can create files, and so a socket in its \
-                 place: use a folder such as /run/seconder"
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// The socket at this path on which nobody listens; `None` if there is no file.
 fn stale(path: &Path) -> Result<Option<FileId>, String> {
     let found = match fs::symlink_metadata(path) {
@@ -299,7 +273,7 @@ fn id(found: &Metadata) -> FileId {
     (found.dev(), found.ino())
 }
 
-fn cannot(what: &str) -> impl FnOnce(io::Error) -> String {
+pub(super) fn cannot(what: &str) -> impl FnOnce(io::Error) -> String {
     move |error| format!("cannot {what}: {error}")
 }
 
@@ -360,23 +334,6 @@ mod tests {
         drop(private);
         assert_eq!(fs::read_to_string(&foreign).unwrap(), "notes");
         fs::remove_dir_all(path).unwrap();
-    }
-
-    #[test]
-    fn a_folder_and_those_above_it_belong_to_nobody_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let inner = folder.path().join("inner");
-        fs::create_dir(&inner).unwrap();
-        let with = |path: &Path, mode| {
-            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-            check_folder(&inner).is_ok()
-        };
-        assert!(with(&inner, 0o755));
-        for mode in [0o775, 0o757, 0o1777] {
-            assert!(!with(&inner, mode), "{mode:o}");
-        }
-        assert!(with(&inner, 0o700));
-        assert!(!with(folder.path(), 0o770) && with(folder.path(), 0o700));
     }
 
     #[test]
