@@ -1,4 +1,4 @@
-//! The cases of `tests/vectors/calls`, over HTTPS.
+//! The cases of `tests/vectors/calls`, over HTTPS and a local socket.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -9,8 +9,10 @@ mod conformance;
 use conformance::raw::{DIALECTS, Dialect, Raw, Response};
 use conformance::{World, cases};
 use seconder::Settings;
+use seconder::engine::Engine;
 use seconder::wire::{Format, Generation, Names};
 use seconder_server::{Server, Tls};
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 
 /// Runs every case with a server that replies in one generation and a client that speaks another or
@@ -44,7 +46,59 @@ fn through_https(
     }
 }
 
+/// Runs every case with a server on a local socket that lets this process make every call, and a
+/// client that speaks the same generation.
+#[cfg(unix)]
+fn through_socket(format: Format, generation: Generation, names: &Names, dialect: Dialect) {
+    use seconder_server::{Listeners, LocalSocket, PeerRules, SocketOptions};
+    for (name, text) in cases() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut world, engine) = World::new(folder.path(), &text, |settings| {
+            settings.names(names.clone()).replies(generation)
+        });
+        let path = folder.path().join("s.sock");
+        let own = format!("user:{}=application", nix::unistd::getuid());
+        let rules = PeerRules::parse(&[own]).unwrap();
+        let socket = LocalSocket::bind(&path, SocketOptions::default(), rules).unwrap();
+        let _server = Server::serve(engine, Listeners::new().local(socket)).unwrap();
+        let client = Settings::new(&format!("unix:{}", path.display()))
+            .format(format)
+            .generation(generation)
+            .names(names.clone())
+            .open()
+            .unwrap();
+        world.dialect = dialect;
+        world.send_raw = Box::new(move |engine, raw| {
+            let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
+            stream.write_all(&written(without_key(engine, raw))).unwrap();
+            let mut got = Vec::new();
+            stream.read_to_end(&mut got).unwrap();
+            read(&got)
+        });
+        world.run(&client, &format!("{name}, {dialect:?}, unix:"), &text);
+    }
+}
+
+/// The same request without the API key, which a local socket rejects.
+#[cfg(unix)]
+fn without_key(engine: &Engine, mut raw: Raw) -> Raw {
+    let (header, key) = (engine.names().api_key(), engine.api_key().expose());
+    raw.headers.retain(|(name, _)| *name != header);
+    let parameter = format!("api_key={key}");
+    let (path, query) = raw.target.split_once('?').unwrap_or((&raw.target, ""));
+    let query: Vec<&str> = query.split('&').filter(|pair| *pair != parameter).collect();
+    raw.target = match query.join("&") {
+        query if query.is_empty() => path.to_owned(),
+        query => format!("{path}?{query}"),
+    };
+    raw
+}
+
 fn send(addr: SocketAddr, pem: &str, raw: Raw) -> Response {
+    read(&common::exchange(addr, pem, &written(raw)))
+}
+
+fn written(raw: Raw) -> Vec<u8> {
     let headers = raw.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
     let head = format!(
         "{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{}\r\n",
@@ -53,7 +107,10 @@ fn send(addr: SocketAddr, pem: &str, raw: Raw) -> Response {
         raw.body.len(),
         headers.collect::<String>()
     );
-    let got = common::exchange(addr, pem, &[head.as_bytes(), &raw.body].concat());
+    [head.as_bytes(), &raw.body].concat()
+}
+
+fn read(got: &[u8]) -> Response {
     let end = got.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
     let head = String::from_utf8(got[..end].to_vec()).unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -105,4 +162,12 @@ fn every_case_passes_where_the_replies_are_of_the_other_generation() {
             through_https(format, generations, &Names::default(), dialects.next().unwrap());
         }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_case_passes_over_a_local_socket() {
+    through_socket(Format::Json, Generation::Current, &Names::default(), DIALECTS[0]);
+    let names = Names::new("acme").unwrap().push_path("onetouch").unwrap();
+    through_socket(Format::Xml, Generation::Older, &names, DIALECTS[3]);
 }
