@@ -32,10 +32,11 @@ const LONGEST_LINE: u64 = 1024;
 pub(crate) struct Enrol {
     #[command(flatten)]
     target: LocalTarget,
-    /// Login name of the user, for root; by default that of the user who runs the command.
+    /// Login name of the user; over a socket, only root can give another user's. By default that of
+    /// the user who runs the command.
     #[arg(long, value_name = "NAME")]
     login: Option<LoginName>,
-    /// E-mail address of a user whom the service does not know yet; root is asked for it otherwise.
+    /// E-mail address of a user whom the service does not know yet; without it, the command asks.
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
     /// Phone number of such a user, without the calling code.
@@ -62,25 +63,27 @@ pub(crate) fn run(options: &Enrol) -> Result<()> {
                       use --json";
         return Err(invalid("standard input or output", reason.to_owned()));
     }
-    let is_root = getuid().is_root();
-    let login = login_name(options.login.as_ref(), getuid())?;
+    // Whoever can write the database, or has the API key, can change every account anyway.
+    let for_any = getuid().is_root() || !options.target.is_socket();
+    let login = login_name(options.login.as_ref(), getuid(), for_any)?;
     let service = options.target.open()?;
     let known = user::find(&service, &login)?;
     let found = match known {
         Some(found) => found,
-        None if is_root => new_user(options, &service, &login)?,
+        None if for_any => new_user(options, &service, &login)?,
         None => {
             let reason = format!(
-                "{login} is unknown to the service: ask the administrator to run \
-                                  `seconder enrol --login {login}` as root"
+                "{login} is unknown to the service: ask the administrator to create the user, by \
+                 `seconder user create` with `--login {login}`"
             );
             return Err(invalid("login", reason));
         }
     };
     // Whoever finds the terminal unlocked must not add to what protects the account, nor replace it.
-    if is_protected(&found) && !is_root {
+    if is_protected(&found) && !for_any {
         let by = if found.authenticator { "an authenticator app" } else { "a second factor" };
-        let reason = format!("{login} has {by} already, which only root can replace or add to");
+        let reason =
+            format!("{login} has {by} already, which only the administrator can replace or add to");
         return Err(invalid("login", reason));
     }
     let user_id = found.user_id;
@@ -94,11 +97,14 @@ fn is_protected(user: &FoundUser) -> bool {
 }
 
 /// The name that was given, or that of the user who runs the command.
-fn login_name(given: Option<&LoginName>, uid: Uid) -> Result<LoginName> {
+fn login_name(given: Option<&LoginName>, uid: Uid, for_any: bool) -> Result<LoginName> {
     let own = User::from_uid(uid).ok().flatten().map(|user| user.name);
     match given {
-        Some(login) if uid.is_root() || own.as_deref() == Some(login.as_str()) => Ok(login.clone()),
-        Some(_) => Err(invalid("login", "can be another user's for root alone".to_owned())),
+        Some(login) if for_any || own.as_deref() == Some(login.as_str()) => Ok(login.clone()),
+        Some(_) => {
+            let reason = "can be another user's for root alone, or with --database";
+            Err(invalid("login", reason.to_owned()))
+        }
         None => {
             let own = own.ok_or_else(|| invalid("login", format!("is missing for user {uid}")))?;
             own.parse()

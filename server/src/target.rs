@@ -19,6 +19,10 @@ pub(crate) struct Target {
     /// PEM file with the authorities to trust instead of the system's, for an https: URL.
     #[arg(long, value_name = "FILE", requires = "service")]
     ca_file: Option<PathBuf>,
+    /// User who runs the service, by name or number, for a unix: URL; root, and the user who runs the
+    /// command, are trusted anyway.
+    #[arg(long, value_name = "USER", requires = "service")]
+    service_user: Option<String>,
 }
 
 /// The service on this machine by default.
@@ -39,22 +43,37 @@ pub(crate) struct LocalTarget {
     /// PEM file with the authorities to trust instead of the system's, for an https: URL.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
+    /// User who runs the service, by name or number, for a unix: URL; root, and the user who runs the
+    /// command, are trusted anyway.
+    #[arg(long, value_name = "USER", conflicts_with = "url")]
+    service_user: Option<String>,
 }
 
 impl Target {
     pub(crate) fn open(&self) -> Result<Service> {
-        open(&self.database, self.service.as_deref(), self.ca_file.as_ref())
+        let Some(url) = self.service.as_deref() else { return self.database.existing() };
+        open(&self.database, url, self.ca_file.as_ref(), self.service_user.as_deref())
     }
 }
 
 impl LocalTarget {
+    /// Whether the service is asked by its socket, where it restricts users to their own accounts.
+    pub(crate) fn is_socket(&self) -> bool {
+        self.service.as_deref().is_some_and(|url| url.starts_with("unix:"))
+    }
+
     pub(crate) fn open(&self) -> Result<Service> {
-        open(&self.database, self.service.as_deref(), self.ca_file.as_ref())
+        let Some(url) = self.service.as_deref() else { return self.database.existing() };
+        open(&self.database, url, self.ca_file.as_ref(), self.service_user.as_deref())
     }
 }
 
-fn open(database: &Database, url: Option<&str>, ca_file: Option<&PathBuf>) -> Result<Service> {
-    let Some(url) = url else { return database.existing() };
+fn open(
+    database: &Database,
+    url: &str,
+    ca_file: Option<&PathBuf>,
+    service_user: Option<&str>,
+) -> Result<Service> {
     if ["sqlite:", "sandbox:"].iter().any(|scheme| url.starts_with(scheme)) {
         return Err(invalid("url", "names a database: use --database".to_owned()));
     }
@@ -68,5 +87,18 @@ fn open(database: &Database, url: Option<&str>, ca_file: Option<&PathBuf>) -> Re
     if let Some(file) = ca_file {
         settings = settings.ca_file(file);
     }
+    if let Some(user) = service_user {
+        settings = settings.service_uid(user_id(user)?);
+    }
     settings.open()
+}
+
+/// The number of a user, by name or number.
+fn user_id(name: &str) -> Result<u32> {
+    let number =
+        name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok()).flatten();
+    let found = || nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw());
+    number
+        .or_else(found)
+        .ok_or_else(|| invalid("service-user", format!("names a user that does not exist: {name}")))
 }

@@ -1,97 +1,23 @@
 //! `seconder enrol`, as a user sees it: on a pseudo-terminal, and as a program runs it.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
-#![allow(clippy::disallowed_methods, reason = "a thread reads the terminal, and apps have clocks")]
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+mod local_socket;
+mod terminal;
+
+use local_socket::{Running, folder};
 use seconder::model::LoginName;
 use seconder::otp::Totp;
 use seconder::{Handle, Service, Verdict, Verify};
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use terminal::{Terminal, app, now};
 
-/// How long a program may take for what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The user `nobody` of most systems.
-const NOBODY: &str = "65534";
-
-/// A program on a terminal of its own, of which it is the controlling process.
-struct Terminal {
-    screen: File,
-    child: Child,
-    output: Receiver<Vec<u8>>,
-    /// What was shown after what the test has waited for.
-    shown: String,
-}
-
-impl Terminal {
-    fn start(program: Command, columns: u16) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let end = || OpenOptions::new().read(true).write(true).open(&name).unwrap();
-        let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait"]).arg(program.get_program()).args(program.get_args());
-        command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        drop(command);
-        let screen = File::from(master);
-        let (mut reader, (send, output)) = (screen.try_clone().unwrap(), channel());
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // It fails when the last program that has the terminal ends.
-            while let Ok(read @ 1..) = reader.read(&mut bytes) {
-                if send.send(bytes[..read].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        Terminal { screen, child, output, shown: String::new() }
-    }
-
-    /// Waits until this is shown, and returns what was shown before it.
-    fn until(&mut self, text: &str) -> String {
-        loop {
-            if let Some(at) = self.shown.find(text) {
-                let rest = self.shown.split_off(at + text.len());
-                return std::mem::replace(&mut self.shown, rest);
-            }
-            let Ok(bytes) = self.output.recv_timeout(PATIENCE) else {
-                panic!("`{text}` was not shown, but:\n{}", self.shown);
-            };
-            self.shown += &String::from_utf8_lossy(&bytes);
-        }
-    }
-
-    fn type_in(&mut self, text: &str) {
-        self.screen.write_all(text.as_bytes()).unwrap();
-    }
-
-    /// What was shown until the program ended, and how it ended.
-    fn end(mut self) -> (String, ExitStatus) {
-        while let Ok(bytes) = self.output.recv_timeout(PATIENCE) {
-            self.shown += &String::from_utf8_lossy(&bytes);
-        }
-        (std::mem::take(&mut self.shown), self.child.wait().unwrap())
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+/// A user and a group that every system has, who may do nothing.
+const DAEMON: &str = "1";
 
 /// A database that anyone may use, and a service on it.
 struct World {
@@ -121,14 +47,23 @@ impl World {
         command
     }
 
-    /// The same, run by another user than root.
-    fn enrol_as_nobody(&self, options: &[&str]) -> Command {
+    /// `seconder enrol` with these options, run by another user than root.
+    fn enrol_as_daemon(&self, options: &[&str]) -> Command {
         let program = self.folder.path().join("seconder");
         std::fs::copy(env!("CARGO_BIN_EXE_seconder"), &program).unwrap();
         let mut command = Command::new("setpriv");
-        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(program);
-        command.args(["enrol", "--database", &self.url]).args(options);
+        command.args(["--reuid", DAEMON, "--regid", DAEMON, "--clear-groups"]).arg(program);
+        command.arg("enrol").args(options);
         command
+    }
+
+    /// `seconder serve` for users who see to their own accounts, and the URL of its socket.
+    fn serve(&self) -> (Running, TempDir, String) {
+        let folder = folder();
+        let rules = ["--allow", "any=own-account", "--unix-mode", "0666"];
+        let running = Running::serve_database(&self.url, folder.path(), &rules);
+        let url = format!("unix:{}", running.socket.display());
+        (running, folder, url)
     }
 
     fn user(&self, login: &str) -> seconder::model::UserId {
@@ -150,16 +85,6 @@ impl World {
         let call = Verify { force: true, ..Verify::new(code.parse().unwrap(), user) };
         self.service.handle(&call).unwrap().verdict
     }
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
-}
-
-/// The app whose key a terminal shows.
-fn app(shown: &str) -> Totp {
-    let key = shown.lines().find_map(|line| line.trim().strip_prefix("key ")).unwrap();
-    Totp::from_uri(&format!("otpauth://totp/x?secret={}", key.replace(' ', ""))).unwrap()
 }
 
 fn is_root() -> bool {
@@ -265,26 +190,86 @@ fn users_enrol_themselves_once() {
         return;
     }
     let world = World::new();
-    let (shown, status) = Terminal::start(world.enrol_as_nobody(&[]), 80).end();
+    let (_running, _folder, url) = world.serve();
+    let enrol = |options: &[&str]| world.enrol_as_daemon(&[&["--url", &url], options].concat());
+    let (shown, status) = Terminal::start(enrol(&[]), 80).end();
     assert!(!status.success() && shown.contains("ask the administrator"), "{shown}");
-    let other = world.enrol_as_nobody(&["--login", "root"]);
-    assert!(Terminal::start(other, 80).end().0.contains("root alone"));
-    world.user("nobody");
-    let mut terminal = Terminal::start(world.enrol_as_nobody(&["--login", "nobody"]), 80);
+    assert!(Terminal::start(enrol(&["--login", "root"]), 80).end().0.contains("root alone"));
+    world.user("daemon");
+    let mut terminal = Terminal::start(enrol(&["--login", "daemon"]), 80);
     let shown = terminal.until("shows now: ");
     terminal.type_in(&format!("{}\n", app(&shown).code(now()).expose()));
     terminal.until("Press Enter");
     terminal.type_in("\n");
     assert!(terminal.end().1.success());
-    let (shown, status) = Terminal::start(world.enrol_as_nobody(&[]), 80).end();
-    assert!(!status.success() && shown.contains("which only root can replace"), "{shown}");
+    let (shown, status) = Terminal::start(enrol(&[]), 80).end();
+    let reason = "which only the administrator can replace";
+    assert!(!status.success() && shown.contains(reason), "{shown}");
 
     // Nor may they add an app to an account that something else protects.
     let world = World::new();
-    let user = world.user("nobody");
+    let (_running, _folder, url) = world.serve();
+    let user = world.user("daemon");
     world.service.create_recovery_codes(user).unwrap();
-    let (shown, status) = Terminal::start(world.enrol_as_nobody(&[]), 80).end();
+    let enrol = world.enrol_as_daemon(&["--url", &url]);
+    let (shown, status) = Terminal::start(enrol, 80).end();
     assert!(!status.success() && shown.contains("a second factor already"), "{shown}");
+}
+
+/// Such as the user that the service runs as.
+#[test]
+fn whoever_can_write_the_database_enrols_any_user() {
+    if !is_root() {
+        return;
+    }
+    let world = World::new();
+    let enrol = || world.enrol_as_daemon(&["--database", &world.url, "--login", "ada"]);
+    let mut terminal = Terminal::start(enrol(), 80);
+    for (asked, typed) in
+        [("E-mail", "ada@example.com\n"), ("Calling code", "1\n"), ("Phone", "555-010-0123\n")]
+    {
+        terminal.until(asked);
+        terminal.type_in(typed);
+    }
+    let shown = terminal.until("shows now: ");
+    terminal.type_in(&format!("{}\n", app(&shown).code(now()).expose()));
+    terminal.until("Press Enter");
+    terminal.type_in("\n");
+    assert!(terminal.end().1.success());
+    assert!(world.service.find_user(&login("ada")).unwrap().authenticator);
+    // Replacing the app is not restricted either.
+    let mut terminal = Terminal::start(enrol(), 80);
+    assert!(terminal.until("shows now: ").contains("present app stays valid"));
+}
+
+/// The service of another user than root is trusted where an option names that user.
+#[test]
+fn the_user_of_the_service_is_an_option() {
+    if !is_root() {
+        return;
+    }
+    let world = World::new();
+    let folder = folder();
+    std::os::unix::fs::chown(folder.path(), Some(1), Some(1)).unwrap();
+    let program = world.folder.path().join("seconder");
+    std::fs::copy(env!("CARGO_BIN_EXE_seconder"), &program).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", DAEMON, "--regid", DAEMON, "--clear-groups"]).arg(program);
+    command.args(["serve", "--database", "sandbox:", "--unix"]);
+    let socket = folder.path().join("s.sock");
+    let running = Running::start(command.arg(&socket).stdin(Stdio::null()), socket);
+    let url = format!("unix:{}", running.socket.display());
+    let show = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+        command.args(["user", "show", "--login", "ada", "--url", &url]).args(options);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    assert!(show(&[]).contains("user 1 listens there, who is not trusted"));
+    for user in ["daemon", DAEMON] {
+        let text = show(&["--service-user", user]);
+        assert!(!text.contains("not trusted") && text.contains("404"), "{text}");
+    }
+    assert!(show(&["--service-user", "no-such-user"]).contains("does not exist: no-such-user"));
 }
 
 #[test]
@@ -319,18 +304,11 @@ fn programs_enrol_with_json() {
 #[test]
 fn programs_learn_that_an_app_was_enrolled_without_recovery_codes() {
     let world = World::new();
-    let folder = TempDir::new().unwrap();
-    let socket = folder.path().join("s.sock");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.args(["serve", "--database", &world.url, "--allow", "any=own-account", "--unix"]);
-    let mut server = command.arg(&socket).stdin(Stdio::null()).spawn().unwrap();
-    while !socket.exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let (_running, _folder, url) = world.serve();
     let own = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap().unwrap().name;
     let user = world.user(&own);
     let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.args(["enrol", "--json", "--url", &format!("unix:{}", socket.display())]);
+    command.args(["enrol", "--json", "--url", &url]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
@@ -343,8 +321,6 @@ fn programs_learn_that_an_app_was_enrolled_without_recovery_codes() {
     assert_eq!((&end["enrolled"], &end["recovery_codes"]), (&true.into(), &Value::Null), "{end}");
     assert!(end["reason"].as_str().unwrap().contains("none left"), "{end}");
     assert!(child.wait().unwrap().success());
-    server.kill().unwrap();
-    server.wait().unwrap();
 }
 
 /// What is said of an enrolment that ended early is true: a key that was shown stays valid.

@@ -45,9 +45,14 @@ pub(crate) fn is_root() -> bool {
 impl Running {
     /// `seconder serve` on a socket in this folder, with these options.
     pub(crate) fn serve(folder: &Path, options: &[&str]) -> Running {
+        Running::serve_database("sandbox:?accept=right", folder, options)
+    }
+
+    /// The same, of this database.
+    pub(crate) fn serve_database(url: &str, folder: &Path, options: &[&str]) -> Running {
         let socket = folder.join("s.sock");
         let mut command = program();
-        command.args(["serve", "--database", "sandbox:?accept=right", "--unix"]).arg(&socket);
+        command.args(["serve", "--database", url, "--unix"]).arg(&socket);
         Running::start(command.args(options).current_dir(folder), socket)
     }
 
