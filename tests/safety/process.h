@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DESCRIPTORS 1024
@@ -46,6 +47,16 @@ static inline int entries(const char *path)
     return count;
 }
 
+/* A thread that was joined is listed for a moment longer, so this waits for up to a second. */
+static inline int thread_count(void)
+{
+    const struct timespec moment = {0, 10 * 1000 * 1000};
+    int round, count = 0;
+    for (round = 0; round < 100 && (count = entries("/proc/self/task")) > 1; round++)
+        nanosleep(&moment, NULL);
+    return count;
+}
+
 static inline long resident_kib(void)
 {
     char line[256];
@@ -66,7 +77,7 @@ static inline void look(struct process *seen)
     const char *const *variable;
     int index;
     memset(seen, 0, sizeof *seen);
-    seen->threads = entries("/proc/self/task");
+    seen->threads = thread_count();
     for (index = 0; index < DESCRIPTORS; index++)
         seen->descriptors[index] = fcntl(index, F_GETFD);
     for (index = 1; index < SIGNALS; index++)
