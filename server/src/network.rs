@@ -25,6 +25,10 @@ const FEWEST: usize = 32;
 /// Descriptors for the database, deliveries, callbacks, and what the runtime opens.
 #[cfg(unix)]
 const OWN: usize = 128;
+/// What the system keeps of responses until a client takes them, in bytes: for a slow client, it would
+/// let this grow to megabytes on each connection.
+#[cfg(unix)]
+const SEND_BUFFER: usize = 128 * 1024;
 /// How long a client may take for the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -68,6 +72,8 @@ impl<S> Accept<TcpStream, S> for NetworkAcceptor {
             };
             // Otherwise the end of a response could wait until the client acknowledges its beginning.
             stream.set_nodelay(true)?;
+            #[cfg(unix)]
+            rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER)?;
             // Beneath TLS, so that it is for all that is written.
             let stream = WriteTimeout::new(stream, this.write_limit);
             let (stream, ()) = this.handshakes.accept(stream, ()).await?;
