@@ -10,7 +10,7 @@ use seconder::otp::Totp;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a program may take for what a test waits for.
@@ -34,8 +34,10 @@ impl Terminal {
         tcsetwinsize(&master, size).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let end = || OpenOptions::new().read(true).write(true).open(&name).unwrap();
-        let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait"]).arg(program.get_program()).args(program.get_args());
+        // Under nohup and in the background, Ctrl-C is ignored by what the tests start.
+        let mut command = Command::new("env");
+        command.args(["--default-signal", "setsid", "--ctty", "--wait"]);
+        command.arg(program.get_program()).args(program.get_args());
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
         let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         drop(command);
@@ -73,8 +75,12 @@ impl Terminal {
 
     /// What was shown until the program ended, and how it ended.
     pub(crate) fn end(mut self) -> (String, ExitStatus) {
-        while let Ok(bytes) = self.output.recv_timeout(PATIENCE) {
-            self.shown += &String::from_utf8_lossy(&bytes);
+        loop {
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.shown += &String::from_utf8_lossy(&bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it did not end, but:\n{}", self.shown),
+            }
         }
         (std::mem::take(&mut self.shown), self.child.wait().unwrap())
     }
