@@ -31,9 +31,10 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
+/// The program, for which no signal is ignored: under nohup, it would ignore SIGHUP.
 pub(crate) fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
-    command.stdin(Stdio::null());
+    let mut command = Command::new("env");
+    command.args(["--default-signal", env!("CARGO_BIN_EXE_seconder")]).stdin(Stdio::null());
     command
 }
 
