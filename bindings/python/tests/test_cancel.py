@@ -102,6 +102,7 @@ def test_ctrl_c_ends_a_call(busy: RemoteService) -> None:
             service.with_repeats("none").request_sms(1)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_wait_for_an_approval(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with seconder.open("sandbox:") as service:
