@@ -720,6 +720,13 @@ typedef struct seconder_create_user_options {
      * without an install link sends none: the message of the reply says so.
      */
     int32_t send_install_link_via_sms;
+    /**
+     * Whether a number that a user has already is rejected, so that nothing is changed:
+     * SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO. With SECONDER_YES, a service
+     * that does not say whether the user is new is SECONDER_INVALID_RESPONSE, though it may have
+     * enrolled the user.
+     */
+    int32_t new_only;
 } seconder_create_user_options;
 
 /**
@@ -1529,6 +1536,10 @@ seconder_status seconder_set_log(const struct seconder_service *service,
  * dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
  * "999".
  *
+ * Whoever typed the number need not be the one who has it: verify it first, with
+ * seconder_start_phone_verification() and seconder_check_phone_verification(), and set `new_only`.
+ * Otherwise the second factor of the user who has the number becomes that of whoever typed it.
+ *
  * Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
  * which seconder_error_field_name() names. Other statuses are as described at the top of the
  * header.
@@ -1591,6 +1602,18 @@ seconder_status seconder_user_status(const struct seconder_service *service,
  * The user's id: store it, and pass it to the other calls as `user_id`.
  */
 uint64_t seconder_user_created_id(const struct seconder_user_created *user);
+
+/**
+ * Whether the call enrolled the user. False for a user who was there before, which may be somebody
+ * else than the one who typed the number. False also if the service does not say, for which there
+ * is seconder_user_created_created_known().
+ */
+bool seconder_user_created_created(const struct seconder_user_created *user);
+
+/**
+ * Whether the service says whether the call enrolled the user, as only a service of Seconder does.
+ */
+bool seconder_user_created_created_known(const struct seconder_user_created *user);
 
 /**
  * The service's message. NULL if it does not provide one.

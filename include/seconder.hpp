@@ -672,6 +672,8 @@ struct OpenOptions {
 
 struct CreateUserOptions {
     std::optional<bool> send_install_link_via_sms = {};
+    /// Rejects a number that a user has already, and then changes nothing.
+    std::optional<bool> new_only = {};
 };
 
 struct DeleteUserOptions {
@@ -782,6 +784,14 @@ public:
 
     /// The user's id: store it with the account, and pass it to the other calls.
     std::uint64_t id() const noexcept { return seconder_user_created_id(get()); }
+
+    /// Whether the call enrolled the user, who otherwise was there before, and may be somebody else
+    /// than the one who typed the number. Empty if the service does not say.
+    std::optional<bool> created() const noexcept
+    {
+        return detail::flag(seconder_user_created_created(get()),
+                            seconder_user_created_created_known(get()));
+    }
 
     std::string_view message() const & noexcept
     {
@@ -1461,6 +1471,7 @@ public:
     {
         seconder_create_user_options c = {};
         c.send_install_link_via_sms = detail::choice(options.send_install_link_via_sms);
+        c.new_only = detail::choice(options.new_only);
         return detail::with_out<UserCreated>([&](auto out, auto error) {
             return seconder_create_user(get(), email.c_str(), cellphone.c_str(),
                                         country_code.c_str(), &c, sizeof c, out, error);

@@ -198,12 +198,11 @@ fn a_relative_ca_file_is_stored_as_a_whole_path() {
 #[test]
 fn a_reply_begins_as_usual_and_says_what_became_of_the_install_message() {
     let created = |service: &Service, number: &str, wanted: bool| {
-        let user = calls::NewUser {
-            email: "ada@example.com".parse().unwrap(),
-            cellphone: number.parse().unwrap(),
-            country_code: "1".parse().unwrap(),
+        let (email, country) = ("ada@example.com".parse().unwrap(), "1".parse().unwrap());
+        let call = calls::CreateUser {
+            send_install_link_via_sms: wanted,
+            ..calls::CreateUser::new(email, number.parse().unwrap(), country)
         };
-        let call = calls::CreateUser { user, send_install_link_via_sms: wanted };
         service.handle(&call).unwrap().message.unwrap()
     };
     let usual = "User created successfully.";
@@ -263,13 +262,7 @@ fn a_user_is_created_even_if_the_install_message_is_not_sent() {
     let settings = Settings::new(&url(&path)).install_link("https://app.example/get");
     let fails = |_: &Message| Err("the gateway at 192.0.2.1 is down".to_owned());
     let service = settings.deliver(fails).open().unwrap();
-    let user = calls::NewUser {
-        email: "ada@example.com".parse().unwrap(),
-        cellphone: "555-010-0123".parse().unwrap(),
-        country_code: "1".parse().unwrap(),
-    };
-    let call = calls::CreateUser { user, send_install_link_via_sms: true };
-    let created = service.handle(&call).unwrap();
+    let created = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
     let message = created.message.unwrap();
     assert_eq!(message, "User created successfully. The install message could not be sent.");
     assert!(service.user_status(created.id).is_ok());

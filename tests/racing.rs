@@ -85,6 +85,28 @@ fn at_most_five_approvals_are_open_when_64_threads_ask() {
     assert_eq!(pending.count(), 5);
 }
 
+/// Two people type one number at the same time.
+#[test]
+fn a_number_enrols_one_new_user_when_64_threads_race() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("users.db");
+    let (service, _) = open(&path);
+    let (second, _) = open(&path);
+    for (phone, new_only) in [("555-010-0123", false), ("555-010-0124", true)] {
+        let created = tally(at_once((&service, &second), |service, number| {
+            let email = format!("user{number}@example.com").parse().unwrap();
+            let call = calls::CreateUser::new(email, phone.parse().unwrap(), "1".parse().unwrap());
+            match service.handle(&calls::CreateUser { new_only, ..call }) {
+                Ok(user) => format!("{:?}", user.created.unwrap()),
+                Err(Error::Rejected(no)) => format!("{} {}", no.status, no.code.unwrap()),
+                Err(other) => panic!("{other}"),
+            }
+        }));
+        let others = if new_only { "409 60027" } else { "false" };
+        assert_eq!(created, results(&[("true", 1), (others, 63)]));
+    }
+}
+
 /// Counts equal results.
 fn tally(results: Vec<String>) -> BTreeMap<String, usize> {
     let mut counted = BTreeMap::new();

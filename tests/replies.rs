@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ada, forced, open, url};
-use seconder::calls::{self, Call, CheckApproval, Device, RequestSms, Verify};
+use seconder::calls::{self, Call, CheckApproval, CreateUser, Device, RequestSms, Verify};
 use seconder::wire::{Format, Generation, Reply};
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use serde_json::{Value, json};
@@ -63,6 +63,72 @@ fn each_field_of_a_device_may_be_the_one_that_does_not_fit() {
             assert_eq!(&found[other], wanted, "{other} without {name}");
         }
     }
+}
+
+/// What clients with and without `new_only` make of a service that enrols Ada and says this, in
+/// every format and generation: `created`, and the error.
+fn created(said: Value) -> (Option<bool>, Option<String>) {
+    let (email, cellphone) = ("ada@example.com".parse().unwrap(), "555-010-0123".parse().unwrap());
+    let call = CreateUser::new(email, cellphone, "1".parse().unwrap());
+    let only = CreateUser { new_only: true, ..call.clone() };
+    let mut user = json!({"id": 7});
+    if let Value::Object(said) = said {
+        user.as_object_mut().unwrap().extend(said);
+    }
+    let mut found = Vec::new();
+    for format in [Format::Json, Format::Xml] {
+        for rest in [json!({"success": true, "message": "User created."}), json!({})] {
+            let mut body = rest;
+            body["user"] = user.clone();
+            let body = format.read(&format.write(&body)).unwrap();
+            let reply = call.read_own(Reply::new(200, body.clone())).unwrap();
+            assert_eq!(reply.id.get(), 7);
+            let error = match only.read_own(Reply::new(200, body)) {
+                Ok(same) => {
+                    assert_eq!(same, reply);
+                    None
+                }
+                Err(Error::InvalidResponse { message }) => Some(message),
+                Err(other) => panic!("{other}"),
+            };
+            found.push((reply.created, error));
+        }
+    }
+    found.dedup();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn only_a_service_that_says_so_has_enrolled_a_new_user() {
+    assert_eq!(created(json!({"created": true})), (Some(true), None));
+    assert_eq!(created(json!({"created": "true"})), (Some(true), None));
+    let (said, error) = created(json!({"created": false}));
+    assert!(said == Some(false) && error.unwrap().contains("was there before"));
+    // Services that do not have the field, or have another one of that name.
+    for silent in [
+        json!({}),
+        json!({"created": null}),
+        json!({"created": "2017-11-25T23:21:39Z"}),
+        json!({"created": 1_511_652_099}),
+        json!({"created": {"at": "x"}}),
+    ] {
+        let (said, error) = created(silent.clone());
+        assert!(said.is_none(), "{silent}");
+        assert!(error.unwrap().contains("does not say whether the user is new"), "{silent}");
+    }
+}
+
+/// Services that do not know the parameter get the same request as before.
+#[test]
+fn the_wish_for_a_new_user_is_sent_only_where_it_is_one() {
+    let (email, cellphone) = ("ada@example.com".parse().unwrap(), "555-010-0123".parse().unwrap());
+    let call = CreateUser::new(email, cellphone, "1".parse().unwrap());
+    let sent = |call: &CreateUser| {
+        calls::request(call, Format::Json, Generation::Older).params.get("new_only").cloned()
+    };
+    assert_eq!(sent(&call), None);
+    assert_eq!(sent(&CreateUser { new_only: true, ..call }), Some(json!(true)));
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn an_application_with_older_replies_gets_the_older_bodies() {
     let get = |path: &str, params: &str| send(&world, "GET", path, params);
     let created = send(&world, "POST", "/protected/json/users/new", USER);
     let id = created.body["user"]["id"].as_u64().unwrap_or_default();
-    assert_eq!(created.body, json!({"user": {"id": id}}));
+    assert_eq!(created.body, json!({"user": {"id": id, "created": true}}));
     let sent = get(&format!("/protected/json/sms/{id}"), "");
     assert_eq!(sent.body["success"], json!("SMS token was sent"), "{}", sent.body);
     let wrong = if world.code() == "0000000" { "0000001" } else { "0000000" };

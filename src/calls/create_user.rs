@@ -1,12 +1,19 @@
 //! `POST /protected/{format}/users/new`
 
-use super::{Call, Route, yes};
+use super::{Call, Route, is_false, yes};
 use crate::model::{CountryCode, Email, PhoneNumber, UserId};
 use crate::wire::older::Shape;
-use serde::{Deserialize, Serialize};
+use crate::wire::{Reply, loose};
+use crate::{Error, Result};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 /// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
 /// 4.1).
+///
+/// Whoever typed the number need not be the one who has it. Verify it first
+/// ([`StartPhoneVerification`](super::StartPhoneVerification)), and set `new_only`: otherwise the
+/// second factor of the user who has the number becomes that of whoever typed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateUser {
     /// The user to enrol.
@@ -15,6 +22,11 @@ pub struct CreateUser {
     /// application without an install link sends none, and the reply's message says so.
     #[serde(default = "yes")]
     pub send_install_link_via_sms: bool,
+    /// Rejects a number that a user has already, and then changes nothing. Default false, which
+    /// returns that user. A service that does not say whether the user is new is an error, though
+    /// it may have enrolled the user.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub new_only: bool,
 }
 
 /// The user to enrol (interface 2.1).
@@ -32,7 +44,7 @@ impl CreateUser {
     /// The call with its defaults.
     pub fn new(email: Email, cellphone: PhoneNumber, country_code: CountryCode) -> CreateUser {
         let user = NewUser { email, cellphone, country_code };
-        CreateUser { user, send_install_link_via_sms: true }
+        CreateUser { user, send_install_link_via_sms: true, new_only: false }
     }
 }
 
@@ -46,21 +58,54 @@ impl Call for CreateUser {
     fn user_of(reply: &UserCreated) -> Option<UserId> {
         Some(reply.id)
     }
+
+    /// A service that does not know `new_only` ignores it, so that the user may be somebody else's.
+    fn read_own(&self, reply: Reply) -> Result<UserCreated> {
+        let user = Self::read(reply)?;
+        match user.created {
+            _ if !self.new_only => Ok(user),
+            Some(true) => Ok(user),
+            Some(false) => Err(Error::invalid_response(
+                "the service ignores `new_only`: a user with this phone number was there before",
+            )),
+            None => Err(Error::invalid_response(
+                "the service does not say whether the user is new, as `new_only` requires",
+            )),
+        }
+    }
 }
 
-/// The user was enrolled.
+/// The user is enrolled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UserCreated {
     /// The id to store and to pass to the other calls.
     pub id: UserId,
+    /// Whether the call enrolled the user. False for one who was there before, which may be somebody
+    /// else than the one who typed the number. `None` if the service does not say, as only a service
+    /// of Seconder does.
+    #[serde(default, deserialize_with = "flag_if_it_is_one")]
+    pub created: Option<bool>,
     /// The service's message.
     pub message: Option<String>,
 }
 
 impl UserCreated {
-    /// A reply without a message.
+    /// A reply that says no more than the id.
     pub fn new(id: UserId) -> UserCreated {
-        UserCreated { id, message: None }
+        UserCreated { id, created: None, message: None }
     }
+}
+
+/// Reads `created`, which the interface does not have: other services may use the name for something
+/// else, such as a time, and say nothing by it.
+fn flag_if_it_is_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Said {
+        created: Option<bool>,
+    }
+    let value = Value::deserialize(from)?;
+    let field = Map::from_iter([("created".to_owned(), value)]);
+    Ok(loose::read_what_fits::<Said>(field).created)
 }

@@ -23,6 +23,11 @@ pub struct seconder_create_user_options {
     /// means yes, SECONDER_YES or SECONDER_NO. Only a new user is sent one, and an application
     /// without an install link sends none: the message of the reply says so.
     pub send_install_link_via_sms: i32,
+    /// Whether a number that a user has already is rejected, so that nothing is changed:
+    /// SECONDER_DEFAULT, which means no, SECONDER_YES or SECONDER_NO. With SECONDER_YES, a service
+    /// that does not say whether the user is new is SECONDER_INVALID_RESPONSE, though it may have
+    /// enrolled the user.
+    pub new_only: i32,
 }
 
 /// Options of seconder_delete_user().
@@ -64,6 +69,7 @@ unsafe impl Plain for seconder_user_status_options {}
 /// An enrolled user.
 pub struct seconder_user_created {
     id: u64,
+    created: Option<bool>,
     message: Option<Text>,
 }
 
@@ -83,7 +89,7 @@ pub struct seconder_user_status_reply {
 impl From<UserCreated> for seconder_user_created {
     fn from(reply: UserCreated) -> seconder_user_created {
         let message = Text::of(reply.message.as_deref());
-        seconder_user_created { id: reply.id.get(), message }
+        seconder_user_created { id: reply.id.get(), created: reply.created, message }
     }
 }
 
@@ -111,6 +117,10 @@ impl From<UserStatusReply> for seconder_user_status_reply {
 /// dashes, periods or spaces may separate; `country_code`, the calling code of the number, "1" to
 /// "999".
 ///
+/// Whoever typed the number need not be the one who has it: verify it first, with
+/// seconder_start_phone_verification() and seconder_check_phone_verification(), and set `new_only`.
+/// Otherwise the second factor of the user who has the number becomes that of whoever typed it.
+///
 /// Free `out` with seconder_user_created_free(). SECONDER_REJECTED if the service rejects a value,
 /// which seconder_error_field_name() names. Other statuses are as described at the top of the
 /// header.
@@ -135,7 +145,12 @@ pub unsafe extern "C" fn seconder_create_user(
             let cellphone = ffi::value("cellphone", cellphone)?;
             let country_code = ffi::value("country_code", country_code)?;
             let call = CreateUser {
-                send_install_link_via_sms: choice(&options)?,
+                send_install_link_via_sms: choice(
+                    "send_install_link_via_sms",
+                    options.send_install_link_via_sms,
+                    true,
+                )?,
+                new_only: choice("new_only", options.new_only, false)?,
                 ..CreateUser::new(email, cellphone, country_code)
             };
             Ok(service.service.handle(&call)?.into())
@@ -143,12 +158,13 @@ pub unsafe extern "C" fn seconder_create_user(
     }
 }
 
-fn choice(options: &seconder_create_user_options) -> Result<bool> {
-    match options.send_install_link_via_sms {
-        SECONDER_DEFAULT | SECONDER_YES => Ok(true),
+fn choice(name: &'static str, given: i32, default: bool) -> Result<bool> {
+    match given {
+        SECONDER_DEFAULT => Ok(default),
+        SECONDER_YES => Ok(true),
         SECONDER_NO => Ok(false),
         _ => Err(Error::invalid_argument(
-            "send_install_link_via_sms",
+            name,
             "must be SECONDER_DEFAULT, SECONDER_YES or SECONDER_NO",
         )),
     }
@@ -250,6 +266,22 @@ pub unsafe extern "C" fn seconder_user_status(
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>) -> u64 {
     read_handle(user, |user| user.id)
+}
+
+/// Whether the call enrolled the user. False for a user who was there before, which may be somebody
+/// else than the one who typed the number. False also if the service does not say, for which there
+/// is seconder_user_created_created_known().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_user_created_created(user: Option<&seconder_user_created>) -> bool {
+    read_handle(user, |user| user.created == Some(true))
+}
+
+/// Whether the service says whether the call enrolled the user, as only a service of Seconder does.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_user_created_created_known(
+    user: Option<&seconder_user_created>,
+) -> bool {
+    read_handle(user, |user| user.created.is_some())
 }
 
 /// The service's message. NULL if it does not provide one.

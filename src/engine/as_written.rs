@@ -41,8 +41,11 @@ pub(super) fn rewrite_phone(params: &mut Map<String, Value>) -> Result<()> {
 /// [`Error::Rejected`] with the reason for each field.
 pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     let mut problems = BTreeMap::new();
-    if loose::read::<Flag>(params.clone()).is_err() {
-        problems.insert("send_install_link_via_sms".to_owned(), "must be true or false".to_owned());
+    for name in ["send_install_link_via_sms", "new_only"] {
+        let given = params.get(name).map(|value| ("flag".to_owned(), value.clone()));
+        if loose::read::<Flag>(given.into_iter().collect()).is_err() {
+            problems.insert(name.to_owned(), "must be true or false".to_owned());
+        }
     }
     let user = params.entry("user").or_insert(Value::Null);
     if user.is_null() {
@@ -86,11 +89,11 @@ pub(super) fn rewrite_user(params: &mut Map<String, Value>) -> Result<()> {
     }
 }
 
-/// The parameter of a new user that is not one of the user's fields.
+/// A parameter of a new user that is not one of the user's fields.
 #[derive(Deserialize)]
 struct Flag {
-    #[serde(rename = "send_install_link_via_sms")]
-    _send: Option<bool>,
+    #[serde(rename = "flag")]
+    _flag: Option<bool>,
 }
 
 /// A calling code, such as `1` or `+1`, or the two letters of a country, such as `US`.

@@ -84,10 +84,21 @@ fn reject(status: u16, code: &str, message: &str) -> Error {
 }
 
 /// The rejection of a user's fields (interface 4.1), of which there may be several.
-pub(super) fn user_not_valid(mut fields: BTreeMap<String, String>) -> Error {
+pub(super) fn user_not_valid(fields: BTreeMap<String, String>) -> Error {
+    reject_user(400, fields)
+}
+
+/// The rejection of the number of a known user, for a call that wants a new one. It does not say who
+/// has the number. The status distinguishes it from that of a number which is not valid.
+pub(super) fn number_taken() -> Error {
+    let reason = "belongs to a user who is enrolled already";
+    reject_user(409, [("cellphone".to_owned(), reason.to_owned())].into())
+}
+
+fn reject_user(status: u16, mut fields: BTreeMap<String, String>) -> Error {
     let message = "User was not valid";
     fields.insert("message".to_owned(), message.to_owned());
-    reject_with(400, "60027", message, fields)
+    reject_with(status, "60027", message, fields)
 }
 
 fn reject_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {

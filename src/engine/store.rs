@@ -142,12 +142,16 @@ pub(super) struct EnrolUser {
     pub(super) phone: Phone,
     /// The message to a user who is new.
     pub(super) welcome: Option<Outgoing>,
+    /// Whether a number that a user has already changes nothing.
+    pub(super) new_only: bool,
     pub(super) now: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EnrolledUser {
     pub(super) user_id: UserId,
+    /// Whether the user was not there before.
+    pub(super) created: bool,
     /// The job of the message in the outbox, if there is one to send.
     pub(super) welcome: Option<i64>,
 }

@@ -73,8 +73,14 @@ impl Handle<CreateUser> for Engine {
         let wanted = call.send_install_link_via_sms;
         let welcome = self.welcome(&phone).filter(|_| wanted && self.app.sms_enabled);
         let to_send = welcome.clone();
-        let enrolled = self.store().enrol_user(EnrolUser { app, email, phone, welcome, now })?;
-        let mut created = UserCreated::new(enrolled.user_id);
+        let new_only = call.new_only;
+        let user = EnrolUser { app, email, phone, welcome, new_only, now };
+        let enrolled = self.store().enrol_user(user)?;
+        if new_only && !enrolled.created {
+            return Err(rejections::number_taken());
+        }
+        let mut reply = UserCreated::new(enrolled.user_id);
+        reply.created = Some(enrolled.created);
         let install = match (enrolled.welcome, to_send) {
             (Some(job), Some(message)) => self.send_welcome(job, message, now)?,
             _ if !wanted => "",
@@ -86,8 +92,8 @@ impl Handle<CreateUser> for Engine {
             }
             _ => " No install message was sent, because the number is enrolled already.",
         };
-        created.message = Some(format!("User created successfully.{install}"));
-        Ok(created)
+        reply.message = Some(format!("User created successfully.{install}"));
+        Ok(reply)
     }
 
     fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<UserCreated>> {

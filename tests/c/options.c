@@ -34,6 +34,29 @@ static void sizes(seconder_service *service)
                                    &error));
 }
 
+/* A known user is rejected if only a new one is wanted. */
+static void only_new_users(seconder_service *service)
+{
+    seconder_create_user_options creation = {0};
+    seconder_user_created *user = NULL;
+    creation.new_only = SECONDER_YES;
+    CHECK(seconder_create_user(service, "eve@example.com", "555-010-0123", "1", &creation,
+                               sizeof creation, &user, &error) == SECONDER_REJECTED);
+    CHECK(user == NULL && seconder_error_http_status(error) == 409);
+    CHECK(same(seconder_error_field_name(error, 0), "cellphone"));
+    seconder_error_free(error);
+    EXPECT(SECONDER_OK,
+           seconder_create_user(service, "eve@example.com", "555-010-0171", "1", &creation,
+                                sizeof creation, &user, &error));
+    CHECK(seconder_user_created_created(user));
+    seconder_user_created_free(user);
+    user = NULL;
+    creation.new_only = 3;
+    EXPECT_INVALID("new_only",
+                   seconder_create_user(service, "eve@example.com", "555-010-0171", "1", &creation,
+                                        sizeof creation, &user, &error));
+}
+
 static void values(seconder_service *service)
 {
     seconder_create_user_options creation = {0};
@@ -52,7 +75,14 @@ static void values(seconder_service *service)
     EXPECT(SECONDER_OK,
            seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &creation,
                                 sizeof creation, &user, &error));
+    CHECK(seconder_user_created_created(user) && seconder_user_created_created_known(user));
     seconder_user_created_free(user);
+    EXPECT(SECONDER_OK,
+           seconder_create_user(service, "ada@example.org", "555-010-0123", "1", &creation,
+                                sizeof creation, &user, &error));
+    CHECK(!seconder_user_created_created(user) && seconder_user_created_created_known(user));
+    seconder_user_created_free(user);
+    only_new_users(service);
     creation.send_install_link_via_sms = -1;
     EXPECT_INVALID("send_install_link_via_sms",
                    seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &creation,

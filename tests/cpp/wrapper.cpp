@@ -140,7 +140,12 @@ static void every_reply_is_read()
 {
     const Service service = opened_remotely();
     const UserCreated user = service.create_user("ada@example.com", "555-010-0123", "1",
-                                                 CreateUserOptions{false});
+                                                 CreateUserOptions{false, true});
+    CHECK(user.created() == true);
+    CHECK(service.create_user("ada@example.com", "555-010-0123", "1").created() == false);
+    const CreateUserOptions only_new{{}, true};
+    CHECK(service.try_create_user("eve@example.com", "555-010-0123", "1", only_new).status() ==
+          Status::rejected);
     const CodeRequested code = service.request_sms(user.id());
     CHECK(!code.ignored() && code.cellphone() == "+1-XXX-XXX-XX23" && !code.message().empty());
     CHECK(code.device().data() == nullptr);

@@ -128,6 +128,7 @@ class AsyncService:
         country_code: int | str,
         *,
         send_install_link_via_sms: bool = True,
+        new_only: bool = False,
     ) -> UserCreated:
         """As :meth:`seconder.Service.create_user`."""
         return await self._run(
@@ -136,6 +137,7 @@ class AsyncService:
             cellphone,
             country_code,
             send_install_link_via_sms=send_install_link_via_sms,
+            new_only=new_only,
         )
 
     async def request_sms(

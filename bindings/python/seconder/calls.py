@@ -49,8 +49,14 @@ class Calls:
         country_code: int | str,
         *,
         send_install_link_via_sms: bool = True,
+        new_only: bool = False,
     ) -> UserCreated:
         """Enrols a user, or adds an e-mail to the one who has this cellphone (section 4.1).
+
+        Whoever typed the number need not be the one who has it: verify it first, with
+        :meth:`start_phone_verification` and :meth:`check_phone_verification`, and pass
+        ``new_only=True``. Otherwise the second factor of the user who has the number becomes that
+        of whoever typed it.
 
         Args:
             email: One of the user's e-mail addresses.
@@ -59,21 +65,37 @@ class Calls:
             country_code: The calling code of the number, 1 to 999.
             send_install_link_via_sms: Whether a new user receives a first message with a link to the
                 app, if the service has such a message.
+            new_only: Rejects a number that a user has already, and then changes nothing.
 
         Returns:
-            The user's id, to store.
+            The user's id, to store, and whether the call ``created`` the user.
 
         Raises:
             InvalidArgument: An argument is invalid; ``parameter`` names it.
+            Rejected: The service rejects a value; ``fields`` names it. With ``new_only``, that is
+                ``cellphone`` if a user has the number already.
+            InvalidResponse: With ``new_only``, the service does not say whether the user is new. It
+                may have enrolled the user.
 
         Example:
             >>> user = service.create_user("eve@example.com", "555-010-0177", 1)
-            >>> service.create_user("eve@example.org", "555.010.0177", "1").id == user.id
+            >>> user.created
             True
+            >>> again = service.create_user("eve@example.org", "555.010.0177", "1")
+            >>> again.id == user.id, again.created
+            (True, False)
+            >>> try:
+            ...     service.create_user("mal@example.com", "555-010-0177", 1, new_only=True)
+            ... except seconder.Rejected as error:
+            ...     print(error.fields["cellphone"])
+            belongs to a user who is enrolled already
         """
         user = {"email": email, "cellphone": cellphone, "country_code": country_code}
         reply = self._call(
-            "create_user", user=user, send_install_link_via_sms=send_install_link_via_sms
+            "create_user",
+            user=user,
+            send_install_link_via_sms=send_install_link_via_sms,
+            new_only=new_only,
         )
         return UserCreated._read(reply)
 

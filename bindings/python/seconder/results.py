@@ -22,7 +22,7 @@ class Result(Value):
 
     >>> user = seconder.UserCreated(7)
     >>> user
-    UserCreated(id=7, message=None)
+    UserCreated(id=7, created=None, message=None)
     >>> user == seconder.UserCreated(7) and hash(user) == hash(seconder.UserCreated(7))
     True
     >>> match user:
@@ -81,6 +81,10 @@ class UserCreated(Reply):
 
     id: int
     """The id to store, and to pass to the other calls as ``user_id``."""
+    created: bool | None = None
+    """Whether the call enrolled the user. False for a user who was there before, which may be
+    somebody else than the one who typed the number. None if the service does not say, as only a
+    service of Seconder does."""
     message: str | None = None
     """The service's message."""
 

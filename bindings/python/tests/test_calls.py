@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Phone
+from conftest import Phone, RemoteService
 
 
 def confirm(phone: Phone) -> str:
@@ -29,6 +29,40 @@ def test_create_user_matches_by_cellphone(phone: Phone) -> None:
     assert again.id == phone.user_id
     other = phone.service.create_user("ada@example.com", "555-010-0124", 1)
     assert other.id != phone.user_id
+    assert (again.created, other.created) == (False, True)
+    assert again.to_dict()["created"] is False
+
+
+def test_a_known_user_is_rejected_if_only_a_new_one_is_wanted(phone: Phone) -> None:
+    with pytest.raises(seconder.Rejected, match="cellphone belongs to a user") as caught:
+        phone.service.create_user("eve@example.com", "555.010.0123", 1, new_only=True)
+    assert (caught.value.http_status, caught.value.code) == (409, "60027")
+    assert "cellphone" in caught.value.fields
+    assert phone.service.enrol_authenticator(phone.user_id).label == "ada@example.com"
+    assert not phone.messages
+    assert phone.service.create_user("eve@example.com", "555-010-0124", 1, new_only=True).created
+
+
+def test_a_service_has_to_say_that_a_user_is_new(remote: RemoteService) -> None:
+    expected: list[tuple[dict[str, object], bool | None, str]] = [
+        ({}, None, "does not say whether the user is new"),
+        ({"created": "2017-11-25"}, None, "does not say whether the user is new"),
+        ({"created": False}, False, "was there before"),
+        ({"created": True}, True, ""),
+    ]
+    with remote.open() as service:
+        for said, created, error in expected:
+            remote.body = {"user": {"id": 7, **said}, "success": True}
+            user = service.create_user("ada@example.com", "555-010-0123", 1)
+            assert (user.id, user.created) == (7, created)
+            assert b"new_only" not in remote.seen[-1][2]
+            if created:
+                user = service.create_user("ada@example.com", "555-010-0123", 1, new_only=True)
+                assert user.created
+            else:
+                with pytest.raises(seconder.InvalidResponse, match=error):
+                    service.create_user("ada@example.com", "555-010-0123", 1, new_only=True)
+            assert b"new_only=true" in remote.seen[-1][2]
 
 
 def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:

@@ -305,7 +305,10 @@ def test_a_wait_continues_after_a_fault(sandbox: Sandbox, ada: int) -> None:
 def test_every_call_works_remotely(
     sandbox: Sandbox, remote: seconder.Service, ada: int
 ) -> None:
-    assert remote.create_user("ada@example.org", "555-010-0123", 1).id == ada
+    again = remote.create_user("ada@example.org", "555-010-0123", 1)
+    assert (again.id, again.created) == (ada, False)
+    with pytest.raises(seconder.Rejected, match="cellphone belongs to a user"):
+        remote.create_user("eve@example.org", "555-010-0123", 1, new_only=True)
     assert remote.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
     assert remote.verify(sandbox.code(ada), ada, force=True)
     remote.enrol_authenticator(ada)

@@ -14,6 +14,9 @@ pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<EnrolledUser> {
     // Looked up first, because an insertion that finds a conflict uses up an id all the same.
     let known = with_phone(db, user.app, &user.phone)?;
     let user_id = match known {
+        Some(user_id) if user.new_only => {
+            return Ok(EnrolledUser { user_id, created: false, welcome: None });
+        }
         Some(user_id) => user_id,
         None => add(db, user)?,
     };
@@ -21,12 +24,12 @@ pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<EnrolledUser> {
         "INSERT INTO emails (user_id, email) VALUES ($1, $2) ON CONFLICT DO NOTHING",
     )?
     .execute(params![user_id.get() as i64, user.email])?;
-    let is_new = known.is_none();
+    let created = known.is_none();
     let welcome = match &user.welcome {
-        Some(message) if is_new => Some(add_welcome(db, user, user_id, message)?),
+        Some(message) if created => Some(add_welcome(db, user, user_id, message)?),
         _ => None,
     };
-    Ok(EnrolledUser { user_id, welcome })
+    Ok(EnrolledUser { user_id, created, welcome })
 }
 
 fn with_phone(db: &Connection, app: AppId, phone: &Phone) -> Result<Option<UserId>> {
