@@ -45,6 +45,10 @@ pub(crate) struct Enrol {
     /// Calling code of the number, such as 1 or 44.
     #[arg(long, value_name = "CODE")]
     country_code: Option<String>,
+    /// If a user has that phone number already, enrol the app for that user, and give them the login
+    /// name. Without this, such a number is an error. Make sure that it is the person whom you mean.
+    #[arg(long)]
+    use_known: bool,
     /// Exchange dark and light in the QR code, for a reader that does not find it.
     #[arg(long)]
     invert: bool,
@@ -131,7 +135,7 @@ fn new_user(options: &Enrol, service: &Service, login: &LoginName) -> Result<Fou
         "Phone number without the calling code: ",
     )?;
     let number = (cellphone.as_str(), country_code.trim_start_matches('+'));
-    let user_id = user::create(service, &email, number, Some(login))?;
+    let user_id = user::create(service, &email, number, Some(login), options.use_known)?;
     let found = service.find_user(login)?;
     if is_protected(&found) && !options.json {
         print(&format!(

@@ -3,13 +3,14 @@
 use crate::commands::{invalid, print};
 use crate::target::Target;
 use clap::{Args, Subcommand};
-use seconder::calls::{FindUser, FoundUser, RecoveryCodes, UserStatusReply};
-use seconder::model::{LoginName, UserId};
-use seconder::{Error, Result, Service};
+use seconder::calls::{CreateUser, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::model::{LoginName, PhoneNumber, UserId};
+use seconder::{Error, Handle, Result, Service};
 
 #[derive(Subcommand)]
 pub(crate) enum User {
-    /// Create a user, or find the one who has the phone number already, and print the id.
+    /// Create a user, and print the id. A phone number that a user has already is an error, unless
+    /// that user is meant: see `--use-known`.
     Create {
         #[command(flatten)]
         target: Target,
@@ -25,6 +26,10 @@ pub(crate) enum User {
         /// Login name to give to the user: see `seconder user set-login`.
         #[arg(long, value_name = "NAME")]
         login: Option<LoginName>,
+        /// If a user has the phone number already, print that user's id, and give the e-mail address
+        /// and the login name to that user. Make sure that it is the person whom you mean.
+        #[arg(long)]
+        use_known: bool,
     },
     /// Give a user a login name on machines. A name of another user, and another name of this one,
     /// must be removed first. A name is 1 to 64 letters, digits and the characters _ . @ + - of
@@ -91,10 +96,10 @@ impl Who {
 
 pub(crate) fn run(command: User) -> Result<()> {
     match command {
-        User::Create { target, email, cellphone, country_code, login } => {
+        User::Create { target, email, cellphone, country_code, login, use_known } => {
             let service = target.open()?;
             let number = (cellphone.as_str(), country_code.as_str());
-            let user_id = create(&service, &email, number, login.as_ref())?;
+            let user_id = create(&service, &email, number, login.as_ref(), use_known)?;
             print(&format!("user_id {user_id}"))
         }
         User::SetLogin { target, user, login } => {
@@ -119,12 +124,14 @@ pub(crate) fn run(command: User) -> Result<()> {
 }
 
 /// Creates a user with a phone number and its calling code. A login name that somebody else has is
-/// reported before anything is created.
+/// reported before anything is created. A number that a user has already is an error, because that
+/// user's codes would let in whoever gets the login name; `use_known` says that this user is meant.
 pub(crate) fn create(
     service: &Service,
     email: &str,
     (cellphone, country_code): (&str, &str),
     login: Option<&LoginName>,
+    use_known: bool,
 ) -> Result<UserId> {
     let owner = match login {
         Some(login) => find(service, login)?.map(|found| found.user_id),
@@ -134,11 +141,29 @@ pub(crate) fn create(
         let reason = format!("is {login}, which user {owner} has: remove it first");
         return Err(invalid("login", reason));
     }
-    let user_id = service.create_user(email, cellphone, country_code)?.id;
+    let cellphone = cellphone.parse::<PhoneNumber>().map_err(|error| match error {
+        Error::InvalidArgument { reason, .. } => invalid("cellphone", reason.into_owned()),
+        other => other,
+    })?;
+    let call = CreateUser::new(email.parse()?, cellphone, country_code.parse()?);
+    let call = CreateUser { new_only: !use_known, ..call };
+    let user_id = service.handle(&call).map_err(of_unwanted_user)?.id;
     if let Some(login) = login {
         service.set_login(user_id, login).map_err(|error| of_known_number(error, user_id))?;
     }
     Ok(user_id)
+}
+
+/// The error for a number that a user has already, where a new user is wanted.
+fn of_unwanted_user(error: Error) -> Error {
+    match error {
+        Error::Rejected(rejection) if rejection.status == 409 => {
+            let reason = "belongs to a user who is enrolled already: --use-known says that this \
+                          user is meant";
+            invalid("cellphone", reason.to_owned())
+        }
+        other => other,
+    }
 }
 
 /// The error for a number whose user has another login name.

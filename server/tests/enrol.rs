@@ -183,6 +183,27 @@ fn ctrl_c_leaves_the_earlier_app_valid() {
     assert!(terminal.until("shows now: ").contains("not a code of this key"));
 }
 
+/// Of two people with one phone number, the second gets neither the first one's account nor an app
+/// for it.
+#[test]
+fn the_number_of_a_known_user_is_rejected_unless_that_user_is_meant() {
+    let world = World::new();
+    let known = world.service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let eve = ["--json", "--login", "eve", "--email", "eve@example.com", "--country-code", "1"];
+    let enrol = |more: &[&str]| {
+        let options = [&eve[..], &["--cellphone", "555-010-0123"], more].concat();
+        world.enrol(&options).stdin(Stdio::null()).output().unwrap()
+    };
+    let refused = enrol(&[]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && refused.stdout.is_empty(), "no key is shown");
+    assert!(text.contains("belongs to a user") && text.contains("--use-known"), "{text}");
+    assert!(world.service.find_user(&login("eve")).is_err());
+    let meant = enrol(&["--use-known"]);
+    assert!(String::from_utf8(meant.stdout).unwrap().contains("otpauth:"));
+    assert_eq!(world.service.find_user(&login("eve")).unwrap().user_id, known);
+}
+
 /// Somebody at an unlocked terminal must not replace what protects the account.
 #[test]
 fn users_enrol_themselves_once() {

@@ -55,9 +55,20 @@ fn manage_users(folder: &Path, target: &[&str]) {
     assert_eq!(ok(&bob), "user_id 2", "a rejected name creates nobody");
     // Of two people with one phone number, the second does not take the first one's place.
     let cy = ["user", "create", "--email", "cy@example.com", "--cellphone", "555-010-0123"];
-    let cy = fails(&[&cy[..], &["--country-code", "1", "--login", "cy"]].concat());
+    let cy = [&cy[..], &["--country-code", "1", "--login", "cy"]].concat();
+    let known = fails(&cy);
+    assert!(known.contains("cellphone belongs to a user who is enrolled already"), "{known}");
+    assert!(known.contains("--use-known"), "{known}");
+    let cy = fails(&[&cy[..], &["--use-known"]].concat());
     assert!(cy.contains("user 1, who has that phone number already"), "{cy}");
     assert!(cy.contains("has the login name ada: remove it first"), "{cy}");
+    // Nor does it become that of a user who has no login name.
+    let eve = ["user", "create", "--email", "eve@example.com", "--cellphone", "555-010-0124"];
+    let eve = [&eve[..], &["--country-code", "1", "--login", "eve"]].concat();
+    assert!(fails(&eve).contains("--use-known"));
+    assert!(fails(&["user", "show", "--login", "eve"]).contains("nobody has the login name eve"));
+    assert!(fails(&eve[..8]).contains("--use-known"), "without a login name");
+    assert_eq!(ok(&[&eve[..8], &["--use-known"]].concat()), "user_id 2");
     let renamed = fails(&["user", "set-login", "--user", "1", "--login", "cy"]);
     assert!(renamed.contains("has the login name ada: remove it first"), "{renamed}");
     let taken = fails(&["user", "set-login", "--user", "2", "--login", "ada"]);
