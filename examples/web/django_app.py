@@ -20,6 +20,8 @@ from common import (
     Account,
     Accounts,
     DemoPhone,
+    NotSignedUp,
+    SignUp,
     digits,
     explain,
     is_from_an_app,
@@ -107,6 +109,40 @@ def log_in(request: HttpRequest, account: Account) -> HttpResponse:
     rotate_token(request)
     request.session["user"] = account.name
     return redirect("/")
+
+
+# Signing up. The number is verified before anybody is enrolled: it may be somebody else's.
+
+
+def signup(request: HttpRequest) -> HttpResponse:
+    if request.method != "POST":
+        return page(request, "signup.html")
+    fields = ("name", "password", "email", "cellphone")
+    try:
+        ticket = accounts.begin(SignUp(*(request.POST.get(name, "") for name in fields)))
+    except NotSignedUp as error:
+        return page(request, "signup.html", 400, error=error)
+    except seconder.SecondFactorError as error:
+        return page(request, "signup.html", 429, error=explain(error))
+    request.session.flush()
+    request.session["signup"] = ticket
+    return redirect("/signup/code")
+
+
+def signup_code(request: HttpRequest) -> HttpResponse:
+    ticket = request.session.get("signup")
+    if ticket is None or not accounts.is_pending(ticket):
+        return redirect("/signup")
+    if request.method != "POST":
+        return page(request, "number.html")
+    try:
+        accounts.finish(ticket, digits(request.POST.get("code", "")))
+    except NotSignedUp as error:
+        return page(request, "number.html", 401, error=error)
+    except seconder.SecondFactorError as error:
+        return page(request, "number.html", 401, error=explain(error))
+    request.session.flush()
+    return redirect("/login")
 
 
 # The second factor.
@@ -222,14 +258,14 @@ def confirm(request: HttpRequest, account: Account) -> HttpResponse:
         return page(request, "authenticator.html", 401, error=explain(error))
     if not is_from_an_app(verification):
         return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
-    account.authenticator = True
+    accounts.confirm_authenticator(account)
     return redirect("/")
 
 
 @require_POST
 @user
 def device(request: HttpRequest, account: Account) -> HttpResponse:
-    account.device = service.register_device(account.user_id, "android")
+    accounts.add_device(account)
     return redirect("/")
 
 
@@ -265,6 +301,8 @@ urlpatterns = [
     path("", home),
     path("login", login),
     path("logout", logout),
+    path("signup", signup),
+    path("signup/code", signup_code),
     path("second", second),
     path("second/sms", second_sms),
     path("second/code", second_code),

@@ -25,6 +25,8 @@ from common import (
     Account,
     Accounts,
     DemoPhone,
+    NotSignedUp,
+    SignUp,
     digits,
     explain,
     is_from_an_app,
@@ -127,6 +129,51 @@ def log_in(request: Request, account: Account) -> Response:
 
 
 Pending = Annotated[Account, Depends(pending)]
+
+
+# Signing up. The number is verified before anybody is enrolled: it may be somebody else's.
+
+
+@app.get("/signup")
+def signup_page(request: Request) -> Response:
+    return page(request, "signup.html")
+
+
+@forms.post("/signup")
+def signup(
+    request: Request, name: Typed, password: Typed, email: Typed, cellphone: Typed
+) -> Response:
+    try:
+        ticket = accounts.begin(SignUp(name, password, email, cellphone))
+    except NotSignedUp as error:
+        return page(request, "signup.html", 400, error=error)
+    except seconder.SecondFactorError as error:
+        return page(request, "signup.html", 429, error=explain(error))
+    request.session.clear()
+    request.session["signup"] = ticket
+    return go("/signup/code")
+
+
+@app.get("/signup/code")
+def signup_code_page(request: Request) -> Response:
+    if not accounts.is_pending(request.session.get("signup")):
+        return go("/signup")
+    return page(request, "number.html")
+
+
+@forms.post("/signup/code")
+def signup_code(request: Request, code: Typed) -> Response:
+    ticket = request.session.get("signup")
+    if ticket is None or not accounts.is_pending(ticket):
+        return go("/signup")
+    try:
+        accounts.finish(ticket, digits(code))
+    except NotSignedUp as error:
+        return page(request, "number.html", 401, error=error)
+    except seconder.SecondFactorError as error:
+        return page(request, "number.html", 401, error=explain(error))
+    request.session.clear()
+    return go("/login")
 
 
 # The second factor.
@@ -243,13 +290,13 @@ def confirm(request: Request, account: User, code: Typed) -> Response:
         return page(request, "authenticator.html", 401, error=explain(error))
     if not is_from_an_app(verification):
         return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
-    account.authenticator = True
+    accounts.confirm_authenticator(account)
     return go("/")
 
 
 @forms.post("/device")
 def device(account: User) -> Response:
-    account.device = service.register_device(account.user_id, "android")
+    accounts.add_device(account)
     return go("/")
 
 

@@ -19,6 +19,8 @@ from common import (
     Account,
     Accounts,
     DemoPhone,
+    NotSignedUp,
+    SignUp,
     digits,
     explain,
     is_from_an_app,
@@ -75,6 +77,50 @@ def log_in(account: Account) -> Reply:
     session.clear()
     session["user"] = account.name
     return redirect("/", 303)
+
+
+# Signing up. The number is verified before anybody is enrolled: it may be somebody else's.
+
+
+@app.get("/signup")
+def signup_page() -> str:
+    return render_template("signup.html")
+
+
+@app.post("/signup")
+def signup() -> Reply | tuple[str, int]:
+    typed = SignUp(*(request.form[name] for name in ("name", "password", "email", "cellphone")))
+    try:
+        ticket = accounts.begin(typed)
+    except NotSignedUp as error:
+        return render_template("signup.html", error=error), 400
+    except seconder.SecondFactorError as error:
+        return render_template("signup.html", error=explain(error)), 429
+    session.clear()
+    session["signup"] = ticket
+    return redirect("/signup/code", 303)
+
+
+@app.get("/signup/code")
+def signup_code_page() -> str | Reply:
+    if not accounts.is_pending(session.get("signup")):
+        return redirect("/signup", 303)
+    return render_template("number.html")
+
+
+@app.post("/signup/code")
+def signup_code() -> Reply | tuple[str, int]:
+    ticket = session.get("signup")
+    if ticket is None or not accounts.is_pending(ticket):
+        return redirect("/signup", 303)
+    try:
+        accounts.finish(ticket, digits(request.form["code"]))
+    except NotSignedUp as error:
+        return render_template("number.html", error=error), 401
+    except seconder.SecondFactorError as error:
+        return render_template("number.html", error=explain(error)), 401
+    session.clear()
+    return redirect("/login", 303)
 
 
 # The second factor.
@@ -187,14 +233,13 @@ def confirm() -> Reply | tuple[str, int]:
         return render_template("authenticator.html", error=explain(error)), 401
     if not is_from_an_app(verification):
         return render_template("authenticator.html", error=NOT_FROM_AN_APP), 401
-    account.authenticator = True
+    accounts.confirm_authenticator(account)
     return redirect("/", 303)
 
 
 @app.post("/device")
 def device() -> Reply:
-    account = user()
-    account.device = service.register_device(account.user_id, "android")
+    accounts.add_device(user())
     return redirect("/", 303)
 
 

@@ -8,6 +8,7 @@ import base64
 import itertools
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 import time
@@ -165,7 +166,7 @@ class Site:
         number = next(_numbers)
         name = f"user{number}"
         email, cellphone = f"{name}@example.com", f"555-010-{number}"
-        account = self.app.accounts.add(name, "pass word", email, cellphone)
+        account = self.app.accounts.add(self.app.SignUp(name, "pass word", email, cellphone))
         return User(name, account.user_id)
 
     def after_password(self, user: User | None = None) -> Visitor:
@@ -275,8 +276,7 @@ def test_an_authenticator_app_is_set_up_and_used(site: Site) -> None:
 
 
 def test_a_code_by_sms_does_not_confirm_an_authenticator_app(site: Site) -> None:
-    device = site.app.service.register_device(site.user.user_id, "android")
-    site.app.accounts.get(site.user.name).device = device
+    site.app.accounts.add_device(site.app.accounts.get(site.user.name))
     visitor = site.after_password()
     uuid = start_approval(site, visitor)
     visitor.post("/demo/phone", uuid=uuid, answer="approve")
@@ -360,6 +360,7 @@ def test_forms_of_other_sites_are_rejected(site: Site) -> None:
     visitor = site.logged_in()
     paths = ["/login", "/second/sms", "/second/code", "/second/push", "/second/push/finish"]
     paths += ["/authenticator", "/authenticator/confirm", "/device", "/logout", "/demo/phone"]
+    paths += ["/signup", "/signup/code"]
     for token in (None, ("csrf", "forgéd"), ("csrfmiddlewaretoken", "x" * 64)):
         visitor.token = token
         for path in paths:
@@ -367,6 +368,109 @@ def test_forms_of_other_sites_are_rejected(site: Site) -> None:
             assert visitor.send("POST", path, sent).status == 403, path
     assert visitor.is_in()
     assert visitor.post("/logout").location == "/login" and not visitor.is_in()
+
+
+def sign_up(site: Site, cellphone: str, name: str = "") -> tuple[Visitor, Page, dict[str, str]]:
+    """A new visitor who types that number, the next page, and what was typed."""
+    visitor = site.kind(site.app)
+    visitor.get("/signup")
+    name = name or f"new{next(_numbers)}"
+    fields = {"name": name, "password": "pass word", "email": f"{name}@example.com"}
+    return visitor, visitor.post("/signup", **fields, cellphone=cellphone), fields
+
+
+def sms_to(site: Site, cellphone: str) -> str:
+    number = "".join(cellphone.split("-"))
+    texts = [m for m in site.app.phone.page()["messages"] if m["to"].endswith(number)]
+    return str(re.findall(r"\b\d{7}\b", texts[0]["text"])[0])
+
+
+def test_a_visitor_signs_up_with_a_number_that_a_code_proves(site: Site) -> None:
+    cellphone = f"555-010-{next(_numbers)}"
+    visitor, page, fields = sign_up(site, cellphone)
+    assert page.location == "/signup/code"
+    assert set(visitor.session()) - {"csrf"} == {"signup"}
+    visitor.get("/signup/code")
+    code = sms_to(site, cellphone)
+    page = visitor.post("/signup/code", code=f"{(int(code) + 1) % 10**7:07}")
+    assert page.status == 401 and "is wrong" in page.text
+    assert visitor.post("/signup/code", code="12").status == 401
+    assert site.app.accounts.get(fields["name"]) is None, "nobody is enrolled yet"
+    copied, token = visitor.cookie(), visitor.token
+    assert visitor.post("/signup/code", code=code).location == "/login"
+    assert not visitor.is_in(), "the account is there, and nobody is logged in"
+    visitor.set_cookie(copied)
+    visitor.token = token
+    assert visitor.post("/signup/code", code=code).location == "/signup", "a ticket is used once"
+    account = site.app.accounts.get(fields["name"])
+    assert account.user_id > site.user.user_id and not account.authenticator
+    site.after_password(User(account.name, account.user_id))
+
+
+def test_a_stranger_who_types_a_users_number_gets_nothing_of_that_user(site: Site) -> None:
+    """Neither the id, nor an account with it, nor a factor for it."""
+    victim, number = site.user, site.user.name.removeprefix("user")
+    accounts, service = site.app.accounts, site.app.service
+    before = service.user_status(victim.user_id)
+    visitor, page, fields = sign_up(site, f"555.010.{number}")
+    assert page.location == "/signup/code", "it does not show that the number is known"
+    visitor.get("/signup/code")
+    # The code went to the victim, and guesses are limited.
+    code = sms_to(site, f"555-010-{number}")
+    wrong = f"{(int(code) + 1) % 10**7:07}"
+    texts = [visitor.post("/signup/code", code=wrong).text for _ in range(5)]
+    assert "Try again in" in texts[-1]
+    for path in ("/authenticator", "/authenticator/confirm", "/device"):
+        assert visitor.post(path, code="1234567").location == "/login"
+    assert visitor.get("/").location == "/login"
+    assert accounts.get(fields["name"]) is None
+    assert accounts.get(victim.name).user_id == victim.user_id
+    assert service.user_status(victim.user_id) == before
+    label = service.enrol_authenticator(victim.user_id).label
+    assert label == f"{victim.name}@example.com", "no e-mail address was added"
+
+
+def test_whoever_holds_the_number_of_an_account_gets_no_second_one(site: Site) -> None:
+    """Such as the next owner of a number that a carrier gave away again."""
+    number = site.user.name.removeprefix("user")
+    visitor, _, fields = sign_up(site, f"555-010-{number}")
+    visitor.get("/signup/code")
+    page = visitor.post("/signup/code", code=sms_to(site, f"555-010-{number}"))
+    assert page.status == 401 and "belongs to an account already" in page.text
+    assert site.app.accounts.get(fields["name"]) is None
+
+
+def test_a_sign_up_is_rejected_before_a_message_is_sent(site: Site) -> None:
+    _, page, _ = sign_up(site, f"555-010-{next(_numbers)}", name=site.user.name.upper())
+    assert page.status == 400 and "name is taken" in page.text
+    _, page, _ = sign_up(site, "12")
+    assert page.status == 400 and "phone number" in page.text
+    _, page, _ = sign_up(site, f"555-010-{next(_numbers)}", name=" ")
+    assert page.status == 400
+
+
+def test_two_accounts_never_share_an_id(site: Site) -> None:
+    """Whatever the service says: the column of the table is unique."""
+    number = site.user.name.removeprefix("user")
+    other = site.app.SignUp("other", "pass word", "other@example.com", f"555-010-{number}")
+    with pytest.raises(sqlite3.IntegrityError, match=r"accounts\.user_id"):
+        site.app.accounts.add(other)
+    assert site.app.accounts.get("other") is None
+
+
+def test_of_two_sign_ups_with_one_name_one_succeeds(site: Site) -> None:
+    numbers = [f"555-010-{next(_numbers)}" for _ in range(2)]
+    name = f"twin{next(_numbers)}"
+    visitors = [sign_up(site, number, name)[0] for number in numbers]
+    pages = []
+    for visitor, number in zip(visitors, numbers, strict=True):
+        visitor.get("/signup/code")
+        pages.append(visitor.post("/signup/code", code=sms_to(site, number)))
+    assert pages[0].location == "/login" and "name is taken" in pages[1].text
+    # The second number is not left behind in the service.
+    late = f"late{next(_numbers)}"
+    user = site.app.service.create_user(f"{late}@example.com", numbers[1], 1, new_only=True)
+    assert user.created
 
 
 def test_the_size_of_a_form_is_limited(site: Site) -> None:
