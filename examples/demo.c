@@ -160,6 +160,34 @@ static void check_callback(const char *api_key, const struct listener *listener,
            "The same callback with another nonce");
 }
 
+/* Enrols nobody before a code proves that the number is theirs, and no user who is known: whoever
+ * types the number of somebody else must not get that user's id. */
+static uint64_t sign_up(seconder_service *service, const char *spool)
+{
+    const seconder_create_user_options options = {.new_only = SECONDER_YES};
+    seconder_user_created *user = NULL;
+    char code[32] = "";
+    expect(SECONDER_OK,
+           seconder_start_phone_verification(service, "sms", "555-010-0123", "1", NULL, 0, NULL,
+                                             &error),
+           "A code is sent to the number that was typed");
+    read_sms(spool, code, sizeof code);
+    expect(SECONDER_OK,
+           seconder_check_phone_verification(service, "555-010-0123", "1", code, NULL, &error),
+           "The number is theirs");
+    expect(SECONDER_OK,
+           seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &options,
+                                sizeof options, &user, &error),
+           "A user is enrolled");
+    uint64_t user_id = seconder_user_created_id(user);
+    seconder_user_created_free(user);
+    expect(SECONDER_REJECTED,
+           seconder_create_user(service, "eve@example.com", "555-010-0123", "1", &options,
+                                sizeof options, &user, &error),
+           "Somebody else with the same number");
+    return user_id;
+}
+
 static void codes(seconder_service *service, uint64_t user_id, const char *spool)
 {
     char code[16] = "";
@@ -260,7 +288,6 @@ int main(void)
     static struct listener listener;
     char url[64], spool[64];
     seconder_service *service = NULL;
-    seconder_user_created *user = NULL;
     seconder_open_options options = {.application_name = "Example"};
 
     printf("Seconder %s\n", seconder_version());
@@ -273,13 +300,7 @@ int main(void)
 
     expect(SECONDER_OK, seconder_open(url, NULL, &options, sizeof options, &service, &error),
            "A service is opened on a new database");
-    expect(SECONDER_OK,
-           seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
-                                &error),
-           "A user is enrolled");
-    uint64_t user_id = seconder_user_created_id(user);
-    seconder_user_created_free(user);
-
+    uint64_t user_id = sign_up(service, spool);
     codes(service, user_id, spool);
     authenticator(service, user_id);
     approval(service, user_id, &listener);

@@ -21,13 +21,32 @@ def main() -> None:
         database = Path(folder, "demo.db")
         with seconder.open(f"sqlite:{database}", callback_url=server.url) as service:
             server.api_key = service.api_key()
-            user = service.create_user("ada@example.com", "555-010-0123", 1)
-            print(f"Ada is enrolled. The application stores her id: {user.id}.")
-            log_in_by_sms(service, user.id, database.with_suffix(".spool"))
+            spool = database.with_suffix(".spool")
+            user = sign_up(service, spool)
+            log_in_by_sms(service, user.id, spool)
             log_in_by_authenticator(service, user.id)
             log_in_by_approval(service, user.id, server.events)
             keep_an_attacker_out(service, user.id)
     print("Everything worked as expected.")
+
+
+def sign_up(service: seconder.Service, spool: Path) -> seconder.UserCreated:
+    """Enrols nobody before a code proves that the number is theirs."""
+    service.start_phone_verification("sms", "555-010-0123", 1)
+    service.check_phone_verification("555-010-0123", 1, latest_code(spool))
+    print("Ada typed the code that was sent to the number, so it is hers.")
+    user = service.create_user("ada@example.com", "555-010-0123", 1, new_only=True)
+    must(user.created is True, "say that she is new")
+    print(f"Ada is enrolled. The application stores her id: {user.id}.")
+    rejection(
+        seconder.Rejected,
+        service.create_user,
+        "eve@example.com",
+        "555-010-0123",
+        1,
+        new_only=True,
+    )
+    return user
 
 
 def log_in_by_sms(service: seconder.Service, user_id: int, spool: Path) -> None:

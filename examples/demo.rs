@@ -1,7 +1,7 @@
 //! A demonstration of every second factor in Rust: `cargo run --example demo`. It uses a fresh
 //! database in a temporary folder, needs no network, and exits with an error if a check fails.
 
-use seconder::calls::{ApprovalStatus, Verdict, Verify};
+use seconder::calls::{ApprovalStatus, Channel, CreateUser, UserCreated, Verdict, Verify};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::{Token, UserId};
 use seconder::otp::Totp;
@@ -23,9 +23,9 @@ fn main() -> Outcome {
         .open()?;
     say("Opened a fresh database. The engine runs inside this process.");
 
-    let user = service.create_user("ada@example.com", "555-010-0123", "1")?;
-    say(&format!("Enrolled ada@example.com with +1 555-010-0123: user {}.", user.id));
-    code_by_sms(&service, user.id, &folder.0.join("demo.spool"))?;
+    let spool = folder.0.join("demo.spool");
+    let user = sign_up(&service, &spool)?;
+    code_by_sms(&service, user.id, &spool)?;
     authenticator_app(&service, user.id)?;
     push(&service, user.id, &listener, &callback_url)?;
     rejections(&service, user.id)?;
@@ -50,12 +50,36 @@ impl Drop for Folder {
     }
 }
 
+/// Enrols nobody before a code proves that the number is theirs.
+fn sign_up(service: &Service, spool: &Path) -> Outcome<UserCreated> {
+    let phone = "555-010-0123";
+    service.start_phone_verification(Channel::Sms, phone, "1")?;
+    service.check_phone_verification(phone, "1", &newest_code(spool)?.parse()?)?;
+    say("The code that was sent to the number was typed: whoever signs up holds it.");
+    let new = |email: &str| -> seconder::Result<CreateUser> {
+        let call = CreateUser::new(email.parse()?, phone.parse()?, "1".parse()?);
+        Ok(CreateUser { new_only: true, ..call })
+    };
+    let user = service.handle(&new("ada@example.com")?)?;
+    say(&format!("Enrolled ada@example.com with +1 {phone}: user {}.", user.id));
+    let other = service.handle(&new("eve@example.com")?);
+    ensure("nobody else gets her id by typing her number", other.is_err())?;
+    Ok(user)
+}
+
+/// The code of the newest message in the spool folder, whose name is the last one.
+fn newest_code(spool: &Path) -> Outcome<String> {
+    let files: Result<Vec<_>, _> =
+        std::fs::read_dir(spool)?.map(|file| file.map(|file| file.path())).collect();
+    let message = std::fs::read_to_string(files?.iter().max().ok_or("nothing was sent")?)?;
+    let code = message.lines().find_map(|line| line.strip_prefix("Code: ")).ok_or("no code")?;
+    Ok(code.to_owned())
+}
+
 fn code_by_sms(service: &Service, user: UserId, spool: &Path) -> Outcome {
     let sent = service.request_sms(user)?;
     say(&format!("Sent a code by SMS to {}.", sent.cellphone.unwrap_or_default()));
-    let message = std::fs::read_dir(spool)?.next().ok_or("nothing was sent")??.path();
-    let message = std::fs::read_to_string(message)?;
-    let code = message.lines().find_map(|line| line.strip_prefix("Code: ")).ok_or("no code")?;
+    let code = newest_code(spool)?;
     say(&format!("Read the code from the spool folder: {code}."));
 
     let code: Token = code.parse()?;

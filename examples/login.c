@@ -52,7 +52,8 @@ static void wait_please(seconder_error *error)
 
 /* Stands in for the application's own accounts, which store the hash of the password and the
  * user_id. Here there is one account, whose user is enrolled again at each start, which returns the
- * same user_id. */
+ * same user_id. That is safe for a number of the program's own only: an application whose users type
+ * their numbers verifies them first and sets `new_only`, as sign_up() in demo.c does. */
 static bool password_is_right(const char *name, const char *password)
 {
     return strcmp(name, "ada") == 0 && strcmp(password, "analytical engine") == 0;

@@ -88,6 +88,8 @@ int main(int count, char **arguments)
     try {
         const Service service = count > 3 ? seconder::open(arguments[1], arguments[2])
                                           : seconder::open("sqlite:seconder.db");
+        /* This number is the program's own. One that a user types is verified first
+         * (start_phone_verification), and enrolled with `new_only`: it may be somebody else's. */
         const std::uint64_t user =
             count > 3 ? std::stoull(arguments[3])
                       : service.create_user("ada@example.com", "555-010-0123", "1").id();
