@@ -67,7 +67,7 @@ fn reach(service: &Service) -> Result<()> {
 }
 
 fn log_in(config: &Config, service: &Service, user: &str, remote: Option<&str>) -> Result<()> {
-    let login = Login { user, remote, program: "seconder pam check", ..Login::default() };
+    let login = Login { user, remote, program: "seconder-pam-check", ..Login::default() };
     let mut journal = StandardError::new("seconder");
     let outcome = match Terminal::open() {
         Ok(mut terminal) => log_in_with(config, service, &login, &mut terminal, &mut journal),

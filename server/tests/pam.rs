@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod common;
+mod terminal;
 
 use common::{KEY, World};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+use terminal::Terminal;
 
 fn write(world: &World, name: &str, text: &str) -> PathBuf {
     let path = world.folder.path().join(name);
@@ -32,18 +34,18 @@ fn configured(world: &World, more: &str) -> PathBuf {
     write(world, "pam.conf", &text)
 }
 
-/// Runs it with util-linux's `script` as the terminal, at which this is typed.
+/// Runs it on a terminal, at which this is typed once it asks.
 fn check(conf: &Path, more: &str, typed: &str) -> (bool, String) {
-    let program = env!("CARGO_BIN_EXE_seconder");
-    let command = format!("{program} pam check --conf {} {more}", conf.display());
-    let pipe =
-        format!("(sleep 0.5; printf '{typed}'; sleep 1) | script -qec '{command}' /dev/null");
-    shown(Command::new("sh").args(["-c", &pipe]).output().unwrap())
-}
-
-fn shown(output: Output) -> (bool, String) {
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).unwrap())
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.args(["pam", "check", "--conf"]).arg(conf).args(more.split_whitespace());
+    let mut terminal = Terminal::start(command, 200);
+    let mut before = String::new();
+    if !typed.is_empty() {
+        before = terminal.until("Code, or 1 for an SMS, 2 for a call: ");
+        terminal.type_in(&format!("{typed}\n"));
+    }
+    let (after, status) = terminal.end();
+    (status.success(), before + &after)
 }
 
 #[test]
@@ -86,10 +88,10 @@ fn every_error_is_printed() {
 fn a_user_logs_in_on_the_terminal() {
     let world = World::start();
     let conf = configured(&world, "tries = 1\n");
-    let (done, text) = check(&conf, "--user ada", "0000000\\n");
+    let (done, text) = check(&conf, "--user ada", "0000000");
     assert!(!done && text.contains("The code is wrong.") && text.contains("denied"), "{text}");
     world.client().request_sms(1.try_into().unwrap()).unwrap();
-    let (done, text) = check(&conf, "--user ada", &format!("{}\\n", world.code()));
+    let (done, text) = check(&conf, "--user ada", &world.code());
     assert!(done && text.contains("Accepted."), "{text}");
     assert!(!text.contains(&world.code()), "{text}");
     let (done, text) = check(&conf, "--user eve", "");
