@@ -175,7 +175,7 @@ fn the_terminal_is_asked_without_echo() {
     );
     let typing = |typed: &str| {
         let command =
-            format!("(sleep 0.5; printf '{typed}'; sleep 1.5) | script -qec '{program}' /dev/null");
+            format!("(sleep 2; printf '{typed}'; sleep 2) | script -qec '{program}' /dev/null");
         let output = Command::new("sh").args(["-c", &command]).output().unwrap();
         text(&output.stdout)
     };
