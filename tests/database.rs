@@ -142,7 +142,10 @@ fn a_read_only_database_is_rejected() {
         let before = (listed(), std::fs::read(&path).unwrap());
         // The other user may have no access to the folder of this program.
         let program = folder.path().join("program");
-        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        // By another process: a program that a child of this one has open for writing cannot be run.
+        let copied =
+            Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
+        assert!(copied.unwrap().success());
         let mut child = Command::new(&program);
         child
             .args(["--exact", "child_without_write_permission", "--ignored"])

@@ -5,7 +5,7 @@
 mod local_socket;
 mod terminal;
 
-use local_socket::{Running, folder};
+use local_socket::{Running, copy_of_program, folder};
 use seconder::model::LoginName;
 use seconder::otp::Totp;
 use seconder::{Handle, Service, Verdict, Verify};
@@ -49,8 +49,7 @@ impl World {
 
     /// `seconder enrol` with these options, run by another user than root.
     fn enrol_as_daemon(&self, options: &[&str]) -> Command {
-        let program = self.folder.path().join("seconder");
-        std::fs::copy(env!("CARGO_BIN_EXE_seconder"), &program).unwrap();
+        let program = copy_of_program(self.folder.path());
         let mut command = Command::new("setpriv");
         command.args(["--reuid", DAEMON, "--regid", DAEMON, "--clear-groups"]).arg(program);
         command.arg("enrol").args(options);
@@ -272,8 +271,7 @@ fn the_user_of_the_service_is_an_option() {
     let world = World::new();
     let folder = folder();
     std::os::unix::fs::chown(folder.path(), Some(1), Some(1)).unwrap();
-    let program = world.folder.path().join("seconder");
-    std::fs::copy(env!("CARGO_BIN_EXE_seconder"), &program).unwrap();
+    let program = copy_of_program(world.folder.path());
     let mut command = Command::new("setpriv");
     command.args(["--reuid", DAEMON, "--regid", DAEMON, "--clear-groups"]).arg(program);
     command.args(["serve", "--database", "sandbox:", "--unix"]);

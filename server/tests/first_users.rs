@@ -7,7 +7,7 @@
 mod local_socket;
 mod terminal;
 
-use local_socket::{ADA, Running, folder, is_root};
+use local_socket::{ADA, Running, copy_of_program, folder, is_root};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -64,8 +64,7 @@ struct Machine {
 impl Machine {
     fn new() -> Machine {
         let folder = folder();
-        let program = folder.path().join("seconder");
-        fs::copy(env!("CARGO_BIN_EXE_seconder"), &program).unwrap();
+        let program = copy_of_program(folder.path());
         let state = folder.path().join("state");
         fs::create_dir(&state).unwrap();
         chown(&state, Some(SERVICE), Some(SERVICE)).unwrap();

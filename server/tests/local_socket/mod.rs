@@ -38,6 +38,16 @@ pub(crate) fn program() -> Command {
     command
 }
 
+/// Copies the program to this folder, for users who cannot enter the folder of the build. Another process
+/// does it: a program cannot be run while a child that another test has just forked has it open for
+/// writing.
+pub(crate) fn copy_of_program(folder: &Path) -> PathBuf {
+    let copy = folder.join("seconder");
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_seconder")).arg(&copy).status();
+    assert!(copied.unwrap().success());
+    copy
+}
+
 /// Whether this process can start others as any user.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
