@@ -28,7 +28,7 @@ mod write_timeout;
 
 pub use listeners::Listeners;
 #[cfg(unix)]
-pub use local::{LocalSocket, PeerRules, SocketOptions};
+pub use local::{LocalSocket, PeerRules, SocketOptions, user_number};
 #[cfg(unix)]
 pub use network::raise_descriptor_limit;
 pub use server::Server;

@@ -11,7 +11,7 @@ pub(crate) use file::SocketFile;
 pub(crate) use slots::{ALL as CONNECTIONS, Slot, Slots};
 
 pub use file::SocketOptions;
-pub use rules::PeerRules;
+pub use rules::{PeerRules, user_number};
 
 use crate::invalid;
 use seconder::Result;

@@ -5,6 +5,7 @@ use crate::commands::{invalid, secret_file};
 use clap::Args;
 use clap::builder::ArgPredicate;
 use seconder::{Result, Service, Settings};
+use seconder_server::user_number;
 use std::path::PathBuf;
 
 /// A database by default.
@@ -88,17 +89,8 @@ fn open(
         settings = settings.ca_file(file);
     }
     if let Some(user) = service_user {
-        settings = settings.service_uid(user_id(user)?);
+        let uid = user_number(user).map_err(|reason| invalid("service-user", reason))?;
+        settings = settings.service_uid(uid);
     }
     settings.open()
-}
-
-/// The number of a user, by name or number.
-fn user_id(name: &str) -> Result<u32> {
-    let number =
-        name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok()).flatten();
-    let found = || nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw());
-    number
-        .or_else(found)
-        .ok_or_else(|| invalid("service-user", format!("names a user that does not exist: {name}")))
 }

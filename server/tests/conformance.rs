@@ -31,14 +31,9 @@ fn through_https(
         let server = Server::start(engine, ([127, 0, 0, 1], 0).into(), Tls::SelfSigned).unwrap();
         let certificate = folder.path().join("certificate.pem");
         std::fs::write(&certificate, server.certificate_pem()).unwrap();
-        let client = Settings::new(&server.url())
-            .api_key(world.engine.api_key().expose())
-            .ca_file(certificate)
-            .format(format)
-            .generation(generation)
-            .names(names.clone())
-            .open()
-            .unwrap();
+        let settings = speaking(&server.url(), format, generation, names);
+        let key = world.engine.api_key().expose();
+        let client = settings.api_key(key).ca_file(certificate).open().unwrap();
         world.dialect = dialect;
         let (addr, pem) = (server.addr(), server.certificate_pem().to_owned());
         world.send_raw = Box::new(move |_, raw| send(addr, &pem, raw));
@@ -61,12 +56,8 @@ fn through_socket(format: Format, generation: Generation, names: &Names, dialect
         let rules = PeerRules::parse(&[own]).unwrap();
         let socket = LocalSocket::bind(&path, SocketOptions::default(), rules).unwrap();
         let _server = Server::serve(engine, Listeners::new().local(socket)).unwrap();
-        let client = Settings::new(&format!("unix:{}", path.display()))
-            .format(format)
-            .generation(generation)
-            .names(names.clone())
-            .open()
-            .unwrap();
+        let url = format!("unix:{}", path.display());
+        let client = speaking(&url, format, generation, names).open().unwrap();
         world.dialect = dialect;
         world.send_raw = Box::new(move |engine, raw| {
             let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
@@ -77,6 +68,11 @@ fn through_socket(format: Format, generation: Generation, names: &Names, dialect
         });
         world.run(&client, &format!("{name}, {dialect:?}, unix:"), &text);
     }
+}
+
+/// The settings of a client in a dialect.
+fn speaking(url: &str, format: Format, generation: Generation, names: &Names) -> Settings {
+    Settings::new(url).format(format).generation(generation).names(names.clone())
 }
 
 /// The same request without the API key, which a local socket rejects.

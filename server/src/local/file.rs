@@ -57,8 +57,8 @@ impl SocketOptions {
                 }
             }
         };
-        let owner = number("--unix-owner", owner, super::rules::user);
-        let group = number("--unix-group", group, super::rules::group);
+        let owner = number("--unix-owner", owner, super::rules::user_number);
+        let group = number("--unix-group", group, super::rules::group_number);
         let mode = number("--unix-mode", mode, permissions);
         match problems.is_empty() {
             true => Ok(SocketOptions { owner, group, mode }),

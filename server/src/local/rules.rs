@@ -120,8 +120,8 @@ fn rule(text: &str) -> Result<(Who, Right), String> {
     let who = match who.split_once(':') {
         None if who == "root" => Ok(Who::User(0)),
         None if who == "any" => Ok(Who::Any),
-        Some(("user", name)) => user(name).map(Who::User),
-        Some(("group", name)) => group(name).map(Who::Group),
+        Some(("user", name)) => user_number(name).map(Who::User),
+        Some(("group", name)) => group_number(name).map(Who::Group),
         _ => Err("must begin with root, user:NAME, group:NAME or any".to_owned()),
     };
     match (who, right) {
@@ -131,11 +131,11 @@ fn rule(text: &str) -> Result<(Who, Right), String> {
     }
 }
 
-/// The number of a user, by name or number.
+/// The number of a user of this machine, by name or number.
 ///
 /// # Errors
-/// What is wrong.
-pub(crate) fn user(name: &str) -> Result<u32, String> {
+/// What is wrong, to be read after the name of an option.
+pub fn user_number(name: &str) -> Result<u32, String> {
     number("user", name, || Ok(User::from_name(name)?.map(|user| user.uid.as_raw())))
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn user(name: &str) -> Result<u32, String> {
 ///
 /// # Errors
 /// What is wrong.
-pub(crate) fn group(name: &str) -> Result<u32, String> {
+pub(crate) fn group_number(name: &str) -> Result<u32, String> {
     number("group", name, || Ok(Group::from_name(name)?.map(|group| group.gid.as_raw())))
 }
 
