@@ -32,6 +32,7 @@ modules() {
 services() {
     need openssl openssl version
     need redis-server redis-server --version
+    need sqlite3 sqlite3 --version
     if can_install; then
         need chromium command -v chromium
         need chromium-driver command -v chromedriver
