@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 23] = [
+    const SOURCES: [&str; 24] = [
         "status",
         "error",
         "text",
@@ -41,6 +41,7 @@ mod header {
         "users",
         "logins",
         "codes",
+        "factors",
         "approvals",
         "waiting",
         "offline",

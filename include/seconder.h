@@ -361,6 +361,11 @@ typedef struct seconder_error seconder_error;
 typedef struct seconder_event seconder_event;
 
 /**
+ * What protects a user's account (interface 2.7). None of it is a secret.
+ */
+typedef struct seconder_factors seconder_factors;
+
+/**
  * The user who has a login name, and what the user can log in with.
  */
 typedef struct seconder_found_user seconder_found_user;
@@ -395,6 +400,11 @@ typedef struct seconder_phone_verification_started seconder_phone_verification_s
  * The recovery codes of a user. Whoever sees one can log in with it once.
  */
 typedef struct seconder_recovery_codes seconder_recovery_codes;
+
+/**
+ * The reply of seconder_devices().
+ */
+typedef struct seconder_registered_devices seconder_registered_devices;
 
 /**
  * A service: an engine in this process, or a client of a remote service.
@@ -895,6 +905,46 @@ typedef struct seconder_device_info {
      */
     int64_t last_account_recovery_at;
 } seconder_device_info;
+
+/**
+ * An authenticator app of a user.
+ */
+typedef struct seconder_authenticator {
+    /**
+     * Its id, for seconder_remove_authenticator().
+     */
+    const char *id;
+    /**
+     * Whether a code of it was accepted. Until then it is pending.
+     */
+    bool confirmed;
+    /**
+     * The label that it was enrolled with. NULL if none was given.
+     */
+    const char *label;
+    /**
+     * When it was enrolled, in Unix seconds. 0 if the service does not provide it.
+     */
+    int64_t created_at;
+} seconder_authenticator;
+
+/**
+ * A device that a user has registered for approval requests.
+ */
+typedef struct seconder_registered_device {
+    /**
+     * Its id, for seconder_remove_device().
+     */
+    uint64_t id;
+    /**
+     * "android", "android_tablet", "ios" or "svc_chrome". NULL if the service does not provide it.
+     */
+    const char *type;
+    /**
+     * When it was registered, in Unix seconds. 0 if the service does not provide it.
+     */
+    int64_t created_at;
+} seconder_registered_device;
 
 /**
  * A picture to show with an approval request.
@@ -1683,6 +1733,12 @@ bool seconder_user_status_reply_has_hard_token(const struct seconder_user_status
 bool seconder_user_status_reply_account_disabled(const struct seconder_user_status_reply *user);
 
 /**
+ * What protects the account, owned by the reply. NULL if the service does not say, as only a service
+ * of Seconder does.
+ */
+const struct seconder_factors *seconder_user_status_reply_factors(const struct seconder_user_status_reply *user);
+
+/**
  * The service's message. NULL if it does not provide one.
  */
 const char *seconder_user_status_reply_message(const struct seconder_user_status_reply *user);
@@ -1869,7 +1925,7 @@ seconder_status seconder_verify(const struct seconder_service *service,
 
 /**
  * Creates a new secret for a user's authenticator app. The user's previous secret stays valid
- * until a code of the new one has been accepted.
+ * until a code of the new one has been accepted: check one with seconder_confirm_authenticator().
  *
  * Free `out` with seconder_authenticator_enrolled_free(), which wipes the secret.
  * SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the
@@ -1949,6 +2005,125 @@ const char *seconder_authenticator_enrolled_qr_code(const struct seconder_authen
  * Frees the reply of seconder_enrol_authenticator(), and wipes the secret. NULL is fine.
  */
 void seconder_authenticator_enrolled_free(struct seconder_authenticator_enrolled *enrolled);
+
+/**
+ * Checks a code of the authenticator app that seconder_enrol_authenticator() has enrolled last, if it
+ * is still pending, and of no other factor (interface 4.23). The right one makes it the user's app,
+ * in place of an earlier one. seconder_verify() accepts any code of the user, such as one by SMS, so
+ * it does not show that the user has scanned the new secret.
+ *
+ * Only SECONDER_OK means that the code was checked and is correct. `code` must be 6 to 12 digits and
+ * nothing else. `out` may be NULL; otherwise free it with seconder_verification_free().
+ *
+ * SECONDER_TOKEN_WRONG and SECONDER_TOKEN_REUSED say why the code was not accepted;
+ * SECONDER_RATE_LIMITED is returned after wrong codes, until the user may try again;
+ * SECONDER_TOKEN_MALFORMED means that `code` does not have the form of a code; SECONDER_REJECTED, with
+ * the service code "no_pending_authenticator", that no app of the user is pending. Other statuses are
+ * as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_confirm_authenticator(const struct seconder_service *service,
+                                               uint64_t user_id,
+                                               const char *code,
+                                               struct seconder_verification **out,
+                                               struct seconder_error **error);
+
+/**
+ * Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are wrong
+ * from then on, and a user who has no other app is sent codes by SMS again.
+ *
+ * `authenticator_id` is its id from seconder_factors_authenticator(). `out` may be NULL; otherwise free
+ * it with seconder_done_free(). SECONDER_REJECTED, with the service code "authenticator_not_found", if
+ * the user has no such app. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_remove_authenticator(const struct seconder_service *service,
+                                              uint64_t user_id,
+                                              const char *authenticator_id,
+                                              struct seconder_done **out,
+                                              struct seconder_error **error);
+
+/**
+ * Lists the devices that a user has registered for approval requests (interface 4.25).
+ *
+ * Free `out` with seconder_registered_devices_free(). SECONDER_REJECTED if there is no such user.
+ * Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_devices(const struct seconder_service *service,
+                                 uint64_t user_id,
+                                 struct seconder_registered_devices **out,
+                                 struct seconder_error **error);
+
+/**
+ * Removes a registered device of a user (interface 4.26). Its secret is void from then on. Approval
+ * requests stay open for the user's other devices.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED, with the service
+ * code "device_not_found", if the user has no such device. Other statuses are as described at the top
+ * of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_remove_device(const struct seconder_service *service,
+                                       uint64_t user_id,
+                                       uint64_t device_id,
+                                       struct seconder_done **out,
+                                       struct seconder_error **error);
+
+/**
+ * Whether codes can be sent to the user's number by SMS.
+ */
+bool seconder_factors_sms(const struct seconder_factors *factors);
+
+/**
+ * The number of authenticator apps: at most one that is confirmed, and one that is pending.
+ */
+size_t seconder_factors_authenticator_count(const struct seconder_factors *factors);
+
+/**
+ * The authenticator app at `index`, oldest first, owned by the reply of seconder_user_status(); NULL
+ * if `index` is out of range.
+ */
+const struct seconder_authenticator *seconder_factors_authenticator(const struct seconder_factors *factors,
+                                                                    size_t index);
+
+/**
+ * The number of devices that the user has registered for approval requests.
+ */
+size_t seconder_factors_device_count(const struct seconder_factors *factors);
+
+/**
+ * The device at `index`, oldest first, owned by the reply of seconder_user_status(); NULL if `index`
+ * is out of range.
+ */
+const struct seconder_registered_device *seconder_factors_device(const struct seconder_factors *factors,
+                                                                 size_t index);
+
+/**
+ * How many recovery codes the user has left.
+ */
+uint64_t seconder_factors_recovery_codes(const struct seconder_factors *factors);
+
+/**
+ * The number of devices.
+ */
+size_t seconder_registered_devices_device_count(const struct seconder_registered_devices *devices);
+
+/**
+ * The device at `index`, oldest first, owned by the reply; NULL if `index` is out of range.
+ */
+const struct seconder_registered_device *seconder_registered_devices_device(const struct seconder_registered_devices *devices,
+                                                                            size_t index);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_registered_devices_message(const struct seconder_registered_devices *devices);
+
+/**
+ * Frees the reply of seconder_devices(). NULL is fine.
+ */
+void seconder_registered_devices_free(struct seconder_registered_devices *devices);
 
 /**
  * Asks a user to approve something on their device (interface 4.12). `message` is the question to

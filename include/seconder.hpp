@@ -812,6 +812,67 @@ public:
     std::string_view message() const && = delete;
 };
 
+/// What protects a user's account. It refers to the reply that it was read from, and must not outlive
+/// it.
+class Factors {
+public:
+    explicit Factors(const seconder_factors &factors) noexcept : factors_(&factors) {}
+    Factors(const Factors &) = default;
+    Factors &operator=(const Factors &) = default;
+
+    /// Whether codes can be sent to the user's number by SMS.
+    bool sms() const noexcept { return seconder_factors_sms(factors_); }
+    /// How many are left.
+    std::uint64_t recovery_codes() const noexcept
+    {
+        return seconder_factors_recovery_codes(factors_);
+    }
+
+    /// The authenticator apps, oldest first: at most one that is confirmed, and one that is pending.
+    std::vector<const seconder_authenticator *> authenticators() const
+    {
+        std::vector<const seconder_authenticator *> all;
+        for (std::size_t i = 0; i < seconder_factors_authenticator_count(factors_); ++i)
+            all.push_back(seconder_factors_authenticator(factors_, i));
+        return all;
+    }
+
+    /// The devices that the user has registered for approval requests, oldest first.
+    std::vector<const seconder_registered_device *> devices() const
+    {
+        std::vector<const seconder_registered_device *> all;
+        for (std::size_t i = 0; i < seconder_factors_device_count(factors_); ++i)
+            all.push_back(seconder_factors_device(factors_, i));
+        return all;
+    }
+
+private:
+    const seconder_factors *factors_;
+};
+
+/// The devices that a user has registered for approval requests.
+class RegisteredDevices
+    : public detail::Handle<seconder_registered_devices, seconder_registered_devices_free> {
+public:
+    using Handle::Handle;
+
+    /// Oldest first.
+    std::vector<const seconder_registered_device *> devices() const &
+    {
+        std::vector<const seconder_registered_device *> all;
+        for (std::size_t i = 0; i < seconder_registered_devices_device_count(get()); ++i)
+            all.push_back(seconder_registered_devices_device(get(), i));
+        return all;
+    }
+    std::vector<const seconder_registered_device *> devices() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_registered_devices_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
 /// A user as the service knows them.
 class UserStatusReply
     : public detail::Handle<seconder_user_status_reply, seconder_user_status_reply_free> {
@@ -850,6 +911,15 @@ public:
         return devices;
     }
     std::vector<std::string_view> devices() const && = delete;
+
+    /// What protects the account; nothing if the service does not say, as only a service of Seconder
+    /// does.
+    std::optional<Factors> factors() const & noexcept
+    {
+        const seconder_factors *factors = seconder_user_status_reply_factors(get());
+        return factors == nullptr ? std::nullopt : std::optional<Factors>(*factors);
+    }
+    std::optional<Factors> factors() const && = delete;
 
     std::string_view message() const & noexcept
     {
@@ -1558,6 +1628,37 @@ public:
         });
     }
 
+    /// Only an ok() result means that the code of the pending app was checked and is correct.
+    Result<Verification> try_confirm_authenticator(std::uint64_t user_id, const Text &code) const
+    {
+        return detail::with_out<Verification>([&](auto out, auto error) {
+            return seconder_confirm_authenticator(get(), user_id, code.c_str(), out, error);
+        });
+    }
+
+    Result<Done> try_remove_authenticator(std::uint64_t user_id,
+                                          const Text &authenticator_id) const
+    {
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_remove_authenticator(get(), user_id, authenticator_id.c_str(), out,
+                                                 error);
+        });
+    }
+
+    Result<RegisteredDevices> try_devices(std::uint64_t user_id) const
+    {
+        return detail::with_out<RegisteredDevices>([&](auto out, auto error) {
+            return seconder_devices(get(), user_id, out, error);
+        });
+    }
+
+    Result<Done> try_remove_device(std::uint64_t user_id, std::uint64_t device_id) const
+    {
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_remove_device(get(), user_id, device_id, out, error);
+        });
+    }
+
     Result<FoundUser> try_find_user(const Text &login) const
     {
         return detail::with_out<FoundUser>([&](auto out, auto error) {
@@ -1819,6 +1920,20 @@ public:
                                               const EnrolAuthenticatorOptions &options = {}) const
     {
         return try_enrol_authenticator(user_id, options).value();
+    }
+    /// Returns only if the code is that of the pending app. It throws for every other outcome.
+    Verification confirm_authenticator(std::uint64_t user_id, const Text &code) const
+    {
+        return try_confirm_authenticator(user_id, code).value();
+    }
+    Done remove_authenticator(std::uint64_t user_id, const Text &authenticator_id) const
+    {
+        return try_remove_authenticator(user_id, authenticator_id).value();
+    }
+    RegisteredDevices devices(std::uint64_t user_id) const { return try_devices(user_id).value(); }
+    Done remove_device(std::uint64_t user_id, std::uint64_t device_id) const
+    {
+        return try_remove_device(user_id, device_id).value();
     }
     FoundUser find_user(const Text &login) const { return try_find_user(login).value(); }
     Done set_login(std::uint64_t user_id, const Text &login) const

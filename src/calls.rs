@@ -5,11 +5,14 @@ mod app_details;
 mod app_stats;
 mod check_approval;
 mod check_phone_verification;
+mod confirm_authenticator;
 mod create_approval;
 mod create_recovery_codes;
 mod create_user;
 mod delete_user;
+mod devices;
 mod enrol_authenticator;
+mod factors;
 mod failure;
 mod find_user;
 mod free_form;
@@ -18,6 +21,8 @@ mod phone_info;
 mod phone_verification_status;
 mod prepare_offline;
 mod register_activity;
+mod remove_authenticator;
+mod remove_device;
 mod remove_login;
 mod report_offline;
 mod request_call;
@@ -35,13 +40,19 @@ pub use app_details::{AppDetails, Application};
 pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
 pub use check_approval::{Approval, ApprovalStatus, CheckApproval};
 pub use check_phone_verification::CheckPhoneVerification;
+pub use confirm_authenticator::ConfirmAuthenticator;
 pub use create_approval::{ApprovalCreated, CreateApproval, Logo};
 pub use create_recovery_codes::{CreateRecoveryCodes, RecoveryCodes};
 pub use create_user::{CreateUser, NewUser, UserCreated};
 pub use delete_user::DeleteUser;
+pub use devices::{Devices, RegisteredDevices};
 pub use enrol_authenticator::{AuthenticatorEnrolled, EnrolAuthenticator};
+pub use factors::{Authenticator, Factors, RegisteredDevice};
 #[cfg(feature = "engine")]
-pub(crate) use failure::{approval_not_found, login_not_found, user_not_found};
+pub(crate) use failure::{
+    approval_not_found, authenticator_not_found, device_not_found, login_not_found,
+    no_pending_authenticator, user_not_found,
+};
 pub use find_user::{FindUser, FoundUser};
 use free_form::is_small;
 pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
@@ -51,6 +62,8 @@ pub use phone_verification_status::{
 };
 pub use prepare_offline::{MOST_OFFLINE_DAYS, OfflinePrepared, PrepareOffline};
 pub use register_activity::{ActivityType, RegisterActivity};
+pub use remove_authenticator::RemoveAuthenticator;
+pub use remove_device::RemoveDevice;
 pub use remove_login::RemoveLogin;
 pub use report_offline::{OfflineLogin, ReportOffline};
 pub use request_call::RequestCall;
@@ -306,7 +319,7 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last nine are not in it: real
+        /// Every call, in the order of the interface document. The last thirteen are not in it: real
         /// services have three of them, and only this project's service has those whose paths begin
         /// with `/-/`.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
@@ -373,6 +386,10 @@ calls! {
     CreateRecoveryCodes,
     PrepareOffline,
     ReportOffline,
+    ConfirmAuthenticator,
+    RemoveAuthenticator,
+    Devices,
+    RemoveDevice,
 }
 
 fn is_false(flag: &bool) -> bool {

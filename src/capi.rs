@@ -21,6 +21,7 @@ pub mod deliver;
 pub mod devices;
 pub mod engine;
 pub mod error;
+pub mod factors;
 mod ffi;
 pub mod log;
 pub mod logins;
@@ -57,6 +58,8 @@ const _: fn() = || {
     shared::<engine::seconder_approval_requests>();
     shared::<engine::seconder_device>();
     shared::<error::seconder_error>();
+    shared::<factors::seconder_factors>();
+    shared::<factors::seconder_registered_devices>();
     shared::<logins::seconder_found_user>();
     shared::<logins::seconder_recovery_codes>();
     shared::<offline::seconder_offline_prepared>();

@@ -9,6 +9,7 @@ mod clock;
 mod codes;
 mod delivery;
 mod devices;
+mod factors;
 mod limits;
 mod logins;
 mod offline;

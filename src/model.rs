@@ -12,7 +12,7 @@ mod phone;
 mod text;
 
 pub use application::{ApiKey, CallbackUrl, InstallLink};
-pub use identity::{ApprovalId, DeviceId, LoginName, UserId};
+pub use identity::{ApprovalId, AuthenticatorId, DeviceId, LoginName, UserId};
 pub use phone::{CountryCode, PhoneNumber};
 pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};
 

@@ -3,6 +3,7 @@
 mod applies;
 #[cfg(feature = "engine")]
 mod engine_settings;
+mod factors;
 #[cfg(feature = "https")]
 mod https_settings;
 mod making;

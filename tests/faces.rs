@@ -47,6 +47,10 @@ fn calls() -> Vec<Declared> {
         declared::<CreateRecoveryCodes>(),
         declared::<PrepareOffline>(),
         declared::<ReportOffline>(),
+        declared::<ConfirmAuthenticator>(),
+        declared::<RemoveAuthenticator>(),
+        declared::<Devices>(),
+        declared::<RemoveDevice>(),
     ]
 }
 

@@ -5,8 +5,7 @@ use crate::model::{CountryCode, Email, PhoneNumber, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Reply, loose};
 use crate::{Error, Result};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 /// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
 /// 4.1).
@@ -84,7 +83,7 @@ pub struct UserCreated {
     /// Whether the call enrolled the user. False for one who was there before, which may be somebody
     /// else than the one who typed the number. `None` if the service does not say, as only a service
     /// of Seconder does.
-    #[serde(default, deserialize_with = "flag_if_it_is_one")]
+    #[serde(default, deserialize_with = "loose::if_it_fits")]
     pub created: Option<bool>,
     /// The service's message.
     pub message: Option<String>,
@@ -95,17 +94,4 @@ impl UserCreated {
     pub fn new(id: UserId) -> UserCreated {
         UserCreated { id, created: None, message: None }
     }
-}
-
-/// Reads `created`, which the interface does not have: other services may use the name for something
-/// else, such as a time, and say nothing by it.
-fn flag_if_it_is_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Said {
-        created: Option<bool>,
-    }
-    let value = Value::deserialize(from)?;
-    let field = Map::from_iter([("created".to_owned(), value)]);
-    Ok(loose::read_what_fits::<Said>(field).created)
 }

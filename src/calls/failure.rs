@@ -4,7 +4,7 @@ use super::{Call, OWN_PATHS, Route, USER_ID_ON_THE_WIRE};
 use crate::error::Rejection;
 #[cfg(feature = "engine")]
 use crate::model::LoginName;
-use crate::model::{ApprovalId, UserId};
+use crate::model::{ApprovalId, AuthenticatorId, DeviceId, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Generation, Reply, has_error, scalar};
 use crate::{Error, Result, Stage};
@@ -16,6 +16,12 @@ pub(crate) const WAIT: &str = "60003";
 const GENERIC: &str = "60000";
 pub(super) const USER_NOT_FOUND: &str = "60026";
 const APPROVAL_NOT_FOUND: &str = "60049";
+const NO_PENDING_AUTHENTICATOR: &str = "no_pending_authenticator";
+const AUTHENTICATOR_NOT_FOUND: &str = "authenticator_not_found";
+const DEVICE_NOT_FOUND: &str = "device_not_found";
+/// The codes with the status 404 of calls that only this project's service has.
+const OWN_NOT_FOUND: [&str; 4] =
+    [USER_NOT_FOUND, NO_PENDING_AUTHENTICATOR, AUTHENTICATOR_NOT_FOUND, DEVICE_NOT_FOUND];
 /// The one rejection whose fields are also at the top level of the body.
 const USER_NOT_VALID: &str = "60027";
 
@@ -82,8 +88,8 @@ fn rejection(
     Error::Rejected(Box::new(Rejection { status, code, message, fields }))
 }
 
-/// Rejects ids in a path that no user and no approval request can have: services reply that there is
-/// none, and not that the id is invalid.
+/// Rejects ids in a path that no user, and nothing else, can have: services reply that there is none,
+/// and not that the id is invalid.
 pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
     for (name, value) in in_path {
         let text = value.as_str().unwrap_or_default();
@@ -92,6 +98,10 @@ pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
                 return Err(user_not_found());
             }
             "uuid" if text.parse::<ApprovalId>().is_err() => return Err(approval_not_found(None)),
+            "authenticator_id" if text.parse::<AuthenticatorId>().is_err() => {
+                return Err(authenticator_not_found());
+            }
+            "device_id" if text.parse::<DeviceId>().is_err() => return Err(device_not_found()),
             _ => {}
         }
     }
@@ -99,24 +109,36 @@ pub(super) fn check_ids(in_path: &Map<String, Value>) -> Result<()> {
 }
 
 pub(crate) fn user_not_found() -> Error {
-    let message = "User not found.";
-    not_found(USER_NOT_FOUND, message, [("message".to_owned(), message.to_owned())].into())
+    not_found_as(USER_NOT_FOUND, "User not found.")
+}
+
+#[cfg(feature = "engine")]
+pub(crate) fn no_pending_authenticator() -> Error {
+    let message = "The user has no authenticator app that waits to be confirmed: enrol one first.";
+    not_found_as(NO_PENDING_AUTHENTICATOR, message)
+}
+
+pub(crate) fn authenticator_not_found() -> Error {
+    not_found_as(AUTHENTICATOR_NOT_FOUND, "The user has no authenticator app with this id.")
+}
+
+pub(crate) fn device_not_found() -> Error {
+    not_found_as(DEVICE_NOT_FOUND, "The user has no device with this id.")
 }
 
 /// As [`user_not_found`], for a call that names the user by a login name.
 #[cfg(feature = "engine")]
 pub(crate) fn login_not_found(login: &LoginName) -> Error {
-    let message = format!("User not found: nobody has the login name {login}.");
-    let fields = [("message".to_owned(), message.clone())].into();
-    not_found(USER_NOT_FOUND, &message, fields)
+    not_found_as(USER_NOT_FOUND, &format!("User not found: nobody has the login name {login}."))
 }
 
 /// The error for a call that only this project's service has, if the reply is that there is no such
-/// path. Services send that with any body: an unknown user has a code of its own.
+/// path. Services send that with any body: an unknown user, and all else that is not found, has a
+/// code of its own.
 pub(super) fn lacks_call(route: &Route, reply: &Reply) -> Option<Error> {
     let (status, code) = (reply.status, code(reply));
     let is_lacking = match status {
-        404 => code.as_deref() != Some(USER_NOT_FOUND),
+        404 => !code.as_deref().is_some_and(|code| OWN_NOT_FOUND.contains(&code)),
         405 => true,
         401 => !reply.body.is_object(),
         _ => false,
@@ -138,6 +160,11 @@ pub(crate) fn approval_not_found(uuid: Option<&ApprovalId>) -> Error {
     let which = uuid.map(|uuid| format!(": {uuid}")).unwrap_or_default();
     let message = format!("Approval request not found{which}");
     not_found(APPROVAL_NOT_FOUND, &message, BTreeMap::new())
+}
+
+/// With the message among the fields, where most services repeat it.
+fn not_found_as(code: &str, message: &str) -> Error {
+    not_found(code, message, [("message".to_owned(), message.to_owned())].into())
 }
 
 fn not_found(code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {

@@ -1,7 +1,8 @@
 //! `GET /protected/{format}/users/{user_id}/status`
 
-use super::{Call, Route};
+use super::{Call, Factors, Route};
 use crate::model::UserId;
+use crate::wire::loose;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -61,6 +62,10 @@ pub struct UserStatusReply {
     /// Whether the user's account is disabled.
     #[serde(default)]
     pub account_disabled: bool,
+    /// What protects the account. `None` if the service does not say, as only a service of Seconder
+    /// does.
+    #[serde(default, deserialize_with = "loose::if_it_fits")]
+    pub factors: Option<Factors>,
     /// The service's message.
     pub message: Option<String>,
 }
@@ -77,6 +82,7 @@ impl UserStatusReply {
             devices: Vec::new(),
             has_hard_token: false,
             account_disabled: false,
+            factors: None,
             message: None,
         }
     }

@@ -119,7 +119,7 @@ impl From<AuthenticatorEnrolled> for seconder_authenticator_enrolled {
 }
 
 /// The one place where a verdict becomes a status.
-fn decide(reply: Verification) -> Outcome<seconder_verification> {
+pub(super) fn decide(reply: Verification) -> Outcome<seconder_verification> {
     let code = reply.error_code.as_deref();
     let no = |status, message| Err(seconder_error::of_token(status, message, code));
     match reply.verdict {
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn seconder_verify(
 }
 
 /// Creates a new secret for a user's authenticator app. The user's previous secret stays valid
-/// until a code of the new one has been accepted.
+/// until a code of the new one has been accepted: check one with seconder_confirm_authenticator().
 ///
 /// Free `out` with seconder_authenticator_enrolled_free(), which wipes the secret.
 /// SECONDER_REJECTED if there is no such user. Other statuses are as described at the top of the

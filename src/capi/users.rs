@@ -1,6 +1,7 @@
 //! Users: enrolling and deleting them, their status and their activity.
 
 use super::error::seconder_error;
+use super::factors::seconder_factors;
 use super::ffi::{
     self, Plain, Text, free, named, pointer, read_handle, with_optional_out, with_out,
 };
@@ -83,6 +84,7 @@ pub struct seconder_user_status_reply {
     reply: UserStatusReply,
     phone_number: Option<Text>,
     devices: Vec<Text>,
+    factors: Option<seconder_factors>,
     message: Option<Text>,
 }
 
@@ -104,6 +106,7 @@ impl From<UserStatusReply> for seconder_user_status_reply {
         seconder_user_status_reply {
             phone_number: Text::of(reply.phone_number.as_deref()),
             devices: reply.devices.iter().map(|device| Text::new(device)).collect(),
+            factors: reply.factors.as_ref().map(Into::into),
             message: Text::of(reply.message.as_deref()),
             reply,
         }
@@ -382,6 +385,15 @@ pub extern "C" fn seconder_user_status_reply_account_disabled(
     user: Option<&seconder_user_status_reply>,
 ) -> bool {
     read_handle(user, |user| user.reply.account_disabled)
+}
+
+/// What protects the account, owned by the reply. NULL if the service does not say, as only a service
+/// of Seconder does.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_user_status_reply_factors(
+    user: Option<&seconder_user_status_reply>,
+) -> *const seconder_factors {
+    read_handle(user, |user| user.factors.as_ref().map_or(ptr::null(), ptr::from_ref))
 }
 
 /// The service's message. NULL if it does not provide one.

@@ -4,7 +4,7 @@
 use super::clock::{self, Time};
 use super::delivery::SignedCallback;
 use super::store::{AddApproval, ApprovalRow, Decided, Decision, DeviceRow, NewApproval};
-use super::{Engine, limits, rejections};
+use super::{Engine, devices, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
@@ -129,8 +129,10 @@ impl Engine {
             callback: url.clone().map(|url| (url, body.clone())),
             now,
         })?;
-        let Decided::Done { callback } = decided else {
-            return Err(rejections::approval_not_pending());
+        let callback = match decided {
+            Decided::Done { callback } => callback,
+            Decided::NotPending => return Err(rejections::approval_not_pending()),
+            Decided::NoDevice => return Err(devices::wrong_secret()),
         };
         if let Some((job, url)) = callback.zip(url) {
             self.store().finish_callback(job, self.post(url, body, now).err())?;

@@ -1,8 +1,13 @@
-//! Authenticator apps: generating a secret, and the QR code that carries it into the app.
+//! Authenticator apps: generating a secret, the QR code that carries it into the app, and the first
+//! code of it.
 
-use super::store::NewAuthenticator;
+use super::store::{AuthenticatorRow, Factor, Match, NewAuthenticator, Removed, VerifyState};
+use super::verify::{self, MatchResult};
 use super::{Engine, limits, rejections};
-use crate::calls::{AuthenticatorEnrolled, EnrolAuthenticator};
+use crate::calls::{
+    AuthenticatorEnrolled, ConfirmAuthenticator, Done, EnrolAuthenticator, RemoveAuthenticator,
+    Verification,
+};
 use crate::model::Secret;
 use crate::otp::{Algorithm, Totp};
 use crate::{Error, Handle, Result};
@@ -27,7 +32,9 @@ impl Handle<EnrolAuthenticator> for Engine {
         let uri = Totp::new(&secret, Algorithm::Sha1, digits, period)?.uri(&self.app.name, &label);
         let picture = picture(&uri, call.qr_size.unwrap_or(QR_SIZE))?;
         let (app, user_id) = (self.app.app_id, call.user_id);
-        let new = NewAuthenticator { app, user_id, secret, digits, period, now };
+        // The default label has the user's e-mail address, which is stored with the user alone.
+        let given = call.label.as_ref().map(|label| label.as_str().to_owned());
+        let new = NewAuthenticator { app, user_id, label: given, secret, digits, period, now };
         if !self.store().add_authenticator(new)? {
             return Err(rejections::user_not_found());
         }
@@ -35,6 +42,50 @@ impl Handle<EnrolAuthenticator> for Engine {
         enrolled.label = Some(label);
         enrolled.issuer = Some(self.app.name.clone());
         Ok(enrolled)
+    }
+}
+
+impl Handle<ConfirmAuthenticator> for Engine {
+    fn handle(&self, call: &ConfirmAuthenticator) -> Result<Verification> {
+        let now = self.begin();
+        self.check(call.user_id, now, |state| {
+            let app = pending(state).ok_or_else(rejections::no_pending_authenticator)?;
+            if let Some(accepted) = self.sandbox_accepts(Some(&call.code)) {
+                let (authenticator_id, step) = (app.authenticator_id, now.seconds() / app.period);
+                return Ok(match accepted {
+                    true => verify::right_app(Match::Step { authenticator_id, step }),
+                    false => MatchResult::Wrong(Vec::new(), Vec::new()),
+                });
+            }
+            if let Some(next) = state.wrong_authenticator_codes.wait_until(limits::delay, now) {
+                return Ok(MatchResult::RateLimited(next));
+            }
+            Ok(match app.fits(call.code.as_str()) {
+                true => verify::match_apps(&call.code, &[app], now)
+                    .unwrap_or_else(|| MatchResult::Wrong(vec![Factor::Authenticator], Vec::new())),
+                // It cannot be a code of the app, so nothing is learnt from it.
+                false => MatchResult::Wrong(Vec::new(), Vec::new()),
+            })
+        })
+    }
+}
+
+/// The app of which no code was accepted yet. There is at most one.
+fn pending(state: &VerifyState) -> Option<&AuthenticatorRow> {
+    state.authenticators.iter().find(|app| app.last_step.is_none())
+}
+
+impl Handle<RemoveAuthenticator> for Engine {
+    fn handle(&self, call: &RemoveAuthenticator) -> Result<Done> {
+        self.begin();
+        let text = call.authenticator_id.as_str();
+        // An id has one spelling. What is none is that of no app: they begin at 1.
+        let id = text.parse().ok().filter(|id: &i64| id.to_string() == text).unwrap_or(0);
+        match self.store().remove_authenticator(self.app.app_id, call.user_id, id)? {
+            Removed::Done => Ok(Done::with_message("Authenticator app was removed.")),
+            Removed::NoUser => Err(rejections::user_not_found()),
+            Removed::NotFound => Err(rejections::authenticator_not_found()),
+        }
     }
 }
 

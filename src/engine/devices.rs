@@ -1,10 +1,11 @@
 //! Devices that users register to respond to approval requests.
 
 use super::clock::secret;
-use super::store::{DeviceRow, NewDevice};
+use super::store::{DeviceRow, NewDevice, Removed};
 use super::{Engine, rejections};
+use crate::calls::{Devices, Done, RegisteredDevices, RemoveDevice};
 use crate::model::{DeviceId, Secret, UserId};
-use crate::{Error, Result};
+use crate::{Error, Handle, Result};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -77,9 +78,32 @@ impl Engine {
     /// The device, if the secret is right.
     pub(super) fn device(&self, device: DeviceId, secret: &Secret) -> Result<DeviceRow> {
         let found = self.store().device(self.app.app_id, device)?;
-        found.filter(|row| row.secret_hash.ct_eq(&hash(secret)).into()).ok_or_else(|| {
-            Error::invalid_argument("device_secret", "is not the secret of this device")
-        })
+        found.filter(|row| row.secret_hash.ct_eq(&hash(secret)).into()).ok_or_else(wrong_secret)
+    }
+}
+
+pub(super) fn wrong_secret() -> Error {
+    Error::invalid_argument("device_secret", "is not the secret of this device")
+}
+
+impl Handle<Devices> for Engine {
+    fn handle(&self, call: &Devices) -> Result<RegisteredDevices> {
+        self.begin();
+        let mut found = RegisteredDevices::default();
+        found.devices = self.factors(call.user_id)?.1.devices;
+        found.message = Some("Registered devices.".into());
+        Ok(found)
+    }
+}
+
+impl Handle<RemoveDevice> for Engine {
+    fn handle(&self, call: &RemoveDevice) -> Result<Done> {
+        self.begin();
+        match self.store().remove_device(self.app.app_id, call.user_id, call.device_id)? {
+            Removed::Done => Ok(Done::with_message("Device was removed.")),
+            Removed::NoUser => Err(rejections::user_not_found()),
+            Removed::NotFound => Err(rejections::device_not_found()),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! The engine's rejections, with the messages and codes that services of the interface use.
 
-pub(super) use crate::calls::{approval_not_found, login_not_found, user_not_found};
+pub(super) use crate::calls::{
+    approval_not_found, authenticator_not_found, device_not_found, login_not_found,
+    no_pending_authenticator, user_not_found,
+};
 
 use crate::calls;
 use crate::error::Rejection;

@@ -3,9 +3,14 @@
 //! code is accepted once, however many attempts race for it.
 
 mod approvals;
+mod factors;
 mod sqlite;
 
 pub(super) use approvals::{AddApproval, ApprovalRow, Decided, Decision, NewApproval};
+pub(super) use factors::{
+    AuthenticatorInfo, AuthenticatorRow, DeviceInfo, DeviceRow, FactorRows, NewAuthenticator,
+    NewDevice, Removed,
+};
 pub(super) use sqlite::Sqlite;
 
 use super::clock::Time;
@@ -69,6 +74,10 @@ pub(super) trait Store: Send + Sync {
     /// Adds an authenticator app, and replaces any that has not produced a right code yet. Returns
     /// whether there is such a user.
     fn add_authenticator(&self, authenticator: NewAuthenticator) -> Result<bool>;
+    /// A user, and what protects the account.
+    fn factors(&self, app: AppId, user_id: UserId) -> Result<Option<(UserRow, FactorRows)>>;
+    fn remove_authenticator(&self, app: AppId, user_id: UserId, id: i64) -> Result<Removed>;
+    fn remove_device(&self, app: AppId, user_id: UserId, device: DeviceId) -> Result<Removed>;
 
     /// Issues a code or finds the valid one, and stores the message that carries it.
     fn issue_code(&self, issue: IssueCode) -> Result<Issued>;
@@ -223,31 +232,6 @@ pub(super) enum Reported {
     NotPrepared,
 }
 
-pub(super) struct NewDevice {
-    pub(super) app: AppId,
-    pub(super) user_id: UserId,
-    pub(super) os_type: &'static str,
-    pub(super) secret_hash: [u8; 32],
-    pub(super) now: Time,
-}
-
-pub(super) struct DeviceRow {
-    pub(super) device_id: DeviceId,
-    pub(super) user_id: UserId,
-    pub(super) os_type: String,
-    pub(super) secret_hash: Vec<u8>,
-    pub(super) registered_at: Time,
-}
-
-pub(super) struct NewAuthenticator {
-    pub(super) app: AppId,
-    pub(super) user_id: UserId,
-    pub(super) secret: Zeroizing<Vec<u8>>,
-    pub(super) digits: u8,
-    pub(super) period: u64,
-    pub(super) now: Time,
-}
-
 pub(super) struct SetLoginName {
     pub(super) app: AppId,
     pub(super) user_id: UserId,
@@ -383,16 +367,6 @@ pub(super) struct CodeRow {
     pub(super) expires_at: Time,
     pub(super) wrong_tries: u32,
     pub(super) spent: bool,
-}
-
-pub(super) struct AuthenticatorRow {
-    pub(super) authenticator_id: i64,
-    pub(super) secret: Zeroizing<Vec<u8>>,
-    pub(super) digits: u8,
-    pub(super) period: u64,
-    pub(super) last_step: Option<u64>,
-    /// Later steps that a machine has accepted without the service.
-    pub(super) used_after: Vec<u64>,
 }
 
 pub(super) struct Attempt {

@@ -104,13 +104,14 @@ impl Handle<CreateUser> for Engine {
 impl Handle<UserStatus> for Engine {
     fn handle(&self, call: &UserStatus) -> Result<UserStatusReply> {
         self.begin();
-        let user = self.user(call.user_id)?;
+        let (user, factors) = self.factors(call.user_id)?;
         let mut status = UserStatusReply::new(user.user_id);
         status.confirmed = user.confirmed;
         status.registered = !user.devices.is_empty();
         status.country_code = Some(user.phone.country_code.into());
         status.phone_number = Some(user.phone.masked());
         status.devices = user.device_types();
+        status.factors = Some(factors);
         status.message = Some("User status.".into());
         Ok(status)
     }

@@ -7,7 +7,7 @@ use super::store::{
 };
 use super::{Engine, as_written, limits, recovery, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
-use crate::model::UserId;
+use crate::model::{Token, UserId};
 use crate::otp::{self, Algorithm, Totp};
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
@@ -19,7 +19,9 @@ pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
 const ROUNDS: u32 = 8;
 
 /// The result of comparing a token with everything that is stored.
-enum MatchResult {
+pub(super) enum MatchResult {
+    /// The user is not confirmed yet, and nothing was compared.
+    NotChecked,
     /// What to consume, and the kind of device that generated or received the code.
     Right(Match, &'static str),
     Used,
@@ -35,18 +37,44 @@ impl Handle<Verify> for Engine {
         if let Some(verification) = self.verify_in_sandbox(Some(&call.token), call.user_id, now)? {
             return Ok(verification);
         }
-        let subject = Subject::User(self.app.app_id, call.user_id);
+        self.check(call.user_id, now, |state| match state.confirmed || call.force {
+            false => Ok(MatchResult::NotChecked),
+            true if recovery::fits(&call.token) => self.match_recovery(call, now),
+            true => Ok(match_factors(call, state, now)),
+        })
+    }
+
+    /// A token that nobody can have been sent gets the reply of a wrong one (interface 3.1 and 4.4).
+    /// It is not counted: it gives a guesser nothing, and a user who mistypes keeps the tries.
+    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Verification>> {
+        let Some((user_id, force)) = as_written::without_token(params)? else { return Ok(None) };
+        let now = self.begin();
+        if let Some(verification) = self.verify_in_sandbox(None, user_id, now)? {
+            return Ok(Some(verification));
+        }
+        let user = self.user(user_id)?;
+        Ok(Some(match user.confirmed || force {
+            true => Verification::wrong(false),
+            false => verification(Verdict::NotChecked),
+        }))
+    }
+}
+
+impl Engine {
+    /// Checks a token by `compare`, and commits the result. It starts over while concurrent attempts
+    /// change what the token was compared with.
+    pub(super) fn check(
+        &self,
+        user_id: UserId,
+        now: Time,
+        compare: impl Fn(&VerifyState) -> Result<MatchResult>,
+    ) -> Result<Verification> {
+        let subject = Subject::User(self.app.app_id, user_id);
         for _ in 0..ROUNDS {
             let state = self.store().begin_verify(subject.clone())?;
             let state = state.ok_or_else(rejections::user_not_found)?;
-            if !state.confirmed && !call.force {
-                return Ok(verification(Verdict::NotChecked));
-            }
-            let matched = match recovery::fits(&call.token) {
-                true => self.match_recovery(call, now)?,
-                false => match_factors(call, &state, now),
-            };
-            let (found, verification) = match matched {
+            let (found, verification) = match compare(&state)? {
+                MatchResult::NotChecked => return Ok(verification(Verdict::NotChecked)),
                 MatchResult::RateLimited(next) => {
                     return rejections::wait(TOO_MANY_WRONG, next.after(now));
                 }
@@ -70,7 +98,7 @@ impl Handle<Verify> for Engine {
             match self.store().commit_verify(attempt)? {
                 Committed::Done => {
                     if by_recovery_code {
-                        self.report_recovery_code(call.user_id);
+                        self.report_recovery_code(user_id);
                     }
                     return Ok(verification);
                 }
@@ -83,23 +111,6 @@ impl Handle<Verify> for Engine {
         rejections::wait("Too many attempts at once", None)
     }
 
-    /// A token that nobody can have been sent gets the reply of a wrong one (interface 3.1 and 4.4).
-    /// It is not counted: it gives a guesser nothing, and a user who mistypes keeps the tries.
-    fn prepare(&self, params: &mut Map<String, Value>) -> Result<Option<Verification>> {
-        let Some((user_id, force)) = as_written::without_token(params)? else { return Ok(None) };
-        let now = self.begin();
-        if let Some(verification) = self.verify_in_sandbox(None, user_id, now)? {
-            return Ok(Some(verification));
-        }
-        let user = self.user(user_id)?;
-        Ok(Some(match user.confirmed || force {
-            true => Verification::wrong(false),
-            false => verification(Verdict::NotChecked),
-        }))
-    }
-}
-
-impl Engine {
     /// Compares a token with the user's recovery codes. While the user has to wait, nothing is
     /// compared: the hash takes time.
     fn match_recovery(&self, call: &Verify, now: Time) -> Result<MatchResult> {
@@ -155,7 +166,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Authenticator);
-                match match_apps(call, &apps, now) {
+                match match_apps(&call.token, &apps, now) {
                     Some(MatchResult::Used) => used = true,
                     Some(right) => return right,
                     None => {}
@@ -183,25 +194,34 @@ fn match_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<MatchResu
 
 /// Compares a token with the codes of apps. These are generated without an action, so they are
 /// valid for any.
-fn match_apps(call: &Verify, apps: &[&AuthenticatorRow], now: Time) -> Option<MatchResult> {
+pub(super) fn match_apps(
+    token: &Token,
+    apps: &[&AuthenticatorRow],
+    now: Time,
+) -> Option<MatchResult> {
     let mut used = None;
     for app in apps {
         let Ok(totp) = Totp::new(&app.secret, Algorithm::Sha1, app.digits, app.period) else {
             continue;
         };
-        match totp.check(&call.token, now.seconds(), app.last_step) {
+        match totp.check(token, now.seconds(), app.last_step) {
             otp::Match::Step(step) if app.used_after.contains(&step) => {
                 used = Some(MatchResult::Used);
             }
             otp::Match::Step(step) => {
                 let found = Match::Step { authenticator_id: app.authenticator_id, step };
-                return Some(MatchResult::Right(found, "authenticator"));
+                return Some(right_app(found));
             }
             otp::Match::Used => used = Some(MatchResult::Used),
             otp::Match::None => {}
         }
     }
     used
+}
+
+/// The result for a right code of an app.
+pub(super) fn right_app(found: Match) -> MatchResult {
+    MatchResult::Right(found, "authenticator")
 }
 
 /// Compares in constant time, so that the time taken does not reveal where the two differ.
@@ -240,7 +260,7 @@ impl CodeRow {
 }
 
 impl AuthenticatorRow {
-    fn fits(&self, typed: &str) -> bool {
+    pub(super) fn fits(&self, typed: &str) -> bool {
         usize::from(self.digits) == typed.len()
     }
 }

@@ -1,4 +1,4 @@
-//! The ids of users, devices and approval requests.
+//! The ids of users, authenticator apps, devices and approval requests.
 
 use crate::{Error, Result};
 use std::fmt;
@@ -12,6 +12,10 @@ pub struct UserId(u64);
 /// The id of a registered device, written like a [`UserId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(u64);
+
+/// The id of a user's authenticator app: 1 to 64 letters, digits and dashes of ASCII.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AuthenticatorId(String);
 
 /// An approval request's `uuid`: 1 to 64 letters, digits and dashes of ASCII.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,28 +83,40 @@ number! {
     DeviceId "device_id";
 }
 
-impl ApprovalId {
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for ApprovalId {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<ApprovalId> {
-        let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        if plain && (1..=64).contains(&text.len()) {
-            return Ok(ApprovalId(text.to_owned()));
+macro_rules! word {
+    ($($name:ident $parameter:literal;)*) => {$(
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
         }
-        Err(Error::invalid_argument("uuid", "must be 1 to 64 letters, digits and dashes"))
-    }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<$name> {
+                let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+                if plain && (1..=64).contains(&text.len()) {
+                    return Ok($name(text.to_owned()));
+                }
+                Err(Error::invalid_argument(
+                    $parameter,
+                    "must be 1 to 64 letters, digits and dashes",
+                ))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
 }
 
-impl fmt::Display for ApprovalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+word! {
+    ApprovalId "uuid";
+    AuthenticatorId "authenticator_id";
 }
 
 impl LoginName {
@@ -134,7 +150,7 @@ impl fmt::Display for LoginName {
 }
 
 super::serde_by!(from_number, serialize_u64(get): UserId DeviceId);
-super::serde_by!(from_text, serialize_str(as_str): ApprovalId LoginName);
+super::serde_by!(from_text, serialize_str(as_str): ApprovalId AuthenticatorId LoginName);
 
 #[cfg(test)]
 mod tests {
@@ -150,12 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn approval_ids_cannot_leave_their_place_in_a_path() {
+    fn ids_that_are_text_cannot_leave_their_place_in_a_path() {
         assert!("3f05a350-4b2c-0136-f779-12c0c2bf9easd".parse::<ApprovalId>().is_ok());
         for bad in ["", "..", ".", "a/b", "a?b", "a#b", "%2e", "ü", "a b", &"a".repeat(65)] {
             assert!(bad.parse::<ApprovalId>().is_err(), "{bad:?}");
+            assert!(bad.parse::<AuthenticatorId>().is_err(), "{bad:?}");
         }
     }
+
     #[test]
     fn login_names_cannot_leave_their_place_in_a_path_or_begin_an_option() {
         for good in

@@ -33,6 +33,22 @@ pub fn read_what_fits<T: DeserializeOwned + Default>(mut fields: Map<String, Val
     read(fields).unwrap_or_default()
 }
 
+/// Reads a field that the interface does not have. Other services may use its name for something
+/// else, and then say nothing by it.
+pub(crate) fn if_it_fits<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    #[derive(serde::Deserialize)]
+    struct Said<T> {
+        field: Option<T>,
+    }
+    let value = <Value as serde::Deserialize>::deserialize(from)?;
+    let said = read::<Said<T>>(Map::from_iter([("field".to_owned(), value)]));
+    Ok(said.ok().and_then(|said| said.field))
+}
+
 /// A value to read from, which is wiped when it is dropped: a mismatch can leave a code unread.
 struct Loose(Value);
 

@@ -16,6 +16,7 @@ static void every_call_without_a_service(void)
     seconder_phone_information *phone = GARBAGE(seconder_phone_information);
     seconder_phone_verification_record *record = GARBAGE(seconder_phone_verification_record);
     seconder_offline_prepared *prepared = GARBAGE(seconder_offline_prepared);
+    seconder_registered_devices *devices = GARBAGE(seconder_registered_devices);
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_service *service = GARBAGE(seconder_service);
@@ -47,6 +48,11 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service",
                    seconder_prepare_offline(NULL, 1, "123456", NULL, 0, &prepared, &error));
     EXPECT_INVALID("service", seconder_report_offline(NULL, 1, 1, NULL, 0, NULL, 0, NULL, &error));
+    EXPECT_INVALID("service",
+                   seconder_confirm_authenticator(NULL, 1, "123456", &verification, &error));
+    EXPECT_INVALID("service", seconder_remove_authenticator(NULL, 1, "1", NULL, &error));
+    EXPECT_INVALID("service", seconder_devices(NULL, 1, &devices, &error));
+    EXPECT_INVALID("service", seconder_remove_device(NULL, 1, 1, NULL, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
     EXPECT_INVALID("service",
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
@@ -63,6 +69,7 @@ static void every_call_without_a_service(void)
     CHECK(enrolled == NULL && created == NULL && application == NULL && statistics == NULL);
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
     CHECK(record == NULL && found == NULL && codes == NULL && prepared == NULL);
+    CHECK(devices == NULL);
 }
 
 static void missing_texts_and_out_arguments(void)
@@ -178,6 +185,10 @@ static void missing_handles(void)
     seconder_phone_information_free(NULL);
     seconder_application_free(NULL);
     seconder_statistics_free(NULL);
+    CHECK(seconder_user_status_reply_factors(NULL) == NULL && !seconder_factors_sms(NULL));
+    CHECK(seconder_factors_authenticator(NULL, 0) == NULL);
+    CHECK(seconder_factors_device(NULL, 0) == NULL);
+    seconder_registered_devices_free(NULL);
     seconder_device_free(NULL);
     seconder_event_free(NULL);
     seconder_approval_requests_free(NULL);

@@ -110,6 +110,10 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<CreateRecoveryCodes>("recovery_codes", &[]),
         reply::<PrepareOffline>("offline_prepared", &[]),
         reply::<ReportOffline>("done", &[]),
+        reply::<ConfirmAuthenticator>("verification", &verdict),
+        reply::<RemoveAuthenticator>("done", &[]),
+        reply::<Devices>("registered_devices", &[]),
+        reply::<RemoveDevice>("done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
@@ -123,6 +127,10 @@ fn every_struct_has_the_fields_of_its_rust_type() {
     is_struct("MonthlyStatistic", &month, "seconder_monthly_statistic", &[], &[]);
     let login = serde(fields::<OfflineLogin>());
     is_struct("OfflineLogin", &login, "seconder_offline_login", &[], &[]);
+    let app = serde(fields::<Authenticator>());
+    is_struct("Authenticator", &app, "seconder_authenticator", &[], &[]);
+    let device = serde(fields::<RegisteredDevice>());
+    is_struct("RegisteredDevice", &device, "seconder_registered_device", &[], &[]);
     is_struct("Logo", &serde(fields::<Logo>()), "seconder_logo", &[], &[]);
     let request = members("src/engine/approvals.rs", "ApprovalRequest");
     is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);

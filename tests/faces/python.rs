@@ -87,9 +87,16 @@ fn every_reply_has_its_fields() {
         reply::<CreateRecoveryCodes>("RecoveryCodes", &[]),
         reply::<PrepareOffline>("OfflinePrepared", &[]),
         reply::<ReportOffline>("Done", &[]),
+        reply::<ConfirmAuthenticator>("Verification", &verdict),
+        reply::<RemoveAuthenticator>("Done", &[]),
+        reply::<Devices>("RegisteredDevices", &[]),
+        reply::<RemoveDevice>("Done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
+    holds("Factors", &names(fields::<Factors>()), &[]);
+    holds("Authenticator", &names(fields::<Authenticator>()), &[]);
+    holds("RegisteredDevice", &names(fields::<RegisteredDevice>()), &[]);
     holds("Device", &names(fields::<Device>()), &[]);
     holds("MonthlyStatistic", &names(fields::<MonthlyStatistic>()), &[]);
     let logo = attributes(&python("typed.py"), "Logo");

@@ -77,7 +77,7 @@ impl Parameter {
 fn text(name: &str) -> &str {
     match name {
         "url" => "sandbox:",
-        "token" | "text" => "123456",
+        "token" | "text" | "code" => "123456",
         "email" => "ada@example.com",
         "cellphone" | "phone_number" => "555-010-0123",
         "verification_code" => "1234",

@@ -72,17 +72,20 @@ fn request(stream: &mut impl BufRead) -> Option<String> {
 fn body(request: &str) -> String {
     let has = |part: &str| request.contains(part);
     let reply = match () {
+        () if has("/devices ") => r#""devices":[{"id":1,"type":"ios","created_at":1}]"#,
         () if has("/offline ") => {
             r#""authenticator_id":1,"digits":6,"period":30,"last_step":1,"first_step":2,"expires_at":60,"hash_key":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","hashes":"AAAAAAAAAAA=""#
         }
         () if has("/users/new") => r#""user":{"id":1}"#,
-        () if has("/verify/") => r#""token":"is valid","device":{"id":1,"city":"Vienna"}"#,
+        () if has("/verify/") || has("/confirm") => {
+            r#""token":"is valid","device":{"id":1,"city":"Vienna"}"#
+        }
         () if has("/secret") => {
             r#""label":"a","issuer":"b","qr_code":"data:image/png;base64,AAAA","uri":"otpauth://totp/b:a?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=b&algorithm=SHA1&digits=6&period=30""#
         }
         () if has("verification/status") => r#""status":"pending","seconds_to_expire":600"#,
         () if has("/status") => {
-            r#""status":{"svc_id":1,"confirmed":true,"registered":true,"devices":["ios"],"has_hard_token":false,"account_disabled":false,"country_code":1,"phone_number":"XXX-XXX-0123"}"#
+            r#""status":{"svc_id":1,"confirmed":true,"registered":true,"devices":["ios"],"has_hard_token":false,"account_disabled":false,"country_code":1,"phone_number":"XXX-XXX-0123","factors":{"sms":true,"authenticators":[{"id":"1","confirmed":true,"label":"a","created_at":1}],"devices":[{"id":1,"type":"ios","created_at":1}],"recovery_codes":1}}"#
         }
         () if has("approval_requests") => {
             r#""approval_request":{"uuid":"a-1","svc_id":1,"status":"approved","message":"m","details":{"a":{"b":[1]}},"hidden_details":{},"logos":[]}"#

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         PhoneVerificationRecord,
         PhoneVerificationStarted,
         RecoveryCodes,
+        RegisteredDevices,
         SignedCallback,
         Statistics,
         UserCreated,
@@ -328,6 +329,22 @@ class AsyncService:
         return await self._run(
             self._service.report_offline, user_id, authenticator_id, logins, machine=machine
         )
+
+    async def confirm_authenticator(self, user_id: int, code: str) -> Verification:
+        """As :meth:`seconder.Service.confirm_authenticator`."""
+        return await self._run(self._service.confirm_authenticator, user_id, code)
+
+    async def remove_authenticator(self, user_id: int, authenticator_id: str) -> Done:
+        """As :meth:`seconder.Service.remove_authenticator`."""
+        return await self._run(self._service.remove_authenticator, user_id, authenticator_id)
+
+    async def devices(self, user_id: int) -> RegisteredDevices:
+        """As :meth:`seconder.Service.devices`."""
+        return await self._run(self._service.devices, user_id)
+
+    async def remove_device(self, user_id: int, device_id: int) -> Done:
+        """As :meth:`seconder.Service.remove_device`."""
+        return await self._run(self._service.remove_device, user_id, device_id)
 
     async def register_device(
         self,

@@ -16,6 +16,7 @@ from seconder.results import (
     PhoneVerificationRecord,
     PhoneVerificationStarted,
     RecoveryCodes,
+    RegisteredDevices,
     Statistics,
     UserCreated,
     UserStatus,
@@ -291,14 +292,18 @@ class Calls:
             user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
-            The user, with a masked number.
+            The user, with a masked number, and the ``factors`` that protect the account.
 
         Raises:
             Rejected: The user does not exist.
 
         Example:
-            >>> service.user_status(user.id).phone_number
+            >>> status = service.user_status(user.id)
+            >>> status.phone_number
             'XXX-XXX-0123'
+            >>> if status.factors is not None:  # A service of Seconder says what they are.
+            ...     status.factors.sms, status.factors.authenticators
+            (True, ())
         """
         return UserStatus._read(self._call("user_status", user_id=user_id, user_ip=user_ip))
 
@@ -525,7 +530,8 @@ class Calls:
     ) -> AuthenticatorEnrolled:
         """Creates a new secret for a user's authenticator app, shown as a QR code.
 
-        A previous secret of the user stays valid until a code of the new one has been right.
+        A previous secret of the user stays valid until a code of the new one has been right: have
+        the user type one, and check it with :meth:`confirm_authenticator`.
 
         Args:
             user_id: The user.
@@ -551,7 +557,7 @@ class Calls:
     def find_user(self, login: str) -> FoundUser:
         """Finds the user who has a login name, and what the user can log in with (section 4.17).
 
-        Only Seconder's own service has this call, and those of sections 4.18 to 4.22: another service rejects it, with a message that says so.
+        Only Seconder's own service has this call, and those of sections 4.18 to 4.26: another service rejects it, with a message that says so.
 
         Args:
             login: The name on machines: 1 to 64 letters, digits and the characters ``_.@+-`` of
@@ -709,6 +715,111 @@ class Calls:
             logins=logins,
             machine=machine,
         )
+        return Done._read(reply)
+
+    def confirm_authenticator(self, user_id: int, code: str) -> Verification:
+        """Checks a code of the authenticator app that was enrolled last and is still pending, and of
+        no other factor (section 4.23). It returns only if the code is right, which makes the app
+        the user's, in place of an earlier one.
+
+        :meth:`verify` accepts any code of the user, such as one by SMS, so it does not show that
+        the user has scanned the new secret.
+
+        Args:
+            user_id: The user.
+            code: What the user typed: 6 to 12 digits and nothing else, as text.
+
+        Returns:
+            The details of the verification; nothing in it needs to be checked. A wrong code raises.
+
+        Raises:
+            TokenInvalid: The code is not that of the pending app.
+            Rejected: No app of the user is pending; ``code`` is ``no_pending_authenticator``. Or the
+                user does not exist.
+            RateLimited: There were wrong codes before; ``retry_after`` says when the user may try
+                again.
+            TokenMalformed: The code is not 6 to 12 digits. It costs the user no try.
+
+        Example:
+            >>> app = service.enrol_authenticator(user.id)
+            >>> service.confirm_authenticator(user.id, "000000").device.os_type
+            'authenticator'
+            >>> try:
+            ...     service.confirm_authenticator(user.id, "000000")
+            ... except seconder.Rejected as error:
+            ...     print(error.code)
+            no_pending_authenticator
+        """
+        code = _typed("code", code)
+        return Verification._read(self._call("confirm_authenticator", user_id=user_id, code=code))
+
+    def remove_authenticator(self, user_id: int, authenticator_id: str) -> Done:
+        """Removes an authenticator app of a user, confirmed or pending (section 4.24). Its codes are
+        wrong from then on, and a user who has no other app is sent codes by SMS again.
+
+        Args:
+            user_id: The user.
+            authenticator_id: The app, by its id in the ``factors`` of :meth:`user_status`.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: The user has no such app; ``code`` is ``authenticator_not_found``. Or the user
+                does not exist.
+
+        Example:
+            >>> app = service.enrol_authenticator(user.id)
+            >>> [pending] = service.user_status(user.id).factors.authenticators
+            >>> service.remove_authenticator(user.id, pending.id)
+            Done(message='Authenticator app was removed.')
+        """
+        reply = self._call(
+            "remove_authenticator", user_id=user_id, authenticator_id=authenticator_id
+        )
+        return Done._read(reply)
+
+    def devices(self, user_id: int) -> RegisteredDevices:
+        """Lists the devices that a user has registered for approval requests (section 4.25).
+
+        Args:
+            user_id: The user.
+
+        Returns:
+            The devices, the oldest first.
+
+        Raises:
+            Rejected: The user does not exist.
+
+        Example:
+            >>> device = service.register_device(user.id, "ios")
+            >>> [shown] = service.devices(user.id).devices
+            >>> shown.id == device.device_id, shown.type
+            (True, 'ios')
+        """
+        return RegisteredDevices._read(self._call("devices", user_id=user_id))
+
+    def remove_device(self, user_id: int, device_id: int) -> Done:
+        """Removes a registered device of a user (section 4.26). Its secret is void from then on.
+        Approval requests stay open for the user's other devices.
+
+        Args:
+            user_id: The user.
+            device_id: The device, by its id in :meth:`devices`.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: The user has no such device; ``code`` is ``device_not_found``. Or the user
+                does not exist.
+
+        Example:
+            >>> device = service.register_device(user.id, "ios")
+            >>> service.remove_device(user.id, device.device_id)
+            Done(message='Device was removed.')
+        """
+        reply = self._call("remove_device", user_id=user_id, device_id=device_id)
         return Done._read(reply)
 
 

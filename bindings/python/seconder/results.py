@@ -181,6 +181,77 @@ class Application(Reply):
     """The service's message."""
 
 
+class Authenticator(Reply):
+    """An authenticator app of a user (section 2.7)."""
+
+    id: str
+    """Its id, for :meth:`seconder.Service.remove_authenticator`."""
+    confirmed: bool = False
+    """Whether a code of it was accepted. Until then it is pending."""
+    label: str | None = None
+    """The label that it was enrolled with, if one was given."""
+    created_at: datetime | None = None
+    """When it was enrolled, in UTC."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_times(reply, "created_at")
+        return cls(**reply)
+
+
+class RegisteredDevice(Reply):
+    """A device that a user has registered for approval requests (section 2.7)."""
+
+    id: int
+    """Its id, for :meth:`seconder.Service.remove_device`."""
+    type: str | None = None
+    """``android``, ``android_tablet``, ``ios`` or ``svc_chrome``."""
+    created_at: datetime | None = None
+    """When it was registered, in UTC."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        _read_times(reply, "created_at")
+        return cls(**reply)
+
+
+class RegisteredDevices(Reply):
+    """The devices that a user has registered for approval requests (section 4.25)."""
+
+    devices: tuple[RegisteredDevice, ...] = ()
+    """The devices, the oldest first."""
+    message: str | None = None
+    """The service's message."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        return cls(**{**reply, "devices": _registered(reply["devices"])})
+
+
+def _registered(devices: list[dict[str, Any]]) -> tuple[RegisteredDevice, ...]:
+    return tuple(RegisteredDevice._read(device) for device in devices)
+
+
+class Factors(Reply):
+    """What protects a user's account (section 2.7). None of it is a secret."""
+
+    sms: bool = False
+    """Whether codes can be sent to the user's number by SMS."""
+    authenticators: tuple[Authenticator, ...] = ()
+    """The user's authenticator apps, the oldest first: at most one that is confirmed, and one that
+    is pending."""
+    devices: tuple[RegisteredDevice, ...] = ()
+    """The devices that the user has registered for approval requests, the oldest first."""
+    recovery_codes: int = 0
+    """How many recovery codes the user has left."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        apps = tuple(Authenticator._read(app) for app in reply["authenticators"])
+        devices = _registered(reply["devices"])
+        return cls(**{**reply, "authenticators": apps, "devices": devices})
+
+
 class UserStatus(Reply):
     """A user as the service knows them (section 2.2)."""
 
@@ -201,12 +272,17 @@ class UserStatus(Reply):
     """Whether the user has a hardware token."""
     account_disabled: bool = False
     """Whether the user's account is disabled."""
+    factors: Factors | None = None
+    """What protects the account. None if the service does not say, as only a service of Seconder
+    does."""
     message: str | None = None
     """The service's message."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:
-        return cls(**{**reply, "devices": tuple(reply["devices"])})
+        factors = reply["factors"]
+        read = None if factors is None else Factors._read(factors)
+        return cls(**{**reply, "devices": tuple(reply["devices"]), "factors": read})
 
 
 class MonthlyStatistic(Reply):

@@ -38,6 +38,10 @@ const CALLS: &[(&str, Handler)] = &[
     (CreateRecoveryCodes::ROUTE.name, handle::<CreateRecoveryCodes>),
     (PrepareOffline::ROUTE.name, prepare_offline),
     (ReportOffline::ROUTE.name, handle::<ReportOffline>),
+    (ConfirmAuthenticator::ROUTE.name, confirm_authenticator),
+    (RemoveAuthenticator::ROUTE.name, handle::<RemoveAuthenticator>),
+    (Devices::ROUTE.name, handle::<Devices>),
+    (RemoveDevice::ROUTE.name, handle::<RemoveDevice>),
     ("register_device", register_device),
     ("open_approvals", open_approvals),
     ("respond_to_approval", respond_to_approval),
@@ -70,16 +74,28 @@ where
     Ok(fields)
 }
 
-/// Returns a value for a right code only. Any other verdict is an exception, so that a caller
-/// cannot let a user in by ignoring the reply.
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {
     typed::<Token>(&params, "token")?;
-    let call: Verify = read_call(params)?;
+    check::<Verify>(service, params)
+}
+
+fn confirm_authenticator(service: &Service, params: Params) -> Result<Value, Failure> {
+    typed::<Token>(&params, "code")?;
+    check::<ConfirmAuthenticator>(service, params)
+}
+
+/// Returns a value for a right code only. Any other verdict is an exception, so that a caller
+/// cannot let a user in by ignoring the reply.
+fn check<C: Call<Reply = Verification>>(service: &Service, params: Params) -> Result<Value, Failure>
+where
+    Engine: Handle<C>,
+{
+    let call: C = read_call(params)?;
     let (verified, body) = service.handle_with_body(&call)?;
     match verified.verdict {
         Verdict::Right => {
             let mut fields = write(&verified)?;
-            extra::keep::<Verify>(&mut fields, body);
+            extra::keep::<C>(&mut fields, body);
             Ok(fields)
         }
         Verdict::Wrong => {
@@ -102,10 +118,15 @@ fn check_phone_verification(service: &Service, params: Params) -> Result<Value, 
 
 /// Rejects what a user typed, if it cannot be a code. Reading the call would report it like any
 /// other parameter.
-fn typed<T: FromStr<Err = Error>>(params: &Params, name: &str) -> Result<(), Failure> {
+fn typed<T: FromStr<Err = Error>>(params: &Params, name: &'static str) -> Result<(), Failure> {
     let typed = params.get(name).and_then(Value::as_str);
-    typed.map(T::from_str).transpose()?;
-    Ok(())
+    match typed.map(T::from_str) {
+        Some(Err(Error::TokenMalformed { reason, .. })) => {
+            Err(Error::TokenMalformed { parameter: name.into(), reason }.into())
+        }
+        Some(Err(other)) => Err(other.into()),
+        Some(Ok(_)) | None => Ok(()),
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 //! Keeps the fields of a response that the interface does not define.
 
-use seconder::calls::{Call, CheckApproval, RequestCall, RequestSms, Verify};
+use seconder::calls::{Call, CheckApproval, ConfirmAuthenticator, RequestCall, RequestSms, Verify};
 use serde_json::{Map, Value};
 
 /// The fields of a body that the reply represents in another way, or omits when they are false.
@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 fn represented<C: Call>() -> &'static [&'static str] {
     match C::ROUTE.name {
         name if name == Verify::ROUTE.name => &["success", "token"],
+        name if name == ConfirmAuthenticator::ROUTE.name => &["success", "token"],
         name if name == RequestSms::ROUTE.name => &["success", "ignored"],
         name if name == RequestCall::ROUTE.name => &["success", "ignored"],
         name if name == CheckApproval::ROUTE.name => &["success", "_svc_id"],

@@ -45,7 +45,11 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "create_recovery_codes": (1,),
         "prepare_offline": (1, TOKEN),
         "report_offline": (1, 1, [{"step": 1, "time": 1}]),
+        "confirm_authenticator": (1, TOKEN),
+        "remove_authenticator": (1, "1"),
         "register_device": (1, "ios"),
+        "devices": (1,),
+        "remove_device": (1, 1),
         "delete_user": (1,),
     }
     options: dict[str, dict[str, Any]] = {

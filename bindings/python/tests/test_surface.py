@@ -43,6 +43,10 @@ REQUIRED = {
     "create_recovery_codes": ["user_id"],
     "prepare_offline": ["user_id", "token"],
     "report_offline": ["user_id", "authenticator_id", "logins"],
+    "confirm_authenticator": ["user_id", "code"],
+    "remove_authenticator": ["user_id", "authenticator_id"],
+    "devices": ["user_id"],
+    "remove_device": ["user_id", "device_id"],
 }
 
 

@@ -72,6 +72,8 @@ pub(in crate::engine) struct Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Decided {
     NotPending,
+    /// The device was removed.
+    NoDevice,
     /// The callback's job in the outbox, if the application has a callback URL.
     Done {
         callback: Option<i64>,

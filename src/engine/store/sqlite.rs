@@ -3,6 +3,7 @@
 mod applications;
 mod approvals;
 mod codes;
+mod factors;
 mod group;
 #[cfg(target_os = "linux")]
 mod held;
@@ -275,15 +276,27 @@ impl Store for Sqlite {
     }
 
     fn add_device(&self, device: NewDevice) -> Result<Option<DeviceId>> {
-        self.write(move |db| users::add_device(db, &device))
+        self.write(move |db| factors::add_device(db, &device))
     }
 
     fn device(&self, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>> {
-        self.read(|db| users::device(db, app, device))
+        self.read(|db| factors::device(db, app, device))
     }
 
     fn add_authenticator(&self, authenticator: NewAuthenticator) -> Result<bool> {
-        self.write(move |db| users::add_authenticator(db, &authenticator))
+        self.write(move |db| factors::add_authenticator(db, &authenticator))
+    }
+
+    fn factors(&self, app: AppId, user_id: UserId) -> Result<Option<(UserRow, FactorRows)>> {
+        self.read(|db| factors::find(db, app, user_id))
+    }
+
+    fn remove_authenticator(&self, app: AppId, user_id: UserId, id: i64) -> Result<Removed> {
+        self.write(move |db| factors::remove_authenticator(db, app, user_id, id))
+    }
+
+    fn remove_device(&self, app: AppId, user_id: UserId, device: DeviceId) -> Result<Removed> {
+        self.write(move |db| factors::remove_device(db, app, user_id, device))
     }
 
     fn issue_code(&self, issue: IssueCode) -> Result<Issued> {

@@ -25,8 +25,15 @@ const LOGIN: [&str; 9] = [
     "prepare_offline",
     "report_offline",
 ];
-const OWN_ACCOUNT: [&str; 5] =
-    ["verify", "user_status", "enrol_authenticator", "find_user", "create_recovery_codes"];
+const OWN_ACCOUNT: [&str; 7] = [
+    "verify",
+    "user_status",
+    "enrol_authenticator",
+    "find_user",
+    "create_recovery_codes",
+    "confirm_authenticator",
+    "devices",
+];
 
 /// An engine in which `ada` is the login name of user 7.
 struct WithLogins(Engine);
@@ -112,7 +119,8 @@ fn every_call_needs_the_right_that_it_is_for() {
 /// A new call for the own account is checked, unless it says that it changes nothing.
 #[test]
 fn a_call_for_the_own_account_is_checked_unless_it_changes_no_protection() {
-    const CHANGES_NO_PROTECTION: [&str; 3] = ["verify", "user_status", "find_user"];
+    const CHANGES_NO_PROTECTION: [&str; 5] =
+        ["verify", "user_status", "find_user", "confirm_authenticator", "devices"];
     for route in ROUTES {
         let path = path(route.path, "7");
         let RouteMatch::Call(call) = match_route(route.method, &path) else { panic!("{path}") };

@@ -88,6 +88,12 @@ pub(super) fn pending(db: &Connection, user_id: UserId) -> Result<Vec<ApprovalRo
 
 pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
     let id = decision.user_id.get() as i64;
+    let registered: bool = db
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM devices WHERE device_id = $1)")?
+        .query_row(params![decision.device.get() as i64], |row| row.get(0))?;
+    if !registered {
+        return Ok(Decided::NoDevice);
+    }
     let status = if decision.approved { "approved" } else { "denied" };
     let decided = db
         .prepare_cached(

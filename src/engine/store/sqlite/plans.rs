@@ -6,8 +6,8 @@ use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
     EnrolAuthenticator, FindUser, OfflineLogin, PhoneVerificationStatus, RegisterActivity,
-    RemoveLogin, ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin,
-    StartPhoneVerification, UserStatus, match_route,
+    RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline, RequestCall, RequestSms,
+    RouteMatch, SetLogin, StartPhoneVerification, UserStatus, match_route,
 };
 use crate::engine::store::{Attempt, Committed, OfflinePreparation};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
@@ -194,6 +194,7 @@ fn use_approvals(world: &World, user: UserId) {
     assert!(engine.open_approvals(device.device_id, &device.secret).unwrap().is_empty());
     let checked = engine.handle(&CheckApproval::new(late)).unwrap();
     assert_eq!(checked.status, ApprovalStatus::Expired);
+    engine.handle(&RemoveDevice::new(user, device.device_id)).unwrap();
 }
 
 /// Everything that the store can do.
@@ -206,7 +207,9 @@ fn use_all(world: &World) {
     use_a_login(world, user);
     use_a_number(world);
     use_approvals(world, user);
-    engine.handle(&UserStatus::new(user)).unwrap();
+    let factors = engine.handle(&UserStatus::new(user)).unwrap().factors.unwrap();
+    let app = factors.authenticators[0].id.clone();
+    engine.handle(&RemoveAuthenticator::new(user, app)).unwrap();
     engine.handle(&RegisterActivity::new(user, ActivityType::Banned)).unwrap();
     engine.handle(&AppDetails::default()).unwrap();
     engine.handle(&AppStats::default()).unwrap();

@@ -81,6 +81,7 @@ CREATE TABLE wrong_answers (
 CREATE TABLE authenticators (
     authenticator_id INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    label TEXT,
     secret BLOB NOT NULL,
     digits INTEGER NOT NULL,
     period INTEGER NOT NULL,

@@ -1,13 +1,10 @@
-//! Users, their devices and authenticator apps.
+//! Users.
 
 use super::applications::{count, count_user};
-use super::{
-    Activity, AppId, DeviceRow, EnrolUser, EnrolledUser, NewAuthenticator, NewDevice, Outgoing,
-    Subject, UserRow,
-};
+use super::{Activity, AppId, EnrolUser, EnrolledUser, Outgoing, Subject, UserRow};
 use crate::engine::clock::Time;
 use crate::engine::phones::Phone;
-use crate::model::{DeviceId, UserId};
+use crate::model::UserId;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 pub(super) fn enrol(db: &Connection, user: &EnrolUser) -> Result<EnrolledUser> {
@@ -174,69 +171,8 @@ pub(super) fn add_activity(db: &Connection, activity: &Activity) -> Result<bool>
     Ok(added > 0)
 }
 
-pub(super) fn add_device(db: &Connection, device: &NewDevice) -> Result<Option<DeviceId>> {
-    let added = db
-        .prepare_cached(
-            "INSERT INTO devices (user_id, os_type, secret_hash, registered_at) \
-             SELECT user_id, $1, $2, $3 FROM users WHERE user_id = $4 AND app_id = $5",
-        )?
-        .execute(params![
-            device.os_type,
-            device.secret_hash,
-            device.now.0,
-            device.user_id.get() as i64,
-            device.app
-        ])?;
-    match added {
-        0 => Ok(None),
-        _ => device_id(db.last_insert_rowid()).map(Some),
-    }
-}
-
-pub(super) fn device(db: &Connection, app: AppId, device: DeviceId) -> Result<Option<DeviceRow>> {
-    db.prepare_cached(
-        "SELECT d.user_id, d.os_type, d.secret_hash, d.registered_at FROM devices d \
-         JOIN users u USING (user_id) WHERE d.device_id = $1 AND u.app_id = $2",
-    )?
-    .query_row(params![device.get() as i64, app], |row| {
-        Ok(DeviceRow {
-            device_id: device,
-            user_id: user_id(row.get(0)?)?,
-            os_type: row.get(1)?,
-            secret_hash: row.get(2)?,
-            registered_at: Time(row.get(3)?),
-        })
-    })
-    .optional()
-}
-
-/// Adds a secret. An earlier one that never produced a right code may not have reached the app, so
-/// it is replaced. One that did is kept until the new one produces a right code.
-pub(super) fn add_authenticator(db: &Connection, new: &NewAuthenticator) -> Result<bool> {
-    let id = new.user_id.get() as i64;
-    let added = db
-        .prepare_cached(
-            "INSERT INTO authenticators (user_id, secret, digits, period, created_at) \
-             SELECT user_id, $1, $2, $3, $4 FROM users WHERE user_id = $5 AND app_id = $6",
-        )?
-        .execute(params![*new.secret, new.digits, new.period as i64, new.now.0, id, new.app])?;
-    if added > 0 {
-        db.prepare_cached(
-            "DELETE FROM authenticators WHERE user_id = $1 AND last_step IS NULL \
-             AND authenticator_id < $2",
-        )?
-        .execute(params![id, db.last_insert_rowid()])?;
-    }
-    Ok(added > 0)
-}
-
 /// Converts a number from the database to a user's id.
 pub(super) fn user_id(number: i64) -> Result<UserId> {
     let number = u64::try_from(number).unwrap_or(0);
     UserId::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, 0))
-}
-
-fn device_id(number: i64) -> Result<DeviceId> {
-    let number = u64::try_from(number).unwrap_or(0);
-    DeviceId::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, 0))
 }

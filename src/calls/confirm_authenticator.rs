@@ -1,0 +1,60 @@
+//! `POST /-/{format}/users/{user_id}/authenticators/confirm`
+
+use super::{Call, Route, Verification, Verify, failure};
+use crate::Result;
+use crate::model::{Token, UserId};
+use crate::wire::older::Shape;
+use crate::wire::{Generation, Reply};
+use serde::{Deserialize, Serialize};
+
+/// Checks a code of the authenticator app that was enrolled last and is still pending (interface
+/// 4.23). The right one shows that the user has scanned its secret, and makes it the user's app.
+///
+/// [`Verify`] accepts any code of the user, also one by SMS or of the earlier app, so it does not
+/// show that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfirmAuthenticator {
+    /// The user.
+    pub user_id: UserId,
+    /// The code that the user typed.
+    pub code: Token,
+}
+
+impl ConfirmAuthenticator {
+    /// The call.
+    pub fn new(user_id: UserId, code: Token) -> ConfirmAuthenticator {
+        ConfirmAuthenticator { user_id, code }
+    }
+}
+
+impl Call for ConfirmAuthenticator {
+    const ROUTE: Route =
+        Route::post("confirm_authenticator", "/-/{format}/users/{user_id}/authenticators/confirm");
+    const OLDER: Shape = Shape::Same;
+    const SUCCESS_IS_TEXT: bool = true;
+    // A peer can do the same by `Verify`, and needs the pending secret for either.
+    const FOR_OWN_ACCOUNT: bool = true;
+    const CHANGES_PROTECTION: bool = false;
+    type Reply = Verification;
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user_id)
+    }
+
+    fn verification(reply: &Verification) -> Option<&Verification> {
+        Some(reply)
+    }
+
+    /// As the reply to a verification.
+    fn read(reply: Reply) -> Result<Verification> {
+        match failure::lacks_call(&Self::ROUTE, &reply) {
+            Some(error) => Err(error),
+            // What only services of the older generation leave out is always there.
+            None => Verify::read(Reply { generation: Generation::Current, ..reply }),
+        }
+    }
+
+    fn write(answer: &Verification) -> Reply {
+        Verify::write(answer)
+    }
+}

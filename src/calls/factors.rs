@@ -1,0 +1,68 @@
+//! What protects a user's account.
+
+use crate::model::{AuthenticatorId, DeviceId};
+use serde::{Deserialize, Serialize};
+
+/// The factors of a user (interface 2.7). None of these is a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Factors {
+    /// Whether codes can be sent to the user's number by SMS.
+    #[serde(default)]
+    pub sms: bool,
+    /// The user's authenticator apps, oldest first: at most one that is confirmed, and one that is
+    /// pending.
+    #[serde(default)]
+    pub authenticators: Vec<Authenticator>,
+    /// The devices that the user has registered for approval requests, oldest first.
+    #[serde(default)]
+    pub devices: Vec<RegisteredDevice>,
+    /// How many recovery codes the user has left.
+    #[serde(default)]
+    pub recovery_codes: u64,
+}
+
+/// An authenticator app of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Authenticator {
+    /// Its id, for [`RemoveAuthenticator`](super::RemoveAuthenticator).
+    pub id: AuthenticatorId,
+    /// Whether a code of it was accepted. Until then it is pending.
+    #[serde(default)]
+    pub confirmed: bool,
+    /// The label that it was enrolled with, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// When it was enrolled, in Unix seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+}
+
+/// A device that a user has registered for approval requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RegisteredDevice {
+    /// Its id.
+    pub id: DeviceId,
+    /// `android`, `android_tablet`, `ios` or `svc_chrome`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    /// When it was registered, in Unix seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+}
+
+impl Authenticator {
+    /// A pending app of which nothing else is known.
+    pub fn new(id: AuthenticatorId) -> Authenticator {
+        Authenticator { id, confirmed: false, label: None, created_at: None }
+    }
+}
+
+impl RegisteredDevice {
+    /// A device of which nothing else is known.
+    pub fn new(id: DeviceId) -> RegisteredDevice {
+        RegisteredDevice { id, r#type: None, created_at: None }
+    }
+}

@@ -1,0 +1,37 @@
+//! What protects the accounts of users, without the secrets (interface 2.7).
+
+use super::store::{AuthenticatorInfo, DeviceInfo, UserRow};
+use super::{Engine, rejections};
+use crate::Result;
+use crate::calls::{Authenticator, Factors, PhoneType, RegisteredDevice};
+use crate::model::UserId;
+
+impl Engine {
+    /// A user, and what protects the account.
+    pub(super) fn factors(&self, user_id: UserId) -> Result<(UserRow, Factors)> {
+        let found = self.store().factors(self.app.app_id, user_id)?;
+        let (user, rows) = found.ok_or_else(rejections::user_not_found)?;
+        let mut factors = Factors::default();
+        factors.sms = self.app.sms_enabled && user.phone.kind() != PhoneType::Landline;
+        let authenticators = rows.authenticators.into_iter().map(authenticator);
+        factors.authenticators = authenticators.collect::<Result<_>>()?;
+        factors.devices = rows.devices.into_iter().map(device).collect();
+        factors.recovery_codes = rows.recovery_codes;
+        Ok((user, factors))
+    }
+}
+
+fn authenticator(row: AuthenticatorInfo) -> Result<Authenticator> {
+    let mut shown = Authenticator::new(row.authenticator_id.to_string().parse()?);
+    shown.confirmed = row.confirmed;
+    shown.label = row.label;
+    shown.created_at = i64::try_from(row.created_at.seconds()).ok();
+    Ok(shown)
+}
+
+fn device(row: DeviceInfo) -> RegisteredDevice {
+    let mut shown = RegisteredDevice::new(row.device_id);
+    shown.r#type = Some(row.os_type);
+    shown.created_at = i64::try_from(row.registered_at.seconds()).ok();
+    shown
+}

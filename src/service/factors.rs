@@ -1,0 +1,50 @@
+//! The calls about what protects a user's account.
+
+use super::Service;
+use crate::calls::*;
+use crate::model::{AuthenticatorId, DeviceId, Token, UserId};
+use crate::{Handle, Result};
+
+impl Service {
+    /// Checks a code of the user's pending authenticator app, and of no other factor (interface
+    /// 4.23). The right one makes it the user's app.
+    ///
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) with the code `no_pending_authenticator` if no
+    /// app is pending, [`Error::RateLimited`](crate::Error::RateLimited) after wrong codes; otherwise
+    /// see [`Error`](crate::Error).
+    pub fn confirm_authenticator(&self, user_id: UserId, code: &Token) -> Result<Verdict> {
+        let call = ConfirmAuthenticator::new(user_id, code.clone());
+        self.handle(&call).map(|checked| checked.verdict)
+    }
+
+    /// Removes an authenticator app of a user, confirmed or pending (interface 4.24).
+    ///
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) with the code `authenticator_not_found` if the
+    /// user has no such app; otherwise see [`Error`](crate::Error).
+    pub fn remove_authenticator(
+        &self,
+        user_id: UserId,
+        authenticator_id: &AuthenticatorId,
+    ) -> Result<Done> {
+        self.handle(&RemoveAuthenticator::new(user_id, authenticator_id.clone()))
+    }
+
+    /// Lists the devices that a user has registered for approval requests (interface 4.25).
+    ///
+    /// # Errors
+    /// See [`Error`](crate::Error).
+    pub fn devices(&self, user_id: UserId) -> Result<RegisteredDevices> {
+        self.handle(&Devices::new(user_id))
+    }
+
+    /// Removes a registered device of a user (interface 4.26).
+    ///
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) with the code `device_not_found` if the user has
+    /// no such device; otherwise see [`Error`](crate::Error).
+    pub fn remove_device(&self, user_id: UserId, device_id: DeviceId) -> Result<Done> {
+        self.handle(&RemoveDevice::new(user_id, device_id))
+    }
+}
