@@ -89,10 +89,9 @@ pub(super) fn wrong_secret() -> Error {
 impl Handle<Devices> for Engine {
     fn handle(&self, call: &Devices) -> Result<RegisteredDevices> {
         self.begin();
-        let mut found = RegisteredDevices::default();
-        found.devices = self.factors(call.user_id)?.1.devices;
-        found.message = Some("Registered devices.".into());
-        Ok(found)
+        let (_, factors) = self.factors(call.user_id)?;
+        let message = Some("Registered devices.".into());
+        Ok(RegisteredDevices { devices: factors.devices, message })
     }
 }
 
@@ -111,4 +110,38 @@ impl Handle<RemoveDevice> for Engine {
 /// and long, so that a plain hash suffices.
 fn hash(secret: &Secret) -> [u8; 32] {
     Sha256::digest(secret.expose().as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use crate::engine::store::{Decided, Decision};
+
+    /// A response whose device is removed after its secret was checked.
+    #[test]
+    fn a_response_under_way_is_void_once_the_device_is_removed() {
+        let service = Settings::new("sandbox:").open().unwrap();
+        let engine = service.engine().unwrap();
+        let user_id = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+        let [lost, kept] =
+            [(); 2].map(|()| engine.register_device(user_id, DeviceType::Ios).unwrap());
+        let uuid = service.create_approval(user_id, "Log in?").unwrap().uuid;
+        let decide = |device| {
+            let decision = Decision {
+                app: engine.app.app_id,
+                user_id,
+                uuid: uuid.clone(),
+                device,
+                approved: true,
+                snoozed_until: None,
+                callback: None,
+                now: engine.now(),
+            };
+            engine.store().decide_approval(decision).unwrap()
+        };
+        service.remove_device(user_id, lost.device_id).unwrap();
+        assert_eq!(decide(lost.device_id), Decided::NoDevice);
+        assert_eq!(decide(kept.device_id), Decided::Done { callback: None });
+    }
 }

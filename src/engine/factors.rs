@@ -11,12 +11,13 @@ impl Engine {
     pub(super) fn factors(&self, user_id: UserId) -> Result<(UserRow, Factors)> {
         let found = self.store().factors(self.app.app_id, user_id)?;
         let (user, rows) = found.ok_or_else(rejections::user_not_found)?;
-        let mut factors = Factors::default();
-        factors.sms = self.app.sms_enabled && user.phone.kind() != PhoneType::Landline;
         let authenticators = rows.authenticators.into_iter().map(authenticator);
-        factors.authenticators = authenticators.collect::<Result<_>>()?;
-        factors.devices = rows.devices.into_iter().map(device).collect();
-        factors.recovery_codes = rows.recovery_codes;
+        let factors = Factors {
+            sms: self.app.sms_enabled && user.phone.kind() != PhoneType::Landline,
+            authenticators: authenticators.collect::<Result<_>>()?,
+            devices: rows.devices.into_iter().map(device).collect(),
+            recovery_codes: rows.recovery_codes,
+        };
         Ok((user, factors))
     }
 }

@@ -200,7 +200,7 @@ fn parameters_do_not_lead_to_another_account() {
     let own_account = ROUTES.iter().filter(|route| OWN_ACCOUNT.contains(&route.name));
     for route in own_account.filter(|route| has_id(route.path)) {
         for more in ["", "user_id=8", "svc_id=8", "user_id=8&svc_id=8", "login=bob"] {
-            let target = format!("{}?{more}", path(route.path, "7"));
+            let target = format!("{}?code=123456&{more}", path(route.path, "7"));
             let request = RawRequest::new(route.method, target);
             let reply = respond(&noting, Caller::Peer(own.clone()), request);
             assert_eq!(reply.refused, None, "{} {more}", route.name);
