@@ -42,6 +42,7 @@ mod header {
         "logins",
         "codes",
         "factors",
+        "browsers",
         "approvals",
         "waiting",
         "offline",

@@ -69,6 +69,7 @@ enum class Status : std::int32_t {
     token_reused = SECONDER_TOKEN_REUSED,
     token_not_checked = SECONDER_TOKEN_NOT_CHECKED,
     token_malformed = SECONDER_TOKEN_MALFORMED,
+    not_recognised = SECONDER_NOT_RECOGNISED,
     invalid_argument = SECONDER_INVALID_ARGUMENT,
     unauthorized = SECONDER_UNAUTHORIZED,
     rejected = SECONDER_REJECTED,
@@ -730,6 +731,11 @@ struct ReportOfflineOptions {
     std::optional<std::string> machine = {};
 };
 
+struct RememberOptions {
+    /// 0 is the default, 30.
+    std::uint64_t days = 0;
+};
+
 struct Logo {
     std::string res;
     std::string url;
@@ -1355,6 +1361,44 @@ public:
     std::string_view message() const && = delete;
 };
 
+/// A browser that is remembered. Whoever has its token needs no second factor.
+class Remembered : public detail::Handle<seconder_remembered, seconder_remembered_free> {
+public:
+    using Handle::Handle;
+
+    /// In Unix seconds.
+    std::uint64_t expires_at() const noexcept { return seconder_remembered_expires_at(get()); }
+
+    /// For the browser's cookie.
+    std::string_view token() const & noexcept
+    {
+        return detail::view(seconder_remembered_token(get()));
+    }
+    std::string_view token() const && = delete;
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_remembered_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
+/// A browser that is recognised.
+class BrowserCheck
+    : public detail::Handle<seconder_browser_check, seconder_browser_check_free> {
+public:
+    using Handle::Handle;
+
+    /// The user of the call.
+    std::uint64_t user_id() const noexcept { return seconder_browser_check_user_id(get()); }
+
+    std::string_view message() const & noexcept
+    {
+        return detail::view(seconder_browser_check_message(get()));
+    }
+    std::string_view message() const && = delete;
+};
+
 /// One application of the service.
 class Application : public detail::Handle<seconder_application, seconder_application_free> {
 public:
@@ -1699,6 +1743,34 @@ public:
         });
     }
 
+    Result<Remembered> try_remember(std::uint64_t user_id,
+                                    const RememberOptions &options = {}) const
+    {
+        seconder_remember_options c = {};
+        c.days = options.days;
+        return detail::with_out<Remembered>([&](auto out, auto error) {
+            return seconder_remember(get(), user_id, &c, sizeof c, out, error);
+        });
+    }
+
+    /// Checks the token of a remembered browser. There is a value only if it is recognised;
+    /// otherwise the status is not_recognised, or that of the failure.
+    Result<BrowserCheck> try_recognise(std::uint64_t user_id, const Text &token) const
+    {
+        return detail::with_out<BrowserCheck>([&](auto out, auto error) {
+            return seconder_recognise(get(), user_id, token.c_str(), out, error);
+        });
+    }
+
+    /// Forgets the browser with this token; without one, all browsers of the user.
+    Result<Done> try_forget(std::uint64_t user_id,
+                            const std::optional<std::string> &token = {}) const
+    {
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_forget(get(), user_id, detail::text(token), out, error);
+        });
+    }
+
     Result<Done> try_report_offline(std::uint64_t user_id, std::uint64_t authenticator_id,
                                     const std::vector<OfflineLogin> &logins,
                                     const ReportOfflineOptions &options = {}) const
@@ -1956,6 +2028,22 @@ public:
                         const ReportOfflineOptions &options = {}) const
     {
         return try_report_offline(user_id, authenticator_id, logins, options).value();
+    }
+    Remembered remember(std::uint64_t user_id, const RememberOptions &options = {}) const
+    {
+        return try_remember(user_id, options).value();
+    }
+    /// Whether the browser is recognised. Every failure is thrown.
+    bool recognise(std::uint64_t user_id, const Text &token) const
+    {
+        const Result<BrowserCheck> checked = try_recognise(user_id, token);
+        if (checked.status() == Status::not_recognised)
+            return false;
+        return checked.value().user_id() == user_id;
+    }
+    Done forget(std::uint64_t user_id, const std::optional<std::string> &token = {}) const
+    {
+        return try_forget(user_id, token).value();
     }
     ApprovalCreated create_approval(std::uint64_t user_id, const Text &message,
                                     const CreateApprovalOptions &options = {}) const

@@ -1,6 +1,6 @@
 //! One record for each call, for the log of the program.
 
-use crate::calls::{Verdict, Verification};
+use crate::calls::{Recognition, Verdict, Verification};
 use crate::model::UserId;
 use crate::{Error, Result, Stage};
 use std::cell::Cell;
@@ -60,15 +60,17 @@ pub struct CallRecord {
     pub duration: Duration,
 }
 
-/// How a call ended: well, with a code that was not accepted, or with an [`Error`] of this kind.
+/// How a call ended: well, with a code or a browser that was not accepted, or with an [`Error`] of this
+/// kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "Error documents the kinds, and Verdict the verdicts")]
+#[allow(missing_docs, reason = "Error documents the kinds, Verdict and Recognition the others")]
 pub enum CallOutcome {
     Ok,
     TokenWrong,
     TokenReused,
     TokenNotChecked,
+    NotRecognised,
     TokenMalformed,
     InvalidArgument,
     Unauthorized,
@@ -90,6 +92,7 @@ impl CallOutcome {
             CallOutcome::TokenWrong => "token_wrong",
             CallOutcome::TokenReused => "token_reused",
             CallOutcome::TokenNotChecked => "token_not_checked",
+            CallOutcome::NotRecognised => "not_recognised",
             CallOutcome::TokenMalformed => "token_malformed",
             CallOutcome::InvalidArgument => "invalid_argument",
             CallOutcome::Unauthorized => "unauthorized",
@@ -167,6 +170,7 @@ impl fmt::Display for CallRecord {
 pub(crate) struct Replied<'a> {
     pub(crate) user_id: Option<UserId>,
     pub(crate) verification: Option<&'a Verification>,
+    pub(crate) recognition: Option<Recognition>,
 }
 
 thread_local! {
@@ -280,6 +284,9 @@ fn record(
                 code = checked.error_code.as_deref();
                 record.factor = checked.by_recovery_code().then_some(Verification::RECOVERY_CODE);
             }
+            if replied.recognition == Some(Recognition::NotRecognised) {
+                record.outcome = CallOutcome::NotRecognised;
+            }
         }
         Err(error) => {
             record.outcome = error.into();
@@ -356,7 +363,7 @@ mod tests {
             ..Verification::default()
         };
         let line = |checked: &Verification| {
-            let replied = Replied { user_id: None, verification: Some(checked) };
+            let replied = Replied { verification: Some(checked), ..Replied::default() };
             record("verify", None, Ok(replied), None).to_string()
         };
         let found = line(&right("recovery_code"));

@@ -15,12 +15,15 @@ mod enrol_authenticator;
 mod factors;
 mod failure;
 mod find_user;
+mod forget;
 mod free_form;
 mod matched;
 mod phone_info;
 mod phone_verification_status;
 mod prepare_offline;
+mod recognise;
 mod register_activity;
+mod remember;
 mod remove_authenticator;
 mod remove_device;
 mod remove_login;
@@ -54,6 +57,7 @@ pub(crate) use failure::{
     no_pending_authenticator, user_not_found,
 };
 pub use find_user::{FindUser, FoundUser};
+pub use forget::Forget;
 use free_form::is_small;
 pub use matched::{MatchedCall, RouteMatch, dispatch, match_route};
 pub use phone_info::{PhoneInfo, PhoneInformation, PhoneType};
@@ -61,7 +65,9 @@ pub use phone_verification_status::{
     PhoneVerificationRecord, PhoneVerificationStatus, VerificationStatus,
 };
 pub use prepare_offline::{MOST_OFFLINE_DAYS, OfflinePrepared, PrepareOffline};
+pub use recognise::{BrowserCheck, Recognise, Recognition};
 pub use register_activity::{ActivityType, RegisterActivity};
+pub use remember::{MOST_REMEMBERED_DAYS, Remember, Remembered};
 pub use remove_authenticator::RemoveAuthenticator;
 pub use remove_device::RemoveDevice;
 pub use remove_login::RemoveLogin;
@@ -165,6 +171,11 @@ pub trait Call: Serialize + DeserializeOwned {
 
     /// The reply as that to a verification, if it is one, for the log.
     fn verification(_reply: &Self::Reply) -> Option<&Verification> {
+        None
+    }
+
+    /// Whether the reply recognises a browser, if the call asks for that, for the log.
+    fn recognition(_reply: &Self::Reply) -> Option<Recognition> {
         None
     }
 
@@ -319,7 +330,7 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last thirteen are not in it: real
+        /// Every call, in the order of the interface document. The last sixteen are not in it: real
         /// services have three of them, and only this project's service has those whose paths begin
         /// with `/-/`.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
@@ -390,6 +401,9 @@ calls! {
     RemoveAuthenticator,
     Devices,
     RemoveDevice,
+    Remember,
+    Recognise,
+    Forget,
 }
 
 fn is_false(flag: &bool) -> bool {

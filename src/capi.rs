@@ -14,6 +14,7 @@
 
 pub mod application;
 pub mod approvals;
+pub mod browsers;
 pub mod callback;
 pub mod checks;
 pub mod codes;
@@ -51,6 +52,8 @@ const _: fn() = || {
     shared::<application::seconder_statistics>();
     shared::<approvals::seconder_approval>();
     shared::<approvals::seconder_approval_created>();
+    shared::<browsers::seconder_browser_check>();
+    shared::<browsers::seconder_remembered>();
     shared::<callback::seconder_event>();
     shared::<codes::seconder_authenticator_enrolled>();
     shared::<codes::seconder_code_requested>();

@@ -16,6 +16,7 @@ mod offline;
 mod phones;
 mod recovery;
 mod rejections;
+mod remembered;
 mod sandbox;
 mod settings;
 mod store;

@@ -7,11 +7,13 @@ use std::str::FromStr;
 use zeroize::Zeroizing;
 
 mod application;
+mod browser;
 mod identity;
 mod phone;
 mod text;
 
 pub use application::{ApiKey, CallbackUrl, InstallLink};
+pub use browser::BrowserToken;
 pub use identity::{ApprovalId, AuthenticatorId, DeviceId, LoginName, UserId};
 pub use phone::{CountryCode, PhoneNumber};
 pub use text::{Action, DisplayText, Email, Secret, Token, VerificationCode};

@@ -1,6 +1,7 @@
 //! Opens a service by its URL, and passes each call on to the engine or the remote client.
 
 mod applies;
+mod browsers;
 #[cfg(feature = "engine")]
 mod engine_settings;
 mod factors;

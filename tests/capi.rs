@@ -37,6 +37,7 @@ const PROGRAMS: &[&str] = &[
     "finaliser",
     "sandbox",
     "calls",
+    "browsers",
     "leaks",
     "threads",
     "two_sqlites",

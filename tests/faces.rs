@@ -51,6 +51,9 @@ fn calls() -> Vec<Declared> {
         declared::<RemoveAuthenticator>(),
         declared::<Devices>(),
         declared::<RemoveDevice>(),
+        declared::<Remember>(),
+        declared::<Recognise>(),
+        declared::<Forget>(),
     ]
 }
 

@@ -11,7 +11,8 @@ use std::ffi::{CStr, c_char};
 pub type seconder_status = i32;
 
 /// The call succeeded. From seconder_verify(), seconder_check_phone_verification() and
-/// seconder_totp_check() it means that the code was checked and is correct.
+/// seconder_totp_check() it means that the code was checked and is correct, and from
+/// seconder_recognise() that the browser is recognised.
 pub const SECONDER_OK: i32 = 0;
 /// The code is not the user's, or is no longer valid.
 pub const SECONDER_TOKEN_WRONG: i32 = 1;
@@ -23,6 +24,8 @@ pub const SECONDER_TOKEN_NOT_CHECKED: i32 = 3;
 /// Nothing was sent and no code was compared, so it does not count as a wrong code: ask the user to
 /// type it again.
 pub const SECONDER_TOKEN_MALFORMED: i32 = 4;
+/// From seconder_recognise(): the browser is not recognised, so ask the user for the second factor.
+pub const SECONDER_NOT_RECOGNISED: i32 = 5;
 /// An argument is invalid, which is for the caller to fix. Nothing was sent and nothing was
 /// changed.
 pub const SECONDER_INVALID_ARGUMENT: i32 = 10;
@@ -123,6 +126,7 @@ const STATUS_NAMES: &[(seconder_status, &CStr)] = &[
     (SECONDER_TOKEN_REUSED, c"SECONDER_TOKEN_REUSED"),
     (SECONDER_TOKEN_NOT_CHECKED, c"SECONDER_TOKEN_NOT_CHECKED"),
     (SECONDER_TOKEN_MALFORMED, c"SECONDER_TOKEN_MALFORMED"),
+    (SECONDER_NOT_RECOGNISED, c"SECONDER_NOT_RECOGNISED"),
     (SECONDER_INVALID_ARGUMENT, c"SECONDER_INVALID_ARGUMENT"),
     (SECONDER_UNAUTHORIZED, c"SECONDER_UNAUTHORIZED"),
     (SECONDER_REJECTED, c"SECONDER_REJECTED"),
@@ -155,6 +159,7 @@ pub(super) fn of_outcome(outcome: CallOutcome) -> seconder_status {
         CallOutcome::TokenWrong => SECONDER_TOKEN_WRONG,
         CallOutcome::TokenReused => SECONDER_TOKEN_REUSED,
         CallOutcome::TokenNotChecked => SECONDER_TOKEN_NOT_CHECKED,
+        CallOutcome::NotRecognised => SECONDER_NOT_RECOGNISED,
         CallOutcome::InvalidArgument => SECONDER_INVALID_ARGUMENT,
         CallOutcome::TokenMalformed => SECONDER_TOKEN_MALFORMED,
         CallOutcome::Unauthorized => SECONDER_UNAUTHORIZED,

@@ -11,6 +11,7 @@ use crate::{Error, Handle, Result};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use time::Month;
+use zeroize::Zeroizing;
 
 const DEFAULT_NAME: &str = "Seconder";
 
@@ -75,6 +76,8 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
         Some(key) => key.clone(),
         None => ApiKey::try_from(clock::secret(&*settings.random)?)?,
     };
+    let mut secret = Zeroizing::new([0; 32]);
+    settings.random.fill(&mut *secret)?;
     Ok(AppRow {
         app_id: 0,
         name: change.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
@@ -82,6 +85,7 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
         sms_enabled: true,
         white_label: false,
         api_key,
+        secret,
         callback_url: change.callback_url.clone().flatten(),
         token_length: change.token_length.unwrap_or(limits::TOKEN_LENGTH),
         replies: change.replies.unwrap_or_default(),

@@ -43,6 +43,11 @@ pub(super) const RECOVERY_ROUNDS: u32 = 10_000;
 /// account.
 pub(super) const OWN_RECOVERY: Duration = Duration::from_secs(10 * 60);
 
+/// For how many days a browser is remembered by default.
+pub(super) const REMEMBERED_DAYS: u64 = 30;
+/// How many browsers of one user are remembered; for a further one, the oldest is forgotten.
+pub(super) const REMEMBERED_BROWSERS: u32 = 20;
+
 /// How long after a code was accepted it can be presented to prepare logins without the service.
 pub(super) const OFFLINE_PROOF: Duration = Duration::from_secs(5 * 60);
 /// For how many days logins without the service are prepared by default.

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod factors;
+mod remembered;
 mod sqlite;
 
 pub(super) use approvals::{AddApproval, ApprovalRow, Decided, Decision, NewApproval};
@@ -11,6 +12,7 @@ pub(super) use factors::{
     AuthenticatorInfo, AuthenticatorRow, DeviceInfo, DeviceRow, FactorRows, NewAuthenticator,
     NewDevice, Removed,
 };
+pub(super) use remembered::{BrowserKey, NewBrowser};
 pub(super) use sqlite::Sqlite;
 
 use super::clock::Time;
@@ -59,9 +61,17 @@ pub(super) trait Store: Send + Sync {
     fn recovery_codes(&self, user_id: UserId) -> Result<(Vec<RecoveryCodeRow>, WrongAnswers)>;
     /// When a code of the user's authenticator apps was last accepted.
     fn authenticator_used_at(&self, user_id: UserId) -> Result<Option<Time>>;
+    /// Remembers a browser. Returns whether there is such a user.
+    fn remember(&self, browser: NewBrowser) -> Result<bool>;
+    /// Whether a browser is remembered. One that has expired is forgotten for good.
+    fn is_remembered(&self, browser: BrowserKey, now: Time) -> Result<bool>;
+    fn forget(&self, browser: BrowserKey, now: Time) -> Result<()>;
+    /// Forgets all browsers of a user. Returns whether there is such a user.
+    fn forget_all(&self, app: AppId, user_id: UserId, now: Time) -> Result<bool>;
     /// Confirms a user whose token a sandbox accepted. Returns when the user was enrolled.
     fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>>;
-    /// Stores an activity. Returns whether there is such a user.
+    /// Stores an activity, and forgets the user's browsers if it says so. Returns whether there is
+    /// such a user.
     fn add_activity(&self, activity: Activity) -> Result<bool>;
     /// Stores which codes a machine may accept without the service. Returns whether the step is that
     /// of the last code that was accepted, and has not prepared any yet.
@@ -110,6 +120,8 @@ pub(super) struct AppRow {
     pub(super) sms_enabled: bool,
     pub(super) white_label: bool,
     pub(super) api_key: ApiKey,
+    /// Signs the tokens of remembered browsers. It never leaves the service.
+    pub(super) secret: Zeroizing<[u8; 32]>,
     pub(super) callback_url: Option<CallbackUrl>,
     pub(super) token_length: u8,
     /// The generation of the bodies that a server replies with.
@@ -184,6 +196,7 @@ pub(super) struct Activity {
     pub(super) kind: &'static str,
     pub(super) data: String,
     pub(super) user_ip: Option<String>,
+    pub(super) forgets_browsers: bool,
     pub(super) now: Time,
 }
 

@@ -137,6 +137,10 @@ impl Handle<RegisterActivity> for Engine {
             kind: call.activity.name(),
             data,
             user_ip: call.user_ip.map(|ip| ip.to_string()),
+            forgets_browsers: matches!(
+                call.activity,
+                ActivityType::Banned | ActivityType::PasswordReset
+            ),
             now,
         })?;
         match found {

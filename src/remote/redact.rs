@@ -23,6 +23,9 @@ impl Redactor {
         let in_path = request.path.split('/').map(str::to_owned);
         let in_params = request.params.values().filter_map(scalar);
         let words = in_path.chain(in_params).map(Zeroizing::new).filter(|word| is_code(word));
+        // That of a browser has letters too.
+        let token = request.params.get("token").and_then(scalar).map(Zeroizing::new);
+        let words = words.chain(token.filter(|token| token.len() >= LONGER));
         let key = api_key.map(|key| [key.expose().to_owned(), form::escape(key.expose())]);
         let key = key.into_iter().flatten().map(Zeroizing::new);
         let mut words: Vec<_> = words.chain(key).collect();

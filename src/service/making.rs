@@ -83,7 +83,11 @@ impl Service {
         if let Some(logged) = logged {
             let replied = result.as_ref().map(|value| {
                 let reply = reply(value);
-                Replied { user_id: C::user_of(reply), verification: C::verification(reply) }
+                Replied {
+                    user_id: C::user_of(reply),
+                    verification: C::verification(reply),
+                    recognition: C::recognition(reply),
+                }
             });
             logged.end(C::ROUTE.name, call.user(), replied);
         }

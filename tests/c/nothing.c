@@ -10,6 +10,8 @@ static void every_call_without_a_service(void)
     seconder_authenticator_enrolled *enrolled = GARBAGE(seconder_authenticator_enrolled);
     seconder_found_user *found = GARBAGE(seconder_found_user);
     seconder_recovery_codes *codes = GARBAGE(seconder_recovery_codes);
+    seconder_remembered *remembered = GARBAGE(seconder_remembered);
+    seconder_browser_check *check = GARBAGE(seconder_browser_check);
     seconder_approval_created *created = GARBAGE(seconder_approval_created);
     seconder_application *application = GARBAGE(seconder_application);
     seconder_statistics *statistics = GARBAGE(seconder_statistics);
@@ -53,6 +55,9 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service", seconder_remove_authenticator(NULL, 1, "1", NULL, &error));
     EXPECT_INVALID("service", seconder_devices(NULL, 1, &devices, &error));
     EXPECT_INVALID("service", seconder_remove_device(NULL, 1, 1, NULL, &error));
+    EXPECT_INVALID("service", seconder_remember(NULL, 1, NULL, 0, &remembered, &error));
+    EXPECT_INVALID("service", seconder_recognise(NULL, 1, "a", &check, &error));
+    EXPECT_INVALID("service", seconder_forget(NULL, 1, NULL, NULL, &error));
     EXPECT_INVALID("service", seconder_register_device(NULL, 1, "ios", &device, &error));
     EXPECT_INVALID("service",
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
@@ -70,6 +75,7 @@ static void every_call_without_a_service(void)
     CHECK(phone == NULL && device == NULL && requests == NULL && service == NULL);
     CHECK(record == NULL && found == NULL && codes == NULL && prepared == NULL);
     CHECK(devices == NULL);
+    CHECK(remembered == NULL && check == NULL);
 }
 
 static void missing_texts_and_out_arguments(void)

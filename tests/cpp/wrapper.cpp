@@ -110,6 +110,30 @@ static void texts_are_passed_whole_or_rejected()
     CHECK(!status.message().empty() && !user.message().empty());
 }
 
+static void browsers(const Service &service, std::uint64_t user)
+{
+    const Remembered remembered = service.remember(user, {/*days*/ 7});
+    const std::string token(remembered.token());
+    CHECK(token.size() <= 200 && remembered.expires_at() > 0 && !remembered.message().empty());
+    const Result<BrowserCheck> check = service.try_recognise(user, token);
+    CHECK(check && check->user_id() == user && check->message().empty());
+    CHECK(service.recognise(user, token) && !service.recognise(user + 1000, token));
+    const Result<BrowserCheck> other = service.try_recognise(user + 1000, token);
+    CHECK(!other && other.status() == Status::not_recognised);
+    CHECK(!service.recognise(user, "made up") && !service.recognise(user, ""));
+    CHECK(service.try_recognise(0, token).status() == Status::invalid_argument);
+    CHECK(THROWN(service.recognise(0, token)) == Status::invalid_argument);
+    CHECK(!service.forget(user, std::string()).message().empty());
+    CHECK(service.recognise(user, token));
+    const Done forgotten = service.forget(user, token);
+    CHECK(!forgotten.message().empty() && !service.recognise(user, token));
+    const Remembered again = service.remember(user);
+    const Done all = service.forget(user);
+    CHECK(!all.message().empty() && !service.recognise(user, std::string(again.token())));
+    CHECK(service.try_forget(user + 1000).status() == Status::rejected);
+    CHECK(service.try_remember(user, {/*days*/ 401}).status() == Status::invalid_argument);
+}
+
 static void offline()
 {
     OpenOptions options;
@@ -173,6 +197,7 @@ static void every_reply_is_read()
     CHECK(!found.message().empty() && !removed.message().empty());
     CHECK(service.try_find_user("ada").status() == Status::rejected);
     CHECK(service.try_find_user("-ada").status() == Status::invalid_argument);
+    browsers(service, user.id());
     offline();
 
     const PhoneVerificationStarted started =

@@ -87,6 +87,7 @@ fn every_field_of_every_reply_has_an_accessor() {
         mapped("error_code", &["seconder_error_service_code"], "it is in the error"),
     ];
     let similar = [mapped("similar_id", &[], "seconder_approval_approved_unbound() compares it")];
+    let recognition = [mapped("recognition", &[], "it is the status of seconder_recognise()")];
     let compared = [
         reply::<CreateUser>("user_created", &[]),
         reply::<RequestSms>("code_requested", &[]),
@@ -114,6 +115,9 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<RemoveAuthenticator>("done", &[]),
         reply::<Devices>("registered_devices", &[]),
         reply::<RemoveDevice>("done", &[]),
+        reply::<Remember>("remembered", &[]),
+        reply::<Recognise>("browser_check", &recognition),
+        reply::<Forget>("done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");
@@ -237,6 +241,7 @@ fn every_setting_is_an_option() {
 fn every_method_of_the_service_and_the_engine_has_a_function() {
     let service = [
         methods("src/service.rs", "Service", |_| true),
+        methods("src/service/browsers.rs", "Service", |_| true),
         methods("src/service/remote_settings.rs", "Service", |_| true),
         methods("src/service/waiting.rs", "Service", |_| true),
         methods("src/service/making.rs", "Service", |_| true),

@@ -91,6 +91,10 @@ fn every_reply_has_its_fields() {
         reply::<RemoveAuthenticator>("Done", &[]),
         reply::<Devices>("RegisteredDevices", &[]),
         reply::<RemoveDevice>("Done", &[]),
+        reply::<Remember>("Remembered", &[]),
+        // It returns whether the browser is recognised, and nothing else.
+        Recognise::ROUTE.name,
+        reply::<Forget>("Done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");

@@ -104,7 +104,8 @@ static void is_rejected(const struct attempt *attempt, int which, const char *na
 static bool is_optional(const struct attempt *attempt, const char *name)
 {
     static const char *const optional[][2] = {{"seconder_open", "api_key"},
-                                            {"seconder_set_log", "log_userdata"}};
+                                            {"seconder_set_log", "log_userdata"},
+                                            {"seconder_forget", "token"}};
     size_t index;
     if (same(name, "options") || same(name, "out") || same(name, "error"))
         return true;
@@ -112,6 +113,20 @@ static bool is_optional(const struct attempt *attempt, const char *name)
         if (same(optional[index][0], attempt->name) && same(optional[index][1], name))
             return true;
     return false;
+}
+
+/* A cookie may hold any text: another is not recognised, and there is nothing to forget. Returns
+ * whether the function takes a cookie. */
+static bool takes_cookie(const struct attempt *attempt, int index)
+{
+    bool recognises = same(attempt->name, "seconder_recognise");
+    seconder_status wanted = recognises ? SECONDER_NOT_RECOGNISED : SECONDER_OK, got;
+    if (!recognises && !same(attempt->name, "seconder_forget"))
+        return false;
+    got = call(attempt, BAD_TEXT + index);
+    if (got != wanted)
+        complain(attempt, BAD_TEXT + index, got, "another status");
+    return true;
 }
 
 static void arguments(const struct attempt *attempt)
@@ -132,7 +147,7 @@ static void arguments(const struct attempt *attempt)
             if (got == SECONDER_INVALID_ARGUMENT && !same(seconder_error_parameter(error), name))
                 complain(attempt, index, got, name);
         }
-        if (attempt->parameters[index].kind == 't')
+        if (attempt->parameters[index].kind == 't' && !takes_cookie(attempt, index))
             is_rejected(attempt, BAD_TEXT + index, name);
     }
 }

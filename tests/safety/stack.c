@@ -106,6 +106,21 @@ static void *authenticator(void *nothing)
     return nothing;
 }
 
+static void *browser(void *nothing)
+{
+    seconder_remembered *remembered = NULL;
+    seconder_browser_check *check = NULL;
+    MADE(seconder_remember(service, user, NULL, 0, &remembered, &error));
+    if (remembered != NULL)
+        MADE(seconder_recognise(service, user, seconder_remembered_token(remembered), &check,
+                                &error));
+    seconder_browser_check_free(check);
+    seconder_remembered_free(remembered);
+    MADE(seconder_forget(service, user, "made-up", NULL, &error));
+    MADE(seconder_forget(service, user, NULL, NULL, &error));
+    return nothing;
+}
+
 static void *approve(void *nothing)
 {
     seconder_create_approval_options with = {0};
@@ -255,6 +270,7 @@ int main(int count, char **arguments)
     on_a_small_stack("request", request);
     on_a_small_stack("verify again", verify);
     on_a_small_stack("authenticator", authenticator);
+    on_a_small_stack("browser", browser);
     on_a_small_stack("approve", approve);
     on_a_small_stack("phones", phones);
     on_a_small_stack("application", application);

@@ -288,7 +288,7 @@ pub(crate) const LAYERS: &[Layer] = &[
 /// Fields that must not show, and the types that redact themselves.
 pub(crate) const SECRET_FIELDS: &[&str] =
     &["secret", "device_secret", "api_key", "token", "code", "password"];
-pub(crate) const HIDDEN_TYPES: &[&str] = &["Secret", "Token", "VerificationCode"];
+pub(crate) const HIDDEN_TYPES: &[&str] = &["BrowserToken", "Secret", "Token", "VerificationCode"];
 /// In these, `code` is the service's error code.
 pub(crate) const NO_SECRET: &[(&str, &str)] = &[("Rejection", "code"), ("CallRecord", "code")];
 

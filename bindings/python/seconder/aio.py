@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         PhoneVerificationStarted,
         RecoveryCodes,
         RegisteredDevices,
+        Remembered,
         SignedCallback,
         Statistics,
         UserCreated,
@@ -345,6 +346,17 @@ class AsyncService:
     async def remove_device(self, user_id: int, device_id: int) -> Done:
         """As :meth:`seconder.Service.remove_device`."""
         return await self._run(self._service.remove_device, user_id, device_id)
+    async def remember(self, user_id: int, *, days: int = 30) -> Remembered:
+        """As :meth:`seconder.Service.remember`."""
+        return await self._run(self._service.remember, user_id, days=days)
+
+    async def recognise(self, user_id: int, token: str) -> bool:
+        """As :meth:`seconder.Service.recognise`."""
+        return await self._run(self._service.recognise, user_id, token)
+
+    async def forget(self, user_id: int, *, token: str | None = None) -> Done:
+        """As :meth:`seconder.Service.forget`."""
+        return await self._run(self._service.forget, user_id, token=token)
 
     async def register_device(
         self,

@@ -17,6 +17,7 @@ from seconder.results import (
     PhoneVerificationStarted,
     RecoveryCodes,
     RegisteredDevices,
+    Remembered,
     Statistics,
     UserCreated,
     UserStatus,
@@ -821,6 +822,83 @@ class Calls:
         """
         reply = self._call("remove_device", user_id=user_id, device_id=device_id)
         return Done._read(reply)
+
+    def remember(self, user_id: int, *, days: int = 30) -> Remembered:
+        """Remembers the browser of a user who has just proven the second factor, and returns a token
+        for its cookie (section 4.27).
+
+        The service does not check that there was a proof: call it only after one, such as
+        :meth:`verify`, and only for users who ask for it. The cookie is ``Secure``, ``HttpOnly``
+        and ``SameSite=Lax``. A user has at most 20 remembered browsers; for a further one, the
+        oldest is forgotten.
+
+        Args:
+            user_id: The user.
+            days: For how many days, 1 to 400.
+
+        Returns:
+            The token, and when it expires. It is returned only here.
+
+        Raises:
+            InvalidArgument: ``days`` is out of range.
+            Rejected: The user does not exist.
+
+        Example:
+            >>> remembered = service.remember(user.id, days=7)
+            >>> service.recognise(user.id, remembered.token)
+            True
+        """
+        return Remembered._read(self._call("remember", user_id=user_id, days=days))
+
+    def recognise(self, user_id: int, token: str) -> bool:
+        """Checks the token of a remembered browser (section 4.28).
+
+        It counts as no code, confirms no user, and does not extend the life of the token.
+
+        Args:
+            user_id: The user who has just given the right password.
+            token: What the browser's cookie holds, which may be any text.
+
+        Returns:
+            True if the browser was remembered for this user, by this application, and the token has
+            neither expired nor been revoked. False if not: ask for the second factor then.
+
+        Raises:
+            InvalidResponse: The service's reply does not say so clearly.
+            Rejected: The service has no such call.
+
+        Example:
+            >>> service.recognise(user.id, "what-somebody-made-up")
+            False
+        """
+        return self._call("recognise", user_id=user_id, token=_typed("token", token)) is True
+
+    def forget(self, user_id: int, *, token: str | None = None) -> Done:
+        """Forgets a remembered browser of a user, or all of them (section 4.29).
+
+        Call it without a token when the user changes the password, loses a phone or asks to be
+        logged out everywhere.
+
+        Args:
+            user_id: The user.
+            token: What the browser's cookie holds; None to forget all browsers of the user. A token
+                that is not recognised is no error.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: The user does not exist, and no token was given.
+
+        Example:
+            >>> remembered = service.remember(user.id)
+            >>> service.forget(user.id)
+            Done(message='No browser of the user is remembered any more.')
+            >>> service.recognise(user.id, remembered.token)
+            False
+        """
+        token = None if token is None else _typed("token", token)
+        return Done._read(self._call("forget", user_id=user_id, token=token))
 
 
 def _typed(parameter: str, value: object) -> str:

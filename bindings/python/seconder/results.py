@@ -540,6 +540,22 @@ class OfflinePrepared(Reply):
     """The service's message."""
 
 
+class Remembered(Reply):
+    """A remembered browser (section 4.27). Whoever has the token needs no second factor, so ``repr``
+    does not show it."""
+
+    token: str = field(repr=False)
+    """The token for the browser's cookie: ASCII letters, digits, ``-``, ``.`` and ``_``."""
+    expires_at: datetime
+    """When the token expires, in UTC."""
+    message: str | None = None
+    """The service's message."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        return cls(**{**reply, "expires_at": _moment(reply["expires_at"])})
+
+
 class DeviceRegistered(Result):
     """A registered device, with what it needs to respond to approval requests."""
 

@@ -42,6 +42,9 @@ const CALLS: &[(&str, Handler)] = &[
     (RemoveAuthenticator::ROUTE.name, handle::<RemoveAuthenticator>),
     (Devices::ROUTE.name, handle::<Devices>),
     (RemoveDevice::ROUTE.name, handle::<RemoveDevice>),
+    (Remember::ROUTE.name, handle::<Remember>),
+    (Recognise::ROUTE.name, recognise),
+    (Forget::ROUTE.name, handle::<Forget>),
     ("register_device", register_device),
     ("open_approvals", open_approvals),
     ("respond_to_approval", respond_to_approval),
@@ -104,6 +107,13 @@ where
         }
         Verdict::NotChecked => Err(Failure::NotChecked { message: verified.message }),
     }
+}
+
+/// Returns true for a browser that is recognised only.
+fn recognise(service: &Service, params: Params) -> Result<Value, Failure> {
+    let call: Recognise = read_call(params)?;
+    let checked = service.handle(&call)?;
+    Ok((checked.recognition == Recognition::Recognised).into())
 }
 
 fn prepare_offline(service: &Service, params: Params) -> Result<Value, Failure> {

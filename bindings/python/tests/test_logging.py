@@ -14,7 +14,7 @@ from conftest import Phone, RemoteService
 
 KEY = "a-key-that-nobody-sees"
 EMAIL, NUMBER, TOKEN = "hidden@example.com", "555-010-0199", "7654321"
-PIN, TEXT, LOGIN = "47112233", "hidden text", "hidden-login"
+PIN, TEXT, LOGIN, COOKIE = "47112233", "hidden text", "hidden-login", "hidden-cookie"
 
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -47,6 +47,9 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "report_offline": (1, 1, [{"step": 1, "time": 1}]),
         "confirm_authenticator": (1, TOKEN),
         "remove_authenticator": (1, "1"),
+        "remember": (1,),
+        "recognise": (1, COOKIE),
+        "forget": (1,),
         "register_device": (1, "ios"),
         "devices": (1,),
         "remove_device": (1, 1),
@@ -58,6 +61,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "enrol_authenticator": {"label": TEXT},
         "prepare_offline": {"machine": TEXT},
         "report_offline": {"machine": TEXT},
+        "forget": {"token": COOKIE},
         "phone_verification_status": {"phone_number": NUMBER, "country_code": 1},
         "open_approvals": {"device_id": 1, "device_secret": TEXT},
         "respond_to_approval": {"device_id": 1, "device_secret": TEXT, "response": "deny"},
@@ -77,7 +81,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
 
 
 def secrets_in(records: list[logging.LogRecord]) -> list[str]:
-    secrets = (KEY, EMAIL, NUMBER, "5550100199", TOKEN, PIN, TEXT, LOGIN, "otpauth")
+    secrets = (KEY, EMAIL, NUMBER, "5550100199", TOKEN, PIN, TEXT, LOGIN, COOKIE, "otpauth")
     shown = [f"{vars(record)}" for record in records]
     return [line for line in shown if any(secret in line for secret in secrets)]
 
@@ -98,7 +102,7 @@ def test_every_call_of_a_remote_service_is_logged_without_secrets(
     remote: RemoteService, caplog: pytest.LogCaptureFixture, status: int
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    echo = f"{KEY} {EMAIL} {NUMBER} {TOKEN} {PIN} {TEXT} 5550100199"
+    echo = f"{KEY} {EMAIL} {NUMBER} {TOKEN} {PIN} {TEXT} {COOKIE} 5550100199"
     remote.status, remote.headers = status, {"Retry-After": "60"}
     for code in ("60004", NUMBER, "5550100199", PIN, EMAIL):
         remote.body = {"message": echo, "error_code": code, "errors": {"message": echo, echo: echo}}

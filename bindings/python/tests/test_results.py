@@ -39,6 +39,7 @@ SAMPLES: list[results.Result] = [
     seconder.RecoveryCodes(("hush",)),
     seconder.RegisteredDevice(1, "ios", SOON),
     seconder.RegisteredDevices((seconder.RegisteredDevice(1),)),
+    seconder.Remembered("hush", SOON),
     seconder.SignedCallback("https://example.com/", b"{}", {"X-Svc-Signature-Nonce": "1"}),
     seconder.Statistics(stats=(seconder.MonthlyStatistic("May", 2026),), count=1),
     seconder.UserCreated(7),

@@ -47,6 +47,9 @@ REQUIRED = {
     "remove_authenticator": ["user_id", "authenticator_id"],
     "devices": ["user_id"],
     "remove_device": ["user_id", "device_id"],
+    "remember": ["user_id"],
+    "recognise": ["user_id", "token"],
+    "forget": ["user_id"],
 }
 
 

@@ -17,6 +17,7 @@ mod open;
 mod plans;
 mod process;
 mod recovery;
+mod remembered;
 mod users;
 mod verifications;
 mod verify;
@@ -257,6 +258,25 @@ impl Store for Sqlite {
 
     fn authenticator_used_at(&self, user_id: UserId) -> Result<Option<Time>> {
         self.read(|db| recovery::authenticator_used_at(db, user_id))
+    }
+
+    fn remember(&self, browser: NewBrowser) -> Result<bool> {
+        self.write(move |db| remembered::add(db, &browser))
+    }
+
+    fn is_remembered(&self, browser: BrowserKey, now: Time) -> Result<bool> {
+        match self.read(|db| remembered::find(db, &browser, now))? {
+            Some(remembered) => Ok(remembered),
+            None => self.write(move |db| remembered::forget(db, &browser, now)).map(|()| false),
+        }
+    }
+
+    fn forget(&self, browser: BrowserKey, now: Time) -> Result<()> {
+        self.write(move |db| remembered::forget(db, &browser, now))
+    }
+
+    fn forget_all(&self, app: AppId, user_id: UserId, now: Time) -> Result<bool> {
+        self.write(move |db| remembered::forget_all(db, app, user_id, now))
     }
 
     fn confirm_user(&self, app: AppId, user_id: UserId, now: Time) -> Result<Option<Time>> {

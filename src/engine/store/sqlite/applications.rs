@@ -6,10 +6,11 @@ use crate::model::{ApiKey, CallbackUrl, InstallLink, Secret};
 use crate::wire::{Generation, Names};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 const COLUMNS: &str = "app_id, name, plan, sms_enabled, white_label, api_key, callback_url, \
                        token_length, replies, header_prefix, push_path, id_field, chrome_device, \
-                       callback_ca_file, install_link, offline_days";
+                       callback_ca_file, install_link, offline_days, secret";
 
 pub(super) fn all(db: &Connection) -> Result<Vec<AppRow>> {
     let sql = format!("SELECT {COLUMNS} FROM applications ORDER BY app_id");
@@ -28,8 +29,8 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
     db.prepare_cached(
         "INSERT INTO applications (name, plan, sms_enabled, white_label, api_key, api_key_hash, \
          callback_url, token_length, replies, header_prefix, push_path, id_field, chrome_device, \
-         callback_ca_file, install_link, offline_days, created_at) \
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 \
+         callback_ca_file, install_link, offline_days, secret, created_at) \
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18 \
          WHERE NOT EXISTS (SELECT 1 FROM applications)",
     )?
     .execute(params![
@@ -49,6 +50,7 @@ pub(super) fn add_first(db: &Connection, app: &AppRow, now: Time) -> Result<()> 
         app.callback_ca_file,
         app.install_link.as_ref().map(InstallLink::as_str),
         app.offline_days,
+        *app.secret,
         now.0
     ])?;
     Ok(())
@@ -140,6 +142,7 @@ fn row(row: &Row<'_>) -> Result<AppRow> {
         callback_ca_file: row.get(13)?,
         install_link: row.get::<_, Option<String>>(14)?.map(InstallLink::stored),
         offline_days: row.get(15)?,
+        secret: Zeroizing::new(row.get(16)?),
     })
 }
 

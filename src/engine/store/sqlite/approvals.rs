@@ -2,7 +2,7 @@
 
 use super::applications::count;
 use super::users::user_id;
-use super::{AddApproval, AppId, ApprovalRow, Decided, Decision, NewApproval};
+use super::{AddApproval, AppId, ApprovalRow, Decided, Decision, NewApproval, remembered};
 use crate::engine::clock::Time;
 use crate::model::{ApprovalId, UserId};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -118,6 +118,8 @@ pub(super) fn decide(db: &Connection, decision: &Decision) -> Result<Decided> {
     if let Some(until) = decision.snoozed_until {
         db.prepare_cached("UPDATE users SET snoozed_until = $1 WHERE user_id = $2")?
             .execute(params![until.0, id])?;
+        // Somebody else has the password, and perhaps the cookie of a browser.
+        remembered::forget_those_of(db, id)?;
     }
     let Some((url, body)) = &decision.callback else {
         return Ok(Decided::Done { callback: None });

@@ -5,9 +5,10 @@ use super::{Match, Sqlite, Subject, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
-    EnrolAuthenticator, FindUser, OfflineLogin, PhoneVerificationStatus, RegisterActivity,
-    RemoveAuthenticator, RemoveDevice, RemoveLogin, ReportOffline, RequestCall, RequestSms,
-    RouteMatch, SetLogin, StartPhoneVerification, UserStatus, match_route,
+    EnrolAuthenticator, FindUser, Forget, OfflineLogin, PhoneVerificationStatus, Recognise,
+    Recognition, RegisterActivity, Remember, RemoveAuthenticator, RemoveDevice, RemoveLogin,
+    ReportOffline, RequestCall, RequestSms, RouteMatch, SetLogin, StartPhoneVerification,
+    UserStatus, match_route,
 };
 use crate::engine::store::{Attempt, Committed, OfflinePreparation};
 use crate::engine::{ApprovalResponse, Clock, DeviceType, Engine, Message, RespondToApproval};
@@ -160,6 +161,18 @@ fn use_a_login(world: &World, user: UserId) {
     engine.check_own_account(&call, user).unwrap_err();
 }
 
+/// Browsers that are remembered, until they expire or are forgotten.
+fn use_browsers(world: &World, user: UserId) {
+    let engine = &world.engine;
+    let remember = Remember { days: Some(1), ..Remember::new(user) };
+    let token = engine.handle(&remember).unwrap().token;
+    let recognise = || engine.handle(&Recognise::new(user, token.clone())).unwrap().recognition;
+    assert_eq!(recognise(), Recognition::Recognised);
+    world.wait(86_400);
+    assert_eq!(recognise(), Recognition::NotRecognised);
+    engine.handle(&Forget::all(user)).unwrap();
+}
+
 fn use_a_number(world: &World) {
     let (engine, country) = (&world.engine, "1".parse().unwrap());
     let number: PhoneNumber = "202-555-0123".parse().unwrap();
@@ -205,6 +218,7 @@ fn use_all(world: &World) {
     use_codes(world, user);
     use_an_app(world, user);
     use_a_login(world, user);
+    use_browsers(world, user);
     use_a_number(world);
     use_approvals(world, user);
     let factors = engine.handle(&UserStatus::new(user)).unwrap().factors.unwrap();

@@ -8,6 +8,8 @@ CREATE TABLE applications (
     white_label INTEGER NOT NULL,
     api_key TEXT NOT NULL,
     api_key_hash BLOB NOT NULL UNIQUE,
+    -- Signs the tokens of remembered browsers.
+    secret BLOB NOT NULL,
     callback_url TEXT,
     token_length INTEGER NOT NULL,
     replies TEXT NOT NULL,
@@ -122,6 +124,18 @@ CREATE TABLE recovery_codes (
     spent INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
+
+-- The browsers that are remembered. The hash is that of the id in the token, so no token can be made
+-- of it. In the order of their ids, as approvals are.
+CREATE TABLE browsers (
+    browser_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE,
+    id_hash BLOB NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX browsers_of_user ON browsers (user_id);
+CREATE INDEX browsers_by_end ON browsers (expires_at);
 
 CREATE TABLE devices (
     device_id INTEGER PRIMARY KEY AUTOINCREMENT,

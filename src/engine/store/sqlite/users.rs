@@ -1,7 +1,7 @@
 //! Users.
 
 use super::applications::{count, count_user};
-use super::{Activity, AppId, EnrolUser, EnrolledUser, Outgoing, Subject, UserRow};
+use super::{Activity, AppId, EnrolUser, EnrolledUser, Outgoing, Subject, UserRow, remembered};
 use crate::engine::clock::Time;
 use crate::engine::phones::Phone;
 use crate::model::UserId;
@@ -168,6 +168,9 @@ pub(super) fn add_activity(db: &Connection, activity: &Activity) -> Result<bool>
             activity.user_id.get() as i64,
             activity.app
         ])?;
+    if added > 0 && activity.forgets_browsers {
+        remembered::forget_those_of(db, activity.user_id.get() as i64)?;
+    }
     Ok(added > 0)
 }
 

@@ -3,7 +3,7 @@
 use super::applications::count;
 use super::{
     Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
-    VerifyState, WrongAnswers, offline, recovery, verifications,
+    VerifyState, WrongAnswers, offline, recovery, remembered, verifications,
 };
 use crate::engine::clock::Time;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -119,10 +119,15 @@ fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> 
         .execute(params![by_sms, id])?;
         if let Match::Step { authenticator_id, .. } = attempt.found {
             // The app evidently has this secret, so earlier ones are obsolete.
-            db.prepare_cached(
-                "DELETE FROM authenticators WHERE user_id = $1 AND authenticator_id < $2",
-            )?
-            .execute(params![id, authenticator_id])?;
+            let replaced = db
+                .prepare_cached(
+                    "DELETE FROM authenticators WHERE user_id = $1 AND authenticator_id < $2",
+                )?
+                .execute(params![id, authenticator_id])?;
+            // The phone with the earlier one may be lost, with a browser that is remembered.
+            if replaced > 0 {
+                remembered::forget_those_of(db, id)?;
+            }
         }
     }
     if let Subject::Phone(..) = &attempt.subject {

@@ -1,0 +1,135 @@
+//! Remembered browsers: tokens that take the place of the second factor for some days (interface 4.27
+//! to 4.29).
+//!
+//! A token is 57 bytes in Base64 with the URL alphabet: the version, a random id, when it expires, and
+//! an HMAC-SHA-256 over these, the application and the user, under a key of the application. The key
+//! is in the database, beside hashes of the ids, so whoever copies the database can sign, but knows no
+//! id. The signature is checked first: a guess costs no look at the database.
+
+use super::clock::Time;
+use super::store::{AppId, BrowserKey, NewBrowser};
+use super::{Engine, limits, rejections};
+use crate::calls::{BrowserCheck, Done, Forget, Recognise, Remember, Remembered};
+use crate::model::{BrowserToken, UserId};
+use crate::{Handle, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+const VERSION: u8 = 1;
+const ID: usize = 16;
+/// The version, the id, and the time at which the token expires.
+const SIGNED: usize = 1 + ID + 8;
+const WHOLE: usize = SIGNED + 32;
+/// What the signature covers first, so that it is of no use for anything else, and no other is of use
+/// here.
+const PURPOSE: &[u8] = b"seconder remembered browser\0";
+const A_DAY: u64 = 24 * 60 * 60;
+
+impl Handle<Remember> for Engine {
+    fn handle(&self, call: &Remember) -> Result<Remembered> {
+        let now = self.begin();
+        let days = call.days.unwrap_or(limits::REMEMBERED_DAYS);
+        // In whole seconds, as the token has it.
+        let expires_at =
+            Time(now.0 - now.0.rem_euclid(1000)).plus(Duration::from_secs(days * A_DAY));
+        let mut id = Zeroizing::new([0; ID]);
+        self.random().fill(&mut *id)?;
+        let token = self.token(call.user_id, &id, expires_at.seconds());
+        let known = self.store().remember(NewBrowser {
+            key: self.browser_key(call.user_id, &id),
+            expires_at,
+            most: limits::REMEMBERED_BROWSERS,
+            now,
+        })?;
+        if !known {
+            return Err(rejections::user_not_found());
+        }
+        let mut remembered = Remembered::new(token, expires_at.seconds());
+        remembered.message = Some("The browser is remembered.".into());
+        Ok(remembered)
+    }
+}
+
+impl Handle<Recognise> for Engine {
+    fn handle(&self, call: &Recognise) -> Result<BrowserCheck> {
+        let now = self.begin();
+        let Some(id) = self.signed_id(call.user_id, &call.token) else {
+            return Ok(BrowserCheck::default());
+        };
+        match self.store().is_remembered(self.browser_key(call.user_id, &id), now)? {
+            true => Ok(BrowserCheck::recognised(call.user_id)),
+            false => Ok(BrowserCheck::default()),
+        }
+    }
+}
+
+impl Handle<Forget> for Engine {
+    fn handle(&self, call: &Forget) -> Result<Done> {
+        let now = self.begin();
+        let (app, user_id) = (self.app.app_id, call.user_id);
+        match &call.token {
+            Some(token) => {
+                if let Some(id) = self.signed_id(user_id, token) {
+                    self.store().forget(self.browser_key(user_id, &id), now)?;
+                }
+                Ok(Done::with_message("The browser is not remembered any more."))
+            }
+            None if self.store().forget_all(app, user_id, now)? => {
+                Ok(Done::with_message("No browser of the user is remembered any more."))
+            }
+            None => Err(rejections::user_not_found()),
+        }
+    }
+}
+
+impl Engine {
+    fn token(&self, user_id: UserId, id: &[u8; ID], expires_at: u64) -> BrowserToken {
+        let mut whole = Zeroizing::new(Vec::with_capacity(WHOLE));
+        whole.push(VERSION);
+        whole.extend_from_slice(id);
+        whole.extend_from_slice(&expires_at.to_be_bytes());
+        let signature = self.signature(user_id, &whole).finalize().into_bytes();
+        whole.extend_from_slice(&signature);
+        let text = Zeroizing::new(URL_SAFE_NO_PAD.encode(&*whole));
+        BrowserToken::from(text.as_str())
+    }
+
+    /// The id in a token, if this application has signed the token for this user.
+    fn signed_id(&self, user_id: UserId, token: &BrowserToken) -> Option<Zeroizing<[u8; ID]>> {
+        let whole = Zeroizing::new(URL_SAFE_NO_PAD.decode(token.as_str()).ok()?);
+        let (signed, signature) = whole.split_at_checked(SIGNED)?;
+        if signed.first() != Some(&VERSION) {
+            return None;
+        }
+        // In constant time, and of the whole length only.
+        self.signature(user_id, signed).verify_slice(signature).ok()?;
+        let id = signed.get(1..=ID)?.try_into().ok()?;
+        Some(Zeroizing::new(id))
+    }
+
+    fn signature(&self, user_id: UserId, signed: &[u8]) -> Hmac<Sha256> {
+        sign(&self.app.secret, self.app.app_id, user_id, signed)
+    }
+
+    fn browser_key(&self, user_id: UserId, id: &[u8; ID]) -> BrowserKey {
+        // The id is random and long, so that a plain hash suffices.
+        BrowserKey { app: self.app.app_id, user_id, id_hash: Sha256::digest(id).into() }
+    }
+}
+
+/// Each field has a fixed length, so that no two tokens are signed alike.
+fn sign(secret: &[u8; 32], app: AppId, user_id: UserId, signed: &[u8]) -> Hmac<Sha256> {
+    // HMAC pads a key to a block with zeros.
+    let mut block = Zeroizing::new([0; 64]);
+    block[..secret.len()].copy_from_slice(secret);
+    let mut mac = Hmac::<Sha256>::new((&*block).into());
+    mac.update(PURPOSE);
+    mac.update(&app.to_be_bytes());
+    mac.update(&user_id.get().to_be_bytes());
+    mac.update(signed);
+    mac
+}
