@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
 import secrets
 import sqlite3
@@ -14,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import seconder
 from seconder.contrib.replay import SqlReplay
@@ -28,12 +29,12 @@ CALLBACK_URL = f"{PUBLIC_URL}/seconder/callback"
 SECRET = os.environ.get("EXAMPLE_SECRET") or secrets.token_hex(32)
 """The key that signs the sessions. All processes of one application need the same one."""
 PENDING_LIFE = 600
-"""The time limit for the second step after the password, and for a sign-up, in seconds."""
+"""The time limit for the second step after the password, for a sign-up, and for setting up an
+authenticator app, in seconds."""
 COUNTRY = 1
 """The calling code of the users' numbers."""
 DATA = Path.cwd()
 """The folder of the databases."""
-NAME_TAKEN = "That name is taken. Choose another one."
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -63,22 +64,60 @@ def digits(typed: str) -> str:
     return "".join(typed.split())
 
 
-def explain(error: seconder.SecondFactorError) -> str:
-    """Returns the message for the user. An error that the user cannot act on is raised again."""
+@dataclass
+class Problem:
+    """What went wrong, for a page and its response."""
+
+    text: str
+    status: int = 422
+    """The HTTP status of the response."""
+    wait: int | None = None
+    """After how many seconds the user can try again, if it is a limit and the service says so."""
+    sending: bool = False
+    """Whether that limit is for sending codes, so that the code sent before can still be typed."""
+    field: str = ""
+    """The name of the invalid field, if it is known."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the response."""
+        return {} if self.wait is None else {"Retry-After": str(self.wait)}
+
+    @property
+    def again(self) -> str:
+        """When to try again, for browsers without JavaScript, in which no counter runs."""
+        if self.wait is None:
+            return "Please try again later."
+        if self.wait < 120:
+            return f"Try again in {self.wait} s."
+        return f"Try again in {math.ceil(self.wait / 60)} minutes."
+
+
+def explain(error: seconder.SecondFactorError | NotSignedUp, *, sending: bool = False) -> Problem:
+    """Returns what to show to the user after a call, which may have been to send a code. An error
+    that the user cannot act on is raised again."""
     match error:
+        case NotSignedUp():
+            return error.problem
         case seconder.TokenMalformed():
-            return "Please type the digits of the code: it has 6 to 12."
+            return Problem("Please type the digits of the code: it has 6 to 12.")
         case seconder.TokenInvalid(reused=True):
-            return "That code has been used already. Wait for the next one."
+            return Problem("That code has been used already. Wait for the next one.", 401)
         case seconder.TokenInvalid():
-            return "That code is wrong."
+            return Problem("That code is wrong.", 401)
         case seconder.RateLimited():
-            wait = "" if error.retry_after is None else f" Try again in {error.retry_after:.0f} s."
-            return f"Too many attempts.{wait}"
+            text = "A code was sent already." if sending else "Too many attempts."
+            wait = None if error.retry_after is None else math.ceil(error.retry_after)
+            return Problem(text, 429, wait, sending)
+        case seconder.Unavailable():
+            return Problem("That is not possible at the moment. Please try again soon.", 503)
     raise error
 
 
-NOT_FROM_AN_APP = "That code came by SMS. Enter the code that the app shows."
+WRONG_PASSWORD = Problem("The name or the password is wrong.", 401)
+NOT_APPROVED = Problem("You did not approve the login.", 401)
+NAME_TAKEN = Problem("That name is taken. Choose another one.", 409, field="name")
+NOT_FROM_AN_APP = Problem("That code came by SMS. Enter the code that the app shows.", 401)
 
 
 def is_from_an_app(verification: seconder.Verification) -> bool:
@@ -112,8 +151,26 @@ class SignUp:
     cellphone: str
 
 
+@dataclass
+class Enrolment:
+    """An authenticator app that is being set up. It is shown until a code from it was right."""
+
+    uri: str
+    qr_code: str
+
+    @property
+    def key(self) -> list[str]:
+        """The key to type into an app that cannot scan, in groups of four characters."""
+        [key] = parse_qs(urlsplit(self.uri).query)["secret"]
+        return [key[start : start + 4] for start in range(0, len(key), 4)]
+
+
 class NotSignedUp(Exception):
-    """There is no account. The text is for the visitor."""
+    """There is no account."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text)
+        self.problem = problem
 
 
 TABLES = """
@@ -125,6 +182,12 @@ CREATE TABLE IF NOT EXISTS accounts (
     authenticator INTEGER NOT NULL DEFAULT 0,
     device_id INTEGER,
     device_secret TEXT
+);
+CREATE TABLE IF NOT EXISTS enrolments (
+    user_id INTEGER PRIMARY KEY,
+    until REAL NOT NULL,
+    uri TEXT NOT NULL,
+    qr_code TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS signups (
     ticket TEXT PRIMARY KEY,
@@ -182,14 +245,15 @@ class Accounts:
         """Sends a code to the number that the visitor typed, and returns a ticket for
         :meth:`finish`. Nobody is enrolled yet: the number may be somebody else's. Whether it belongs
         to an account does not show before it is proven."""
-        if not user.name.strip() or not user.password:
-            raise NotSignedUp("Please type a name and a password.")
+        if not user.name.strip():
+            raise NotSignedUp(Problem("Please type a name.", field="name"))
+        if not user.password:
+            raise NotSignedUp(Problem("Please type a password.", field="password"))
+        if "@" not in user.email:
+            raise NotSignedUp(Problem("Please type your e-mail address.", field="email"))
         if self.get(user.name):
             raise NotSignedUp(NAME_TAKEN)
-        try:
-            self._service.start_phone_verification("sms", user.cellphone, COUNTRY)
-        except (seconder.InvalidArgument, seconder.Rejected):
-            raise NotSignedUp("Please type a mobile phone number.") from None
+        self._send(user.cellphone)
         ticket, salt = secrets.token_urlsafe(32), os.urandom(16)
         self._run("DELETE FROM signups WHERE until < ?", time.time())
         self._run(
@@ -199,22 +263,36 @@ class Accounts:
         )
         return ticket
 
-    def is_pending(self, ticket: str | None) -> bool:
-        """Whether a code can be typed for the ticket."""
-        query = "SELECT 1 FROM signups WHERE ticket = ? AND until >= ?"
-        return bool(self._run(query, ticket, time.time()))
+    def _send(self, cellphone: str) -> None:
+        try:
+            self._service.start_phone_verification("sms", cellphone, COUNTRY)
+        except (seconder.InvalidArgument, seconder.Rejected):
+            problem = Problem("Please type a mobile phone number.", field="cellphone")
+            raise NotSignedUp(problem) from None
 
-    def finish(self, ticket: str, code: str) -> None:
-        """Adds the account, if the code proves that the visitor holds the number."""
+    def number(self, ticket: str | None) -> str | None:
+        """Returns the number for whose code the ticket waits."""
+        query = "SELECT cellphone FROM signups WHERE ticket = ? AND until >= ?"
+        rows = self._run(query, ticket, time.time())
+        return str(rows[0][0]) if rows else None
+
+    def send_again(self, ticket: str | None) -> None:
+        """Sends the code of a sign-up once more."""
+        if (cellphone := self.number(ticket)) is not None:
+            self._send(cellphone)
+
+    def finish(self, ticket: str, code: str) -> str:
+        """Adds the account, if the code proves that the visitor holds the number. Returns its
+        name."""
         query = "SELECT name, email, cellphone, salt, password FROM signups WHERE ticket = ?"
         rows = self._run(query, ticket)
         if not rows:
-            raise NotSignedUp("Please start again.")
+            raise NotSignedUp(Problem("Please start again."))
         [(name, email, cellphone, salt, password)] = rows
         try:
             self._service.check_phone_verification(cellphone, COUNTRY, code)
         except seconder.Rejected:
-            raise NotSignedUp("That code is wrong, or no longer valid.") from None
+            raise NotSignedUp(Problem("That code is wrong, or no longer valid.", 401)) from None
         self._run("DELETE FROM signups WHERE ticket = ?", ticket)
         try:
             # Without `new_only`, a known number would return the id of the user who has it, and with
@@ -223,11 +301,13 @@ class Accounts:
                 email, cellphone, COUNTRY, send_install_link_via_sms=False, new_only=True
             )
         except seconder.InvalidArgument:
-            raise NotSignedUp("That is not an e-mail address. Please start again.") from None
+            problem = Problem("That is not an e-mail address. Please start again.")
+            raise NotSignedUp(problem) from None
         except seconder.Rejected as error:
             if "cellphone" not in error.fields:
                 raise
-            raise NotSignedUp("That phone number belongs to an account already.") from None
+            problem = Problem("That phone number belongs to an account already.", 409)
+            raise NotSignedUp(problem) from None
         try:
             self._run(
                 "INSERT INTO accounts (name, user_id, salt, password) VALUES (?, ?, ?, ?)",
@@ -239,6 +319,7 @@ class Accounts:
             # Somebody took the name meanwhile. The user is new, so it is nobody else's.
             self._service.delete_user(created.id)
             raise NotSignedUp(NAME_TAKEN) from None
+        return str(name)
 
     def get(self, name: str | None) -> Account | None:
         """Returns the account with that name."""
@@ -256,9 +337,27 @@ class Accounts:
         """Returns the accounts that have the demo phone."""
         return self._accounts("WHERE device_id IS NOT NULL")
 
+    def enrol_authenticator(self, account: Account) -> None:
+        """Begins to set up an authenticator app. The secret is kept until the user has typed a code
+        from the app, so that it is shown again after a typing error. It is not kept in the session,
+        which is a cookie in some frameworks."""
+        enrolled = self._service.enrol_authenticator(account.user_id, label=account.name)
+        self._run(
+            "INSERT OR REPLACE INTO enrolments VALUES (?, ?, ?, ?)",
+            *(account.user_id, time.time() + PENDING_LIFE, enrolled.uri, enrolled.qr_code),
+        )
+
+    def enrolment(self, account: Account) -> Enrolment | None:
+        """Returns the authenticator app that the user is setting up."""
+        self._run("DELETE FROM enrolments WHERE until < ?", time.time())
+        query = "SELECT uri, qr_code FROM enrolments WHERE user_id = ?"
+        rows = self._run(query, account.user_id)
+        return Enrolment(*rows[0]) if rows else None
+
     def confirm_authenticator(self, account: Account) -> None:
         """Records that the user has an authenticator app."""
         self._run("UPDATE accounts SET authenticator = 1 WHERE user_id = ?", account.user_id)
+        self._run("DELETE FROM enrolments WHERE user_id = ?", account.user_id)
 
     def add_device(self, account: Account) -> None:
         """Gives the demo phone to the user."""

@@ -12,15 +12,18 @@ from common import (
     DATA,
     FOLDER,
     HEADERS,
+    NOT_APPROVED,
     NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
     SECRET,
+    WRONG_PASSWORD,
     Account,
     Accounts,
     DemoPhone,
     NotSignedUp,
+    Problem,
     SignUp,
     digits,
     explain,
@@ -37,7 +40,7 @@ settings.configure(
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA / "django.db"}},
     INSTALLED_APPS=["django.contrib.sessions", "seconder.contrib.django"],
     MIDDLEWARE=[
-        f"{__name__}.headers",
+        f"{__name__}.EveryPage",
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
     ],
@@ -53,7 +56,7 @@ settings.configure(
 django.setup()
 
 from django.core.management import call_command
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotFound, JsonResponse
 from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -70,8 +73,18 @@ accounts = Accounts(service)
 phone = DemoPhone(service, accounts)
 
 
-def page(request: HttpRequest, name: str, status: int = 200, **context: object) -> HttpResponse:
-    return render(request, name, {"csrf_name": "csrfmiddlewaretoken", **context}, status=status)
+def page(
+    request: HttpRequest, template: str, problem: Problem | None = None, /, **context: object
+) -> HttpResponse:
+    shown = {"csrf_name": "csrfmiddlewaretoken", "problem": problem, **context}
+    response = render(request, template, shown, status=problem.status if problem else 200)
+    for header, value in (problem.headers if problem else {}).items():
+        response[header] = value
+    return response
+
+
+def typed(request: HttpRequest, name: str) -> str:
+    return request.POST.get(name, "")
 
 
 # The password.
@@ -79,12 +92,12 @@ def page(request: HttpRequest, name: str, status: int = 200, **context: object) 
 
 def login(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
-        return page(request, "login.html")
-    account = accounts.with_password(
-        request.POST.get("name", ""), request.POST.get("password", "")
-    )
+        name = request.session.get("new")
+        return page(request, "login.html", name=name, new=name is not None)
+    name = typed(request, "name")
+    account = accounts.with_password(name, typed(request, "password"))
     if account is None:
-        return page(request, "login.html", 401, error="The name or the password is wrong.")
+        return page(request, "login.html", WRONG_PASSWORD, name=name)
     request.session.flush()
     request.session.update({"pending": account.name, "until": time.time() + PENDING_LIFE})
     return redirect("/second")
@@ -118,31 +131,48 @@ def signup(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "signup.html")
     fields = ("name", "password", "email", "cellphone")
+    user = SignUp(*(typed(request, name) for name in fields))
     try:
-        ticket = accounts.begin(SignUp(*(request.POST.get(name, "") for name in fields)))
-    except NotSignedUp as error:
-        return page(request, "signup.html", 400, error=error)
-    except seconder.SecondFactorError as error:
-        return page(request, "signup.html", 429, error=explain(error))
+        ticket = accounts.begin(user)
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page(request, "signup.html", explain(error), typed=user)
     request.session.flush()
     request.session["signup"] = ticket
     return redirect("/signup/code")
 
 
-def signup_code(request: HttpRequest) -> HttpResponse:
-    ticket = request.session.get("signup")
-    if ticket is None or not accounts.is_pending(ticket):
-        return redirect("/signup")
+def signing_up(view: Callable[[HttpRequest, str], HttpResponse]) -> View:
+    """Wraps a view for visitors whose number is not proven yet."""
+
+    def guarded(request: HttpRequest) -> HttpResponse:
+        number = accounts.number(request.session.get("signup"))
+        return redirect("/signup") if number is None else view(request, number)
+
+    return guarded
+
+
+@signing_up
+def signup_code(request: HttpRequest, number: str) -> HttpResponse:
     if request.method != "POST":
-        return page(request, "number.html")
+        return page(request, "number.html", number=number)
+    ticket = request.session["signup"]
     try:
-        accounts.finish(ticket, digits(request.POST.get("code", "")))
-    except NotSignedUp as error:
-        return page(request, "number.html", 401, error=error)
-    except seconder.SecondFactorError as error:
-        return page(request, "number.html", 401, error=explain(error))
+        name = accounts.finish(ticket, digits(typed(request, "code")))
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page(request, "number.html", explain(error), number=accounts.number(ticket))
     request.session.flush()
+    request.session["new"] = name
     return redirect("/login")
+
+
+@require_POST
+@signing_up
+def signup_again(request: HttpRequest, number: str) -> HttpResponse:
+    try:
+        accounts.send_again(request.session["signup"])
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page(request, "number.html", explain(error, sending=True), number=number)
+    return redirect("/signup/code")
 
 
 # The second factor.
@@ -160,19 +190,27 @@ def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
     try:
         sent = service.request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return page(request, "code.html", 429, error=explain(error))
-    return page(request, "code.html", cellphone=sent.cellphone)
+        return code_page(request, account, explain(error, sending=True))
+    request.session["sent"] = sent.cellphone
+    return redirect("/second/code")
+
+
+def code_page(
+    request: HttpRequest, account: Account, problem: Problem | None = None
+) -> HttpResponse:
+    sent = request.session.get("sent")
+    return page(request, "code.html", problem, account=account, sent=sent)
 
 
 @pending
 def second_code(request: HttpRequest, account: Account) -> HttpResponse:
     if request.method != "POST":
-        return page(request, "code.html")
+        return code_page(request, account)
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service.verify(digits(request.POST.get("code", "")), account.user_id, force=True)
+        service.verify(digits(typed(request, "code")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return page(request, "code.html", 401, error=explain(error))
+        return code_page(request, account, explain(error))
     return log_in(request, account)
 
 
@@ -186,7 +224,7 @@ def second_push(request: HttpRequest, account: Account) -> HttpResponse:
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
-        return page(request, "second.html", 429, account=account, error=explain(error))
+        return page(request, "second.html", explain(error), account=account)
     request.session["approval"] = created.uuid
     return redirect("/second/push")
 
@@ -196,7 +234,7 @@ def second_push(request: HttpRequest, account: Account) -> HttpResponse:
 def second_push_status(request: HttpRequest, account: Account) -> HttpResponse:
     uuid = request.session.get("approval")
     if uuid is None:
-        return HttpResponseBadRequest()
+        return HttpResponseNotFound()
     return JsonResponse({"status": service.check_approval(uuid).status})
 
 
@@ -208,13 +246,12 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
         return redirect("/second")
     approval = service.check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
-        return redirect("/second/push")
+        return page(request, "push.html", early=True)
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
-    error = "You did not approve the login."
-    return page(request, "second.html", 401, account=account, error=error)
+    return page(request, "second.html", NOT_APPROVED, account=account)
 
 
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
@@ -241,23 +278,34 @@ def home(request: HttpRequest, account: Account) -> HttpResponse:
     return page(request, "home.html", account=account)
 
 
-@require_POST
 @user
-def enrol(request: HttpRequest, account: Account) -> HttpResponse:
-    enrolled = service.enrol_authenticator(account.user_id, label=account.name)
-    return page(request, "authenticator.html", enrolled=enrolled)
+def authenticator(request: HttpRequest, account: Account) -> HttpResponse:
+    if request.method != "POST":
+        return authenticator_page(request, account)
+    accounts.enrol_authenticator(account)
+    return redirect("/authenticator")
+
+
+def authenticator_page(
+    request: HttpRequest, account: Account, problem: Problem | None = None
+) -> HttpResponse:
+    enrolment = accounts.enrolment(account)
+    if enrolment is None:
+        return redirect("/")
+    shown = {"account": account, "enrolment": enrolment}
+    return page(request, "authenticator.html", problem, **shown)
 
 
 @require_POST
 @user
 def confirm(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        code = digits(request.POST.get("code", ""))
+        code = digits(typed(request, "code"))
         verification = service.verify(code, account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return page(request, "authenticator.html", 401, error=explain(error))
+        return authenticator_page(request, account, explain(error))
     if not is_from_an_app(verification):
-        return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
+        return authenticator_page(request, account, NOT_FROM_AN_APP)
     accounts.confirm_authenticator(account)
     return redirect("/")
 
@@ -275,16 +323,22 @@ def logout(request: HttpRequest) -> HttpResponse:
     return redirect("/login")
 
 
-def headers(get_response: View) -> View:
-    """Middleware: sets the headers of every page."""
+class EveryPage:
+    """Middleware: sets the headers, and explains errors that the page does not explain itself."""
 
-    def with_headers(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
+    def __init__(self, get_response: View) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
         for name, value in HEADERS.items():
             response[name] = value
         return response
 
-    return with_headers
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, seconder.SecondFactorError):
+            return None
+        return page(request, "sorry.html", explain(error))
 
 
 # Demo: the users' phone.
@@ -293,7 +347,7 @@ def headers(get_response: View) -> View:
 def demo_phone(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "phone.html", **phone.page())
-    phone.answer(request.POST.get("uuid", ""), yes=request.POST.get("answer") == "approve")
+    phone.answer(typed(request, "uuid"), yes=typed(request, "answer") == "approve")
     return redirect("/demo/phone")
 
 
@@ -303,13 +357,14 @@ urlpatterns = [
     path("logout", logout),
     path("signup", signup),
     path("signup/code", signup_code),
+    path("signup/again", signup_again),
     path("second", second),
     path("second/sms", second_sms),
     path("second/code", second_code),
     path("second/push", second_push),
     path("second/push/status", second_push_status),
     path("second/push/finish", second_push_finish),
-    path("authenticator", enrol),
+    path("authenticator", authenticator),
     path("authenticator/confirm", confirm),
     path("device", device),
     path("demo/phone", demo_phone),

@@ -17,15 +17,18 @@ from common import (
     CALLBACK_URL,
     FOLDER,
     HEADERS,
+    NOT_APPROVED,
     NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
     SECRET,
+    WRONG_PASSWORD,
     Account,
     Accounts,
     DemoPhone,
     NotSignedUp,
+    Problem,
     SignUp,
     digits,
     explain,
@@ -48,10 +51,10 @@ service = open_service()
 memory = open_memory()
 accounts = Accounts(service)
 phone = DemoPhone(service, accounts)
-Typed = Annotated[str, Form(max_length=1000)]
+Typed = Annotated[str, Form()]
 
 
-# Every form.
+# Every page.
 
 
 def csrf(request: Request) -> dict[str, str]:
@@ -69,8 +72,18 @@ forms = APIRouter(dependencies=[Depends(no_forged_forms)])
 templates = Jinja2Templates(FOLDER / "templates", context_processors=[csrf])
 
 
-def page(request: Request, name: str, status: int = 200, **context: object) -> Response:
-    return templates.TemplateResponse(request, name, context, status_code=status)
+def page(
+    request: Request, template: str, problem: Problem | None = None, /, **context: object
+) -> Response:
+    shown = {"problem": problem, **context}
+    if problem is None:
+        return templates.TemplateResponse(request, template, shown)
+    return templates.TemplateResponse(request, template, shown, problem.status, problem.headers)
+
+
+@app.exception_handler(seconder.SecondFactorError)
+def sorry(request: Request, error: seconder.SecondFactorError) -> Response:
+    return page(request, "sorry.html", explain(error))
 
 
 def go(path: str) -> Response:
@@ -100,14 +113,15 @@ app.add_middleware(
 
 @app.get("/login")
 def login_page(request: Request) -> Response:
-    return page(request, "login.html")
+    name = request.session.get("new")
+    return page(request, "login.html", name=name, new=name is not None)
 
 
 @forms.post("/login")
-def login(request: Request, name: Typed, password: Typed) -> Response:
+def login(request: Request, name: Typed = "", password: Typed = "") -> Response:
     account = accounts.with_password(name, password)
     if account is None:
-        return page(request, "login.html", 401, error="The name or the password is wrong.")
+        return page(request, "login.html", WRONG_PASSWORD, name=name)
     request.session.clear()
     request.session.update(pending=account.name, until=time.time() + PENDING_LIFE)
     return go("/second")
@@ -141,38 +155,56 @@ def signup_page(request: Request) -> Response:
 
 @forms.post("/signup")
 def signup(
-    request: Request, name: Typed, password: Typed, email: Typed, cellphone: Typed
+    request: Request,
+    name: Typed = "",
+    password: Typed = "",
+    email: Typed = "",
+    cellphone: Typed = "",
 ) -> Response:
+    user = SignUp(name, password, email, cellphone)
     try:
-        ticket = accounts.begin(SignUp(name, password, email, cellphone))
-    except NotSignedUp as error:
-        return page(request, "signup.html", 400, error=error)
-    except seconder.SecondFactorError as error:
-        return page(request, "signup.html", 429, error=explain(error))
+        ticket = accounts.begin(user)
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page(request, "signup.html", explain(error), typed=user)
     request.session.clear()
     request.session["signup"] = ticket
     return go("/signup/code")
 
 
+def number(request: Request) -> str:
+    """Returns the number of the visitor who is signing up."""
+    number = accounts.number(request.session.get("signup"))
+    if number is None:
+        raise HTTPException(303, headers={"Location": "/signup"})
+    return number
+
+
+Number = Annotated[str, Depends(number)]
+
+
 @app.get("/signup/code")
-def signup_code_page(request: Request) -> Response:
-    if not accounts.is_pending(request.session.get("signup")):
-        return go("/signup")
-    return page(request, "number.html")
+def signup_code_page(request: Request, number: Number) -> Response:
+    return page(request, "number.html", number=number)
 
 
-@forms.post("/signup/code")
-def signup_code(request: Request, code: Typed) -> Response:
-    ticket = request.session.get("signup")
-    if ticket is None or not accounts.is_pending(ticket):
-        return go("/signup")
+@forms.post("/signup/again")
+def signup_again(request: Request, number: Number) -> Response:
     try:
-        accounts.finish(ticket, digits(code))
-    except NotSignedUp as error:
-        return page(request, "number.html", 401, error=error)
-    except seconder.SecondFactorError as error:
-        return page(request, "number.html", 401, error=explain(error))
+        accounts.send_again(request.session["signup"])
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page(request, "number.html", explain(error, sending=True), number=number)
+    return go("/signup/code")
+
+
+@forms.post("/signup/code", dependencies=[Depends(number)])
+def signup_code(request: Request, code: Typed = "") -> Response:
+    ticket = request.session["signup"]
+    try:
+        name = accounts.finish(ticket, digits(code))
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page(request, "number.html", explain(error), number=accounts.number(ticket))
     request.session.clear()
+    request.session["new"] = name
     return go("/login")
 
 
@@ -189,22 +221,28 @@ def second_sms(request: Request, account: Pending) -> Response:
     try:
         sent = service.request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return page(request, "code.html", 429, error=explain(error))
-    return page(request, "code.html", cellphone=sent.cellphone)
+        return code_page(request, account, explain(error, sending=True))
+    request.session["sent"] = sent.cellphone
+    return go("/second/code")
+
+
+def code_page(request: Request, account: Account, problem: Problem | None = None) -> Response:
+    sent = request.session.get("sent")
+    return page(request, "code.html", problem, account=account, sent=sent)
 
 
 @app.get("/second/code")
 def second_code_page(request: Request, account: Pending) -> Response:
-    return page(request, "code.html")
+    return code_page(request, account)
 
 
 @forms.post("/second/code")
-def second_code(request: Request, account: Pending, code: Typed) -> Response:
+def second_code(request: Request, account: Pending, code: Typed = "") -> Response:
     try:
         # Without `force`, the first code of a new user would not be checked.
         service.verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return page(request, "code.html", 401, error=explain(error))
+        return code_page(request, account, explain(error))
     return log_in(request, account)
 
 
@@ -216,7 +254,7 @@ def second_push(request: Request, account: Pending) -> Response:
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
-        return page(request, "second.html", 429, account=account, error=explain(error))
+        return page(request, "second.html", explain(error), account=account)
     request.session["approval"] = created.uuid
     return go("/second/push")
 
@@ -241,13 +279,12 @@ def second_push_finish(request: Request, account: Pending) -> Response:
         return go("/second")
     approval = service.check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
-        return go("/second/push")
+        return page(request, "push.html", early=True)
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
-    error = "You did not approve the login."
-    return page(request, "second.html", 401, account=account, error=error)
+    return page(request, "second.html", NOT_APPROVED, account=account)
 
 
 @callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
@@ -277,19 +314,34 @@ def home(request: Request, account: User) -> Response:
 
 
 @forms.post("/authenticator")
-def enrol(request: Request, account: User) -> Response:
-    enrolled = service.enrol_authenticator(account.user_id, label=account.name)
-    return page(request, "authenticator.html", enrolled=enrolled)
+def enrol(account: User) -> Response:
+    accounts.enrol_authenticator(account)
+    return go("/authenticator")
+
+
+@app.get("/authenticator")
+def authenticator(request: Request, account: User) -> Response:
+    return authenticator_page(request, account)
+
+
+def authenticator_page(
+    request: Request, account: Account, problem: Problem | None = None
+) -> Response:
+    enrolment = accounts.enrolment(account)
+    if enrolment is None:
+        return go("/")
+    shown = {"account": account, "enrolment": enrolment}
+    return page(request, "authenticator.html", problem, **shown)
 
 
 @forms.post("/authenticator/confirm")
-def confirm(request: Request, account: User, code: Typed) -> Response:
+def confirm(request: Request, account: User, code: Typed = "") -> Response:
     try:
         verification = service.verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return page(request, "authenticator.html", 401, error=explain(error))
+        return authenticator_page(request, account, explain(error))
     if not is_from_an_app(verification):
-        return page(request, "authenticator.html", 401, error=NOT_FROM_AN_APP)
+        return authenticator_page(request, account, NOT_FROM_AN_APP)
     accounts.confirm_authenticator(account)
     return go("/")
 
@@ -315,7 +367,7 @@ def phone_page(request: Request) -> Response:
 
 
 @forms.post("/demo/phone")
-def phone_answer(uuid: Typed, answer: Typed) -> Response:
+def phone_answer(uuid: Typed = "", answer: Typed = "") -> Response:
     phone.answer(uuid, yes=answer == "approve")
     return go("/demo/phone")
 

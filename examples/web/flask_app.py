@@ -11,15 +11,18 @@ from common import (
     CALLBACK_URL,
     FOLDER,
     HEADERS,
+    NOT_APPROVED,
     NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
     PUBLIC_URL,
     SECRET,
+    WRONG_PASSWORD,
     Account,
     Accounts,
     DemoPhone,
     NotSignedUp,
+    Problem,
     SignUp,
     digits,
     explain,
@@ -27,7 +30,16 @@ from common import (
     open_memory,
     open_service,
 )
-from flask import Flask, Response, abort, redirect, render_template, request, session
+from flask import (
+    Flask,
+    Response,
+    abort,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    session,
+)
 from werkzeug.wrappers import Response as Reply
 
 import seconder
@@ -46,19 +58,31 @@ accounts = Accounts(service)
 phone = DemoPhone(service, accounts)
 
 
+def page(template: str, problem: Problem | None = None, /, **context: object) -> Response:
+    response = make_response(render_template(template, problem=problem, **context))
+    if problem:
+        response.status_code = problem.status
+        response.headers.update(problem.headers)
+    return response
+
+
+def typed(name: str) -> str:
+    return request.form.get(name, "")
+
+
 # The password.
 
 
 @app.get("/login")
-def login_page() -> str:
-    return render_template("login.html")
+def login_page() -> Response:
+    return page("login.html", name=session.get("new"), new="new" in session)
 
 
 @app.post("/login")
-def login() -> Reply | tuple[str, int]:
-    account = accounts.with_password(request.form["name"], request.form["password"])
+def login() -> Reply:
+    account = accounts.with_password(typed("name"), typed("password"))
     if account is None:
-        return render_template("login.html", error="The name or the password is wrong."), 401
+        return page("login.html", WRONG_PASSWORD, name=typed("name"))
     session.clear()
     session.update(pending=account.name, until=time.time() + PENDING_LIFE)
     return redirect("/second", 303)
@@ -83,43 +107,52 @@ def log_in(account: Account) -> Reply:
 
 
 @app.get("/signup")
-def signup_page() -> str:
-    return render_template("signup.html")
+def signup_page() -> Response:
+    return page("signup.html")
 
 
 @app.post("/signup")
-def signup() -> Reply | tuple[str, int]:
-    typed = SignUp(*(request.form[name] for name in ("name", "password", "email", "cellphone")))
+def signup() -> Reply:
+    user = SignUp(*(typed(name) for name in ("name", "password", "email", "cellphone")))
     try:
-        ticket = accounts.begin(typed)
-    except NotSignedUp as error:
-        return render_template("signup.html", error=error), 400
-    except seconder.SecondFactorError as error:
-        return render_template("signup.html", error=explain(error)), 429
+        ticket = accounts.begin(user)
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page("signup.html", explain(error), typed=user)
     session.clear()
     session["signup"] = ticket
     return redirect("/signup/code", 303)
 
 
+def number() -> str:
+    """Returns the number of the visitor who is signing up."""
+    return accounts.number(session.get("signup")) or abort(redirect("/signup", 303))
+
+
 @app.get("/signup/code")
-def signup_code_page() -> str | Reply:
-    if not accounts.is_pending(session.get("signup")):
-        return redirect("/signup", 303)
-    return render_template("number.html")
+def signup_code_page() -> Response:
+    return page("number.html", number=number())
+
+
+@app.post("/signup/again")
+def signup_again() -> Reply:
+    sent = number()
+    try:
+        accounts.send_again(session["signup"])
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page("number.html", explain(error, sending=True), number=sent)
+    return redirect("/signup/code", 303)
 
 
 @app.post("/signup/code")
-def signup_code() -> Reply | tuple[str, int]:
-    ticket = session.get("signup")
-    if ticket is None or not accounts.is_pending(ticket):
-        return redirect("/signup", 303)
+def signup_code() -> Reply:
+    number()
+    ticket = session["signup"]
     try:
-        accounts.finish(ticket, digits(request.form["code"]))
-    except NotSignedUp as error:
-        return render_template("number.html", error=error), 401
-    except seconder.SecondFactorError as error:
-        return render_template("number.html", error=explain(error)), 401
+        name = accounts.finish(ticket, digits(typed("code")))
+    except (NotSignedUp, seconder.SecondFactorError) as error:
+        return page("number.html", explain(error), number=accounts.number(ticket))
     session.clear()
+    session["new"] = name
     return redirect("/login", 303)
 
 
@@ -127,39 +160,43 @@ def signup_code() -> Reply | tuple[str, int]:
 
 
 @app.get("/second")
-def second() -> str:
-    return render_template("second.html", account=pending())
+def second() -> Response:
+    return page("second.html", account=pending())
 
 
 @app.post("/second/sms")
-def second_sms() -> str | tuple[str, int]:
+def second_sms() -> Reply:
     account = pending()
     try:
         sent = service.request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return render_template("code.html", error=explain(error)), 429
-    return render_template("code.html", cellphone=sent.cellphone)
+        return code_page(account, explain(error, sending=True))
+    session["sent"] = sent.cellphone
+    return redirect("/second/code", 303)
+
+
+def code_page(account: Account, problem: Problem | None = None) -> Response:
+    return page("code.html", problem, account=account, sent=session.get("sent"))
 
 
 @app.get("/second/code")
-def second_code_page() -> str:
-    pending()
-    return render_template("code.html")
+def second_code_page() -> Response:
+    return code_page(pending())
 
 
 @app.post("/second/code")
-def second_code() -> Reply | tuple[str, int]:
+def second_code() -> Reply:
     account = pending()
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service.verify(digits(request.form["code"]), account.user_id, force=True)
+        service.verify(digits(typed("code")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return render_template("code.html", error=explain(error)), 401
+        return code_page(account, explain(error))
     return log_in(account)
 
 
 @app.post("/second/push")
-def second_push() -> Reply | tuple[str, int]:
+def second_push() -> Reply:
     account = pending()
     details = {"Name": account.name, "Address": request.remote_addr}
     try:
@@ -167,15 +204,15 @@ def second_push() -> Reply | tuple[str, int]:
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
-        return render_template("second.html", account=account, error=explain(error)), 429
+        return page("second.html", explain(error), account=account)
     session["approval"] = created.uuid
     return redirect("/second/push", 303)
 
 
 @app.get("/second/push")
-def second_push_page() -> str:
+def second_push_page() -> Response:
     pending()
-    return render_template("push.html")
+    return page("push.html")
 
 
 @app.get("/second/push/status")
@@ -186,17 +223,16 @@ def second_push_status() -> dict[str, str]:
 
 
 @app.post("/second/push/finish")
-def second_push_finish() -> Reply | tuple[str, int]:
+def second_push_finish() -> Reply:
     account = pending()
     uuid = session.get("approval") or abort(redirect("/second", 303))
     approval = service.check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
-        return redirect("/second/push", 303)
+        return page("push.html", early=True)
     # Only this user's approval counts, and it lets the user in once.
     if approval.approved_by(account.user_id) and memory.first_time(uuid, session["until"]):
         return log_in(account)
-    error = "You did not approve the login."
-    return render_template("second.html", account=account, error=error), 401
+    return page("second.html", NOT_APPROVED, account=account)
 
 
 @app.route("/seconder/callback", methods=["GET", "POST"])
@@ -213,26 +249,35 @@ def user() -> Account:
 
 
 @app.get("/")
-def home() -> str:
-    return render_template("home.html", account=user())
+def home() -> Response:
+    return page("home.html", account=user())
 
 
 @app.post("/authenticator")
-def enrol() -> str:
-    account = user()
-    enrolled = service.enrol_authenticator(account.user_id, label=account.name)
-    return render_template("authenticator.html", enrolled=enrolled)
+def enrol() -> Reply:
+    accounts.enrol_authenticator(user())
+    return redirect("/authenticator", 303)
+
+
+@app.get("/authenticator")
+def authenticator() -> Response:
+    return authenticator_page(user())
+
+
+def authenticator_page(account: Account, problem: Problem | None = None) -> Response:
+    enrolment = accounts.enrolment(account) or abort(redirect("/", 303))
+    return page("authenticator.html", problem, account=account, enrolment=enrolment)
 
 
 @app.post("/authenticator/confirm")
-def confirm() -> Reply | tuple[str, int]:
+def confirm() -> Reply:
     account = user()
     try:
-        verification = service.verify(digits(request.form["code"]), account.user_id, force=True)
+        verification = service.verify(digits(typed("code")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return render_template("authenticator.html", error=explain(error)), 401
+        return authenticator_page(account, explain(error))
     if not is_from_an_app(verification):
-        return render_template("authenticator.html", error=NOT_FROM_AN_APP), 401
+        return authenticator_page(account, NOT_FROM_AN_APP)
     accounts.confirm_authenticator(account)
     return redirect("/", 303)
 
@@ -249,7 +294,12 @@ def logout() -> Reply:
     return redirect("/login", 303)
 
 
-# Every form.
+# Every page.
+
+
+@app.errorhandler(seconder.SecondFactorError)
+def sorry(error: seconder.SecondFactorError) -> Response:
+    return page("sorry.html", explain(error))
 
 
 @app.context_processor
@@ -277,13 +327,13 @@ def headers(response: Response) -> Response:
 
 
 @app.get("/demo/phone")
-def phone_page() -> str:
-    return render_template("phone.html", **phone.page())
+def phone_page() -> Response:
+    return page("phone.html", **phone.page())
 
 
 @app.post("/demo/phone")
 def phone_answer() -> Reply:
-    phone.answer(request.form["uuid"], yes=request.form["answer"] == "approve")
+    phone.answer(typed("uuid"), yes=typed("answer") == "approve")
     return redirect("/demo/phone", 303)
 
 

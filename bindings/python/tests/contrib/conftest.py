@@ -17,6 +17,7 @@ from types import ModuleType
 
 import pytest
 import redis
+from contrib.visitors import DjangoVisitor, FastapiVisitor, FlaskVisitor, Site, Visitor
 from django.db import connections
 
 ROOT = Path(__file__).parents[4]
@@ -107,6 +108,17 @@ def django_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]
     site.call_command("migrate", verbosity=0)
     yield site
     connections.close_all()
+
+
+@pytest.fixture(params=[FlaskVisitor, DjangoVisitor, FastapiVisitor])
+def visitors(request: pytest.FixtureRequest) -> tuple[type[Visitor], ModuleType]:
+    name = request.param.__name__.replace("Visitor", "_app").lower()
+    return request.param, request.getfixturevalue(name)
+
+
+@pytest.fixture
+def site(visitors: tuple[type[Visitor], ModuleType]) -> Site:
+    return Site(*visitors)
 
 
 @pytest.fixture(scope="session")

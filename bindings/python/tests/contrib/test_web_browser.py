@@ -4,85 +4,28 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zxingcpp
+from contrib.browser import WIDTH, Browser, contrast
 from contrib.conftest import ROOT, Running, running
 from PIL import Image
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.wait import WebDriverWait
+from selenium.webdriver.common.keys import Keys
 
 import seconder
 
 IMAGES = ROOT / "docs" / "images"
-SHOTS = ["second", "sms", "authenticator", "push", "phone", "home"]
-WIDTH = 460
-"""The width of a page in pixels, as on a phone."""
-
-
-@dataclass
-class Browser:
-    """A Chromium window on the application, and the actions of a user in it."""
-
-    driver: Chrome
-    url: str
-
-    def find(self, selector: str) -> WebElement:
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def go(self, path: str) -> None:
-        self.driver.get(self.url + path)
-
-    def type(self, label: str, text: str) -> WebElement:
-        """Types into the field with this accessible name."""
-        fields = self.driver.find_elements(By.CSS_SELECTOR, "input:not([type=hidden])")
-        field = next(field for field in fields if field.accessible_name == label)
-        field.send_keys(text)
-        return field
-
-    def press(self, name: str) -> None:
-        """Presses the button or link with this accessible name, and waits for the next page."""
-        self.driver.execute_script("window.left = true")
-        pressed = self.driver.find_elements(By.CSS_SELECTOR, "button, a")
-        next(one for one in pressed if one.accessible_name == name).click()
-        here = "return window.left !== true && document.readyState === 'complete'"
-        self.wait(lambda driver: driver.execute_script(here))
-
-    def wait(self, until: Callable[[Chrome], object]) -> None:
-        # Between two pages, the driver raises many different exceptions.
-        WebDriverWait(self.driver, 20, 0.05, [WebDriverException]).until(until)
-
-    def heading(self, text: str) -> None:
-        """Waits for the page with this heading."""
-        self.wait(lambda driver: driver.find_element(By.TAG_NAME, "h1").text == text)
-
-    def shoot(self, name: str) -> None:
-        """Takes a screenshot of the whole page, and saves it if ``SCREENSHOTS`` is set."""
-        last = "[...document.querySelectorAll('main, footer')].at(-1)"
-        bottom = self.driver.execute_script(f"return {last}.getBoundingClientRect().bottom")
-        clip = {"x": 0, "y": 0, "width": WIDTH, "height": int(bottom) + 24, "scale": 1}
-        taken = self.driver.execute_cdp_cmd(
-            "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
-        )
-        picture = Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB")
-        assert picture.width == WIDTH and len(picture.getcolors(2**20) or []) > 50
-        if folder := os.environ.get("SCREENSHOTS"):
-            Path(folder).mkdir(exist_ok=True)
-            small = picture.quantize(256, dither=Image.Dither.NONE)
-            small.save(Path(folder) / f"login-{name}.png", optimize=True)
+SHOTS = ["second", "sms", "authenticator", "push", "phone", "home", "dark"]
 
 
 @pytest.fixture
@@ -91,8 +34,8 @@ def site(tmp_path: Path) -> Iterator[Running]:
         yield site
 
 
-@pytest.fixture
-def browser(site: Running, tmp_path: Path) -> Iterator[Browser]:
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not binary or not driver:
         assert os.geteuid() != 0, "chromium and chromium-driver are missing: run `make tools-python`"
@@ -110,14 +53,29 @@ def browser(site: Running, tmp_path: Path) -> Iterator[Browser]:
         "--hide-scrollbars",
         "--force-device-scale-factor=1",
         "--lang=en",
-        f"--user-data-dir={tmp_path / 'chromium'}",
+        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
     ):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     with Chrome(options=options, service=ChromeService(driver)) as chrome:
         chrome.set_page_load_timeout(30)
         chrome.set_window_size(WIDTH, 800)
-        yield Browser(chrome, site.url)
+        yield chrome
+
+
+@pytest.fixture
+def browser(chromium: Chrome, site: Running) -> Iterator[Browser]:
+    yield Browser(chromium, site.url)
+    chromium.delete_all_cookies()
+    # A test that failed may have left a second window, and may have switched off scripts.
+    first, *others = chromium.window_handles
+    for window in others:
+        chromium.switch_to.window(window)
+        chromium.close()
+    chromium.switch_to.window(first)
+    chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    driver: Any = chromium
+    driver.get_log("browser")
 
 
 def to_second_step(browser: Browser) -> None:
@@ -162,8 +120,21 @@ def scanned(browser: Browser) -> str:
 
 def approve(browser: Browser) -> str:
     browser.shoot("phone")
+    browser.look("phone")
     browser.press("Yes, it is me")
     return ""
+
+
+def counting(browser: Browser) -> tuple[str, int]:
+    """Returns the name of the button that counts down, and its seconds."""
+    found = re.fullmatch(r"(.*) in (\d+) s", browser.find("button[data-wait]").accessible_name)
+    assert found
+    return found[1], int(found[2])
+
+
+def later(browser: Browser, seconds: float) -> None:
+    """Sets the clock of the page forward, and stops it: the test need neither wait nor hurry."""
+    browser.script(f"const now = performance.now() + {1000 * seconds}; performance.now = () => now")
 
 
 def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> None:
@@ -174,30 +145,40 @@ def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> N
     field = browser.type("Code", on_the_phone(browser, lambda: sms(browser)))
     assert field.get_attribute("autocomplete") == "one-time-code"
     assert field.get_attribute("inputmode") == "numeric"
-    browser.shoot("sms")
+    browser.look("code")
     browser.press("Log in")
     browser.heading("Welcome, Ada.")
+    browser.look("home-off")
 
     browser.press("Set up an authenticator app")
     browser.heading("Authenticator app")
     browser.shoot("authenticator")
+    browser.look("authenticator")
     uri, now = scanned(browser), time.time()
     assert uri.startswith("otpauth://totp/") and "issuer=Example" in uri
-    browser.find("summary").click()
-    assert browser.find("details code").text == uri
-    browser.type("The code that the app shows now", seconder.totp.code(uri, now))
+    key = browser.find(".key").text
+    assert re.fullmatch(r"[A-Z2-7]{4}(\s[A-Z2-7]{4}){7}", key) and "".join(key.split()) in uri
+    browser.type("Code", "12")
+    browser.press("Confirm")
+    browser.heading("Authenticator app")
+    browser.look("authenticator-mistyped")
+    assert scanned(browser) == uri and browser.find(".key").text == key
+    browser.type("Code", seconder.totp.code(uri, now))
     browser.press("Confirm")
     browser.heading("Welcome, Ada.")
     browser.press("Approve on my phone")
     browser.heading("Welcome, Ada.")
     browser.shoot("home")
+    browser.look("home")
     browser.press("Log out")
 
     to_second_step(browser)
     browser.shoot("second")
+    browser.look("second")
     browser.press("Ask my phone")
     browser.heading("Look at your phone")
     browser.shoot("push")
+    browser.look("push")
     on_the_phone(browser, lambda: approve(browser))
     browser.heading("Welcome, Ada.")
     assert "approved by user" in site.log.read_text(), "there was no callback"
@@ -209,13 +190,109 @@ def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> N
     browser.type("Code", "123456")
     browser.press("Log in")
     browser.wait(lambda driver: driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
-    browser.type("Code", seconder.totp.code(uri, now + 30))
+    browser.look("code-wrong")
+    # After four wrong codes the service makes the user wait, longer each time.
+    while not browser.driver.find_elements(By.CSS_SELECTOR, "button[data-wait]"):
+        browser.type("Code", "123456")
+        browser.press("Log in")
+        browser.heading("Your code")
+    assert "Too many attempts" in browser.find("[role=alert]").text
+    assert browser.find("button[data-wait]").get_attribute("data-waiting") == "Try again"
+    browser.look("code-limit")
+    while browser.find("h1").text == "Your code":
+        later(browser, 1000)
+        browser.type("Code", seconder.totp.code(uri, time.time() + 30))
+        browser.press("Log in")
+    browser.heading("Welcome, Ada.")
+    assert browser.complaints() == []
+
+
+def test_a_counter_shows_when_a_code_can_be_sent_again(browser: Browser) -> None:
+    browser.go("/login")
+    to_second_step(browser)
+    browser.press("Text me a code")
+    # The service sends again after 30 s, which a busy machine may have spent.
+    while not browser.driver.find_elements(By.CSS_SELECTOR, "[role=alert]"):
+        browser.press("Send again")
+    later(browser, 0)
+    name, left = counting(browser)
+    assert name == "Send again" and 0 < left <= 30
+    assert not browser.find("button[data-wait]").is_enabled()
+    # The button has the seconds, so the text next to it does not repeat them.
+    assert browser.find("[role=alert]").text == "A code was sent already."
+    browser.shoot("sms")
+    browser.shoot("dark", "dark")
+    browser.look("code-again")
+    later(browser, left - 0.5)
+    browser.wait(lambda _: counting(browser)[1] == 1)
+    later(browser, 30)
+    assert browser.pressable("Send again").is_enabled()
+    assert "Send again" in (browser.find("[role=status]").get_attribute("textContent") or "")
+    browser.type("Code", on_the_phone(browser, lambda: sms(browser)))
     browser.press("Log in")
     browser.heading("Welcome, Ada.")
-    driver: Any = browser.driver
-    complaints = [entry["message"] for entry in driver.get_log("browser")]
-    # Chromium logs every response with status 401.
-    assert [text for text in complaints if " 401 " not in text] == []
+    assert browser.complaints() == []
+
+
+def test_a_visitor_signs_up(browser: Browser) -> None:
+    browser.go("/signup")
+    browser.look("signup")
+    browser.type("Name", "ada")
+    browser.type("Password", "pass word")
+    browser.type("E-mail address", "eve@example.com")
+    browser.type("Mobile phone number", "555-010-0177")
+    browser.press("Send me a code")
+    browser.look("signup-wrong")
+    name = browser.field("Name")
+    assert "name is taken" in browser.find("[role=alert]").text
+    assert name.get_attribute("aria-invalid") == "true"
+    assert browser.driver.title.startswith("Error: ")
+    assert browser.field("Mobile phone number").get_attribute("value") == "555-010-0177"
+    name.clear()
+    name.send_keys("Eve")
+    browser.type("Password", "pass word")
+    browser.press("Send me a code")
+    browser.heading("Is it your number?")
+    browser.look("number")
+    browser.type("Code", on_the_phone(browser, lambda: sms(browser)))
+    browser.press("Sign up")
+    browser.heading("Log in")
+    assert "account is ready" in browser.find("[role=status]").text
+    browser.look("login-new")
+    assert browser.driver.switch_to.active_element == browser.field("Password")
+    browser.type("Password", "pass word")
+    browser.press("Continue")
+    browser.heading("Is it you, Eve?")
+    assert browser.complaints() == []
+
+
+def test_the_keyboard_is_enough(browser: Browser) -> None:
+    browser.go("/login")
+    browser.look("login")
+    browser.keys("ada", Keys.TAB, "wrong")
+    browser.leave(lambda: browser.keys(Keys.ENTER))
+    browser.look("login-wrong")
+    assert browser.field("Name").get_attribute("value") == "ada"
+    assert browser.field("Password").get_attribute("value") == ""
+    # The focus is on the password, and what is wrong belongs to it.
+    assert browser.field("Password").get_attribute("aria-describedby") == "error"
+    browser.keys("correct horse")
+    assert [browser.tab() for _ in range(3)] == ["Continue", "Sign up", "Open the demo phone"]
+    browser.field("Password").send_keys("")
+    browser.leave(lambda: browser.keys(Keys.ENTER))
+    browser.heading("Is it you, Ada?")
+    assert browser.tab() == "Text me a code"
+    browser.leave(lambda: browser.keys(Keys.SPACE))
+    browser.heading("Your code")
+    assert [browser.tab() for _ in range(3)] == ["Log in", "Send again", "Another way"]
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.go("/second/code")
+    assert browser.field("Code").is_displayed()
+
+
+def test_the_contrast_is_that_of_the_guidelines() -> None:
+    assert round(contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)"), 2) == 21
+    assert round(contrast("rgb(119, 119, 119)", "rgb(255, 255, 255)"), 2) == 4.48
 
 
 def test_the_screenshots_in_the_documents_exist() -> None:
