@@ -1,0 +1,176 @@
+"""The service that a framework's settings describe."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import inspect
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import seconder
+from seconder.errors import InvalidArgument
+from seconder.names import Names
+from seconder.service import Service
+
+__all__ = ["PerProcess", "function", "option_names", "options"]
+
+
+def options(
+    mapping: Mapping[str, object], prefix: str = "", *, others: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Returns the arguments of :func:`seconder.open` that a mapping of settings holds.
+
+    Each argument is a key in capitals: ``URL``, ``API_KEY``. A value of None is as if the key were
+    missing. A function may be given by its dotted path, such as ``"shop.messages.deliver"``, and
+    ``NAMES`` as a mapping of the fields of :class:`seconder.Names`.
+
+    Args:
+        mapping: The settings. With a prefix, those without it are ignored.
+        prefix: The prefix of the keys, such as ``SECONDER_``.
+        others: Names that are not arguments, and which the caller reads; without the prefix.
+
+    Raises:
+        InvalidArgument: A key is unknown, or the URL is missing, or a value is invalid by its form;
+            ``parameter`` is the key. :func:`seconder.open` checks the rest.
+    """
+    known = option_names()
+    others = set(others)
+    given: dict[str, Any] = {}
+    for key, value in mapping.items():
+        if not isinstance(key, str) or not key.startswith(prefix):
+            continue
+        name = key[len(prefix) :]
+        if name in others:
+            continue
+        if name not in known:
+            names = [prefix + each for each in (*known, *others)]
+            raise InvalidArgument(_unknown(key, names), parameter=key)
+        if value is not None:
+            given[known[name]] = _value(key, known[name], value)
+    if "url" not in given:
+        raise InvalidArgument(f"{prefix}URL is not set", parameter=f"{prefix}URL")
+    return given
+
+
+@functools.cache
+def option_names() -> Mapping[str, str]:
+    """Returns the arguments of :func:`seconder.open`, by their keys in settings."""
+    parameters = inspect.signature(seconder.open).parameters
+    return MappingProxyType({name.upper(): name for name in parameters})
+
+
+@functools.cache
+def _functions() -> frozenset[str]:
+    """The arguments that are functions."""
+    parameters = inspect.signature(seconder.open).parameters.values()
+    callables = (each for each in parameters if str(each.annotation).startswith("Callable["))
+    return frozenset(each.name for each in callables)
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"{key} is not a setting" + (f": did you mean {near[0]}?" if near else "")
+
+
+def _value(key: str, name: str, value: object) -> object:
+    if name == "url" and not isinstance(value, str):
+        raise InvalidArgument(f"{key} must be text", parameter=key)
+    if name in _functions():
+        return function(key, value)
+    if name == "names" and isinstance(value, Mapping):
+        try:
+            return Names(**value)
+        except TypeError as error:
+            raise InvalidArgument(f"{key}: {error}", parameter=key) from None
+    return value
+
+
+def function(key: str, value: object) -> Any:
+    """Returns the function that a setting names, or the one that it is.
+
+    Args:
+        key: The setting, for messages.
+        value: A function, or its dotted path.
+
+    Raises:
+        InvalidArgument: There is no such function; ``parameter`` is the key.
+    """
+    if not isinstance(value, str):
+        found = value
+    else:
+        module, _, name = value.rpartition(".")
+        if not module:
+            raise InvalidArgument(f"{key} must be a function or its dotted path", parameter=key)
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise InvalidArgument(f"{key}: {error}", parameter=key) from error
+    if not callable(found):
+        raise InvalidArgument(f"{key} must be a function or its dotted path", parameter=key)
+    return found
+
+
+class PerProcess:
+    """Opens a service when it is first needed, once in each process.
+
+    A forked child opens its own. The parent's service is left to the parent: it is neither used nor
+    closed in the child.
+    """
+
+    def __init__(self, open: Callable[[], Service]) -> None:
+        """Opens nothing yet.
+
+        Args:
+            open: Opens the service.
+        """
+        self._open = open
+        self._lock = threading.Lock()
+        self._service: Service | None = None
+        self._inherited: list[Service] = []
+        _all.add(self)
+
+    def get(self) -> Service:
+        """Returns the service of this process.
+
+        Raises:
+            SecondFactorError: It could not be opened. The next call tries again.
+        """
+        service = self._service
+        if service is None:
+            with self._lock:
+                service = self._service
+                if service is None:
+                    service = self._service = self._open()
+        return service
+
+    def close(self) -> None:
+        """Closes the service of this process, if it is open. A later :meth:`get` opens it again."""
+        with self._lock:
+            service, self._service = self._service, None
+        if service is not None:
+            service.close()
+
+    def _after_fork(self) -> None:
+        # Another thread may have held the lock when the process was forked.
+        self._lock = threading.Lock()
+        if self._service is not None:
+            # To drop the last reference would close the parent's service here.
+            self._inherited.append(self._service)
+            self._service = None
+
+
+_all: weakref.WeakSet[PerProcess] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for each in list(_all):
+        each._after_fork()
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -1,0 +1,122 @@
+"""The settings of the frameworks' adapters, and the service that each process opens from them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import pytest
+
+import seconder
+from conftest import RemoteService
+from seconder.contrib._configured import PerProcess, option_names, options
+
+
+def deliver(message: seconder.Message) -> None:
+    """A function that settings name by its path."""
+
+
+def test_every_argument_of_open_is_a_setting() -> None:
+    given: dict[str, Any] = dict.fromkeys(option_names())
+    assert options({**given, "URL": "sandbox:"}) == {"url": "sandbox:"}
+    assert {"URL", "API_KEY", "DELIVER", "TIMEOUT", "OFFLINE_DAYS"} <= set(given)
+
+
+def test_settings_are_the_arguments_of_open() -> None:
+    settings = {
+        "SECRET_KEY": "is not ours",
+        "SECONDER_URL": "sandbox:",
+        "SECONDER_APPLICATION_NAME": "Example",
+        "SECONDER_CALLBACK_URL": None,
+        "SECONDER_DELIVER": f"{__name__}.deliver",
+        "SECONDER_NAMES": {"word": "acme"},
+        "SECONDER_PENDING": 60,
+    }
+    got = options(settings, "SECONDER_", others=["PENDING"])
+    assert got == {
+        "url": "sandbox:",
+        "application_name": "Example",
+        "deliver": deliver,
+        "names": seconder.Names("acme"),
+    }
+    with seconder.open(**got) as service:
+        assert service.app_details().name == "Example"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"TIMOUT": 3}, "TIMOUT is not a setting: did you mean TIMEOUT?"),
+        ({"url": "sandbox:"}, "url is not a setting"),
+        ({"PENDNG": 3}, "PENDNG is not a setting: did you mean PENDING?"),
+        ({"QQQQ": 3}, "QQQQ is not a setting"),
+        ({"URL": None}, "URL is not set"),
+        ({"URL": 7}, "URL must be text"),
+        ({"DELIVER": "deliver"}, "DELIVER must be a function or its dotted path"),
+        ({"DELIVER": 7}, "DELIVER must be a function or its dotted path"),
+        ({"DELIVER": "os.path"}, "DELIVER must be a function or its dotted path"),
+        ({"POST": "os.nothing"}, "POST: module 'os' has no attribute 'nothing'"),
+        ({"POST": "there.is.none"}, "POST: No module named 'there'"),
+        ({"NAMES": {"wrd": "acme"}}, "NAMES: "),
+    ],
+)
+def test_a_wrong_setting_is_named(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        options({"URL": "sandbox:", **setting}, others=["PENDING"])
+    assert str(caught.value).startswith(message)
+    assert caught.value.parameter == next(iter(setting))
+
+
+def test_a_process_opens_one_service() -> None:
+    opened: list[seconder.Service] = []
+
+    def open() -> seconder.Service:
+        opened.append(seconder.open("sandbox:"))
+        return opened[-1]
+
+    holder = PerProcess(open)
+    assert not opened
+    threads = [threading.Thread(target=holder.get) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opened == [holder.get()]
+    holder.close()
+    holder.close()
+    with pytest.raises(seconder.InvalidArgument):
+        opened[0].app_details()
+    assert holder.get().app_stats().total_users == 0 and len(opened) == 2
+    holder.close()
+
+
+def test_a_service_that_cannot_be_opened_is_tried_again() -> None:
+    urls = ["nothing:", "sandbox:"]
+    holder = PerProcess(lambda: seconder.open(urls.pop(0)))
+    with pytest.raises(seconder.InvalidArgument):
+        holder.get()
+    assert holder.get().app_stats().total_users == 0
+    holder.close()
+
+
+def test_a_forked_child_opens_its_own(remote: RemoteService) -> None:
+    remote.body = {"app": {"name": "Test"}, "message": "x", "success": True}
+    holder = PerProcess(remote.open)
+    service = holder.get()
+    service.app_details()
+    # As if another thread were opening the service during the fork.
+    with holder._lock:
+        child = os.fork()
+        if child == 0:
+            try:
+                own = holder.get()
+                own.app_details()
+                holder.close()
+                os._exit(0 if own is not service else 2)
+            finally:
+                os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert holder.get() is service and service.app_details().name == "Test"
+    holder.close()
