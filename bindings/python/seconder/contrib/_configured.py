@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -9,7 +10,7 @@ import inspect
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -132,6 +133,7 @@ class PerProcess:
         self._open = open
         self._lock = threading.Lock()
         self._service: Service | None = None
+        self._instead: Service | None = None
         self._inherited: list[Service] = []
         _all.add(self)
 
@@ -141,7 +143,7 @@ class PerProcess:
         Raises:
             SecondFactorError: It could not be opened. The next call tries again.
         """
-        service = self._service
+        service = self._instead or self._service
         if service is None:
             with self._lock:
                 service = self._service
@@ -155,6 +157,20 @@ class PerProcess:
             service, self._service = self._service, None
         if service is not None:
             service.close()
+
+    @contextlib.contextmanager
+    def override(self, service: Service) -> Iterator[Service]:
+        """Uses another service within a ``with`` block, on all threads: for tests.
+
+        Args:
+            service: The service, such as that of a :class:`seconder.testing.Sandbox`. It is not
+                closed here.
+        """
+        before, self._instead = self._instead, service
+        try:
+            yield service
+        finally:
+            self._instead = before
 
     def _after_fork(self) -> None:
         # Another thread may have held the lock when the process was forked.

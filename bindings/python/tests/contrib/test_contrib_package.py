@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 from contrib import signing
 
-FRAMEWORKS = ["flask", "werkzeug", "django", "starlette", "fastapi", "asgiref", "redis", "sqlite3"]
+FRAMEWORKS = [
+    *("flask", "flask_login", "flask_security", "werkzeug", "click", "django", "asgiref"),
+    *("starlette", "fastapi", "pydantic", "redis", "sqlite3"),
+]
 
 
 def python(program: str) -> str:
@@ -28,32 +31,30 @@ def test_importing_the_package_imports_no_framework() -> None:
     assert python(program) == "[]"
 
 
-@pytest.mark.parametrize("name, package", [("flask", "Flask"), ("django", "Django")])
+@pytest.mark.parametrize(
+    "name, package",
+    [
+        ("flask", "Flask"),
+        ("flask.login", "Flask-Login"),
+        ("flask.security", "Flask-Security"),
+        ("django", "Django"),
+        ("asgi", "Starlette"),
+    ],
+)
 def test_a_missing_framework_is_named_with_its_package(name: str, package: str) -> None:
     program = f"""
 import sys
-sys.modules["{name}"] = None
+sys.modules["{package.lower().replace("-", "_")}"] = None
 try:
     import seconder.contrib.{name}
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert python(program) == f"seconder.contrib.{name} needs {package}: pip install {name}"
+    command = f"pip install {package.lower()}"
+    assert python(program) == f"seconder.contrib.{name} needs {package}: {command}"
 
 
-def test_a_missing_starlette_is_named_with_its_package() -> None:
-    program = """
-import sys
-sys.modules["starlette"] = None
-try:
-    import seconder.contrib.asgi
-except ModuleNotFoundError as error:
-    print(error)
-"""
-    assert python(program) == "seconder.contrib.asgi needs Starlette: pip install starlette"
-
-
-@pytest.mark.parametrize("name", ["flask", "asgi", "replay"])
+@pytest.mark.parametrize("name", ["flask", "flask.login", "asgi", "replay"])
 def test_the_examples_in_the_modules_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,24 +1,15 @@
-"""Callbacks in Flask.
-
->>> import flask, seconder
->>> from seconder.contrib.flask import callback
->>> from seconder.contrib.replay import SqlReplay
->>> app = flask.Flask("example")
->>> @app.route("/seconder/callback", methods=["GET", "POST"])
-... @callback(api_key="the-application-key", url="https://app.example/seconder/callback",
-...           replay=SqlReplay.sqlite("replay.db"))
-... def answered(event: seconder.Event) -> None:
-...     print(f"approval {event.uuid}: {event.status} by user {event.user_id}")
-"""
+"""Callbacks in Flask."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from flask import Response, current_app, request
+from werkzeug.exceptions import ClientDisconnected
+
 from seconder.callback import Replay
 from seconder.contrib._receiver import (
     BODY_LIMIT,
-    Needs,
     Receiver,
     RejectedRequest,
     done,
@@ -27,10 +18,6 @@ from seconder.contrib._receiver import (
 )
 from seconder.names import Names
 from seconder.results import Event
-
-with Needs(__name__, "Flask"):
-    from flask import Response, current_app, request
-from werkzeug.exceptions import ClientDisconnected
 
 __all__ = ["callback"]
 

@@ -1,0 +1,73 @@
+"""The commands ``flask seconder``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from flask import current_app
+from flask.cli import AppGroup
+
+from seconder.errors import SecondFactorError
+from seconder.service import Service
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+commands = AppGroup("seconder", help="Inspects the second factor of the application's users.")
+
+
+def _reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Prints the service's errors instead of a traceback."""
+
+    @wraps(command)
+    def run(*args: _P.args, **options: _P.kwargs) -> _T:
+        try:
+            return command(*args, **options)
+        except SecondFactorError as error:
+            raise click.ClickException(str(error)) from error
+
+    return run
+
+
+def _service() -> Service:
+    service: Service = current_app.extensions["seconder"].service
+    return service
+
+
+@commands.command()
+@_reported
+def check() -> None:
+    """Checks that the service can be used with this configuration."""
+    service = _service()
+    name = service.app_details().name
+    # An engine reads its database only here.
+    users = service.app_stats().total_users
+    click.echo(f"The service accepts the application {name!r}, which has {users} users.")
+
+
+@commands.command()
+@click.argument("user", type=int)
+@_reported
+def factors(user: int) -> None:
+    """Shows the second factors of USER, an id of the service."""
+    status = _service().user_status(user).to_dict()
+    for line in _lines({name: status[name] for name in status if name not in ("message", "extra")}):
+        click.echo(line)
+
+
+def _lines(fields: dict[str, Any], indent: str = "") -> Iterator[str]:
+    """One line for each field that says something."""
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield f"{indent}{name}:"
+            yield from _lines(value, indent + "  ")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for each in value:
+                yield f"{indent}{name}:"
+                yield from _lines(each, indent + "  ")
+        elif value not in (None, "", []):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            yield f"{indent}{name}: {shown}"

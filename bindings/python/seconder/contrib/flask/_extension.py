@@ -1,0 +1,363 @@
+"""The extension: the service, held logins, and the responses to errors."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial, wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar, overload
+
+from flask import Flask, abort, current_app, redirect, session, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
+
+import seconder
+from seconder.callback import Replay
+from seconder.contrib._configured import PerProcess, options
+from seconder.contrib.flask import _held
+from seconder.contrib.flask._cli import commands
+from seconder.contrib.flask._held import HeldLogin
+from seconder.errors import InvalidArgument, RateLimited, SecondFactorError, Unavailable
+from seconder.results import Approval, ApprovalCreated, Verification
+from seconder.service import Service
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+PREFIX = "SECONDER_"
+OWN = {
+    "HOLD_SECONDS": 600,
+    "PASSWORD_VIEW": None,
+    "CODE_VIEW": None,
+    "USER_ATTRIBUTE": "seconder_id",
+}
+"""The settings that are not arguments of :func:`seconder.open`, and their defaults."""
+
+
+class Seconder:
+    """The extension. The service is described by the application's configuration: each argument of
+    :func:`seconder.open` is a key with the prefix ``SECONDER_``, in capitals. ``SECONDER_URL`` is
+    required. A function can be given by its dotted path. A key with the prefix that is unknown is
+    rejected.
+
+    Four more keys are the extension's own: ``SECONDER_HOLD_SECONDS``, for how long a login waits
+    for its second factor (600); ``SECONDER_PASSWORD_VIEW`` and ``SECONDER_CODE_VIEW``, the
+    endpoints of the views where users enter their password and their code, for redirects (without
+    them, the response is a 401); and ``SECONDER_USER_ATTRIBUTE``, the attribute of a user object
+    that is the user's id with the service (``seconder_id``), for Flask-Login and Flask-Security.
+
+    In the application, a :class:`seconder.RateLimited` that no view catches is a 429 with
+    ``Retry-After``, and a :class:`seconder.Unavailable` a 503; both go through the application's
+    own handlers of those statuses. Every other error is a 500. ``flask seconder check`` checks the
+    configuration, and ``flask seconder factors USER`` shows a user's factors.
+
+    ``app.extensions["seconder"]`` is the extension.
+    """
+
+    def __init__(self, app: Flask | None = None) -> None:
+        """Reads the configuration of an application, if one is given.
+
+        Args:
+            app: The application. Without it, call :meth:`init_app`.
+
+        Raises:
+            InvalidArgument: As :meth:`init_app`.
+        """
+        # Not an attribute of the application, so that one extension can serve several of them.
+        self._services: weakref.WeakKeyDictionary[Flask, PerProcess] = weakref.WeakKeyDictionary()
+        if app is not None:
+            self.init_app(app)
+
+    def init_app(self, app: Flask) -> None:
+        """Reads the configuration of an application. No service is opened yet.
+
+        Args:
+            app: The application. One extension can serve several, each with a service of its own.
+
+        Raises:
+            InvalidArgument: A key is unknown or its value invalid by its form, or the URL is
+                missing; ``parameter`` is the key.
+        """
+        given = options(app.config, PREFIX, others=OWN)
+        for name, default in OWN.items():
+            app.config.setdefault(PREFIX + name, default)
+        services = PerProcess(partial(seconder.open, **given))
+        self._services[app] = services
+        # Also runs at the end of the process.
+        weakref.finalize(app, services.close)
+        app.extensions["seconder"] = self
+        app.register_error_handler(RateLimited, _too_many_requests)
+        app.register_error_handler(Unavailable, _service_unavailable)
+        app.cli.add_command(commands)
+
+    @property
+    def service(self) -> Service:
+        """The service of the current application. It is opened when it is first needed, once in
+        each process, and closed with the application or the process."""
+        return self._current().get()
+
+    def close(self) -> None:
+        """Closes the service of the current application in this process, if it is open. The next
+        call opens it again."""
+        self._current().close()
+
+    def override(self, service: Service) -> AbstractContextManager[Service]:
+        """Uses another service for the current application within a ``with`` block: for tests.
+
+        Args:
+            service: The service, such as that of a :class:`seconder.testing.Sandbox`.
+
+        Returns:
+            The context manager.
+        """
+        return self._current().override(service)
+
+    def _current(self) -> PerProcess:
+        return self._services[current_app._get_current_object()]  # type: ignore[attr-defined]
+
+    def user_id(self, user: object) -> int | None:
+        """Returns the id with the service of a user object of the application, or None for a user
+        without a second factor.
+
+        Args:
+            user: The object, whose attribute ``SECONDER_USER_ATTRIBUTE`` is the id.
+
+        Returns:
+            The id.
+
+        Raises:
+            AttributeError: The object has no such attribute.
+        """
+        found: int | None = getattr(user, current_app.config[PREFIX + "USER_ATTRIBUTE"])
+        return found
+
+    def hold(
+        self,
+        account: object,
+        user_id: int,
+        *,
+        data: Mapping[str, Any] | None = None,
+        keep: Iterable[str] = (),
+    ) -> HeldLogin:
+        """Holds a login after its password was right. The session is emptied and holds only the
+        login, which expires after ``SECONDER_HOLD_SECONDS`` and lets no one in.
+
+        Args:
+            account: The account's id in the application, which is kept as text.
+            user_id: The user's id with the service, from the application's database. Never take it
+                from the request.
+            data: What to keep with the login, such as the page to show next. The session must be
+                able to hold it, and users can read it.
+            keep: The keys of the session to keep. They are as they were before the login.
+
+        Returns:
+            The login.
+
+        Raises:
+            InvalidArgument: The id is not one, for example because the account has none.
+        """
+        seconds = current_app.config[PREFIX + "HOLD_SECONDS"]
+        return _held.hold(account, user_id, seconds, data or {}, keep)
+
+    @property
+    def held(self) -> HeldLogin | None:
+        """The login of this session that waits for its second factor, if there is one that has not
+        expired."""
+        return _held.read()
+
+    def require_held(self) -> HeldLogin:
+        """Returns the login of this session that waits for its second factor. Without one, the
+        request ends with a redirect to ``SECONDER_PASSWORD_VIEW``, or a 401.
+
+        Returns:
+            The login.
+        """
+        return self.held or _abort("PASSWORD_VIEW")
+
+    def verify(self, code: str, *, keep: Iterable[str] = ()) -> HeldLogin:
+        """Completes the login of this session if the code is right, and only then returns. The
+        session is emptied and marked; what lets the user in is for the application to add.
+
+        Args:
+            code: What the user typed; spaces are removed.
+            keep: The keys of the session to keep.
+
+        Returns:
+            The login that is now complete.
+
+        Raises:
+            TokenInvalid: The code is wrong. The login still waits.
+            RateLimited: There were too many wrong codes.
+            SecondFactorError: As :meth:`seconder.Service.verify`.
+        """
+        login = self.require_held()
+        self.service.verify("".join(code.split()), login.user_id, force=True)
+        _held.mark(login.account, keep)
+        return login
+
+    def request_approval(self, message: str, **options: Any) -> ApprovalCreated:
+        """Asks the user of the held login for an approval, on a device. The session holds the id of
+        the request, so that it need not come from the browser.
+
+        Args:
+            message: The question to the user.
+            options: As for :meth:`seconder.Service.create_approval`. The request expires with the
+                login by default.
+
+        Returns:
+            The request.
+
+        Raises:
+            SecondFactorError: As :meth:`seconder.Service.create_approval`.
+        """
+        login = self.require_held()
+        options.setdefault("seconds_to_expire", int(current_app.config[PREFIX + "HOLD_SECONDS"]))
+        created = self.service.create_approval(login.user_id, message, **options)
+        _held.record_request(created.uuid)
+        return created
+
+    def check_approval(
+        self, used: Replay, *, keep: Iterable[str] = ()
+    ) -> tuple[Approval, HeldLogin | None]:
+        """Completes the held login if its user has approved the request of
+        :meth:`request_approval`, once.
+
+        Args:
+            used: A memory that all processes share, such as those of
+                :mod:`seconder.contrib.replay`: it records which requests have let someone in,
+                because browsers can send an old session again.
+            keep: The keys of the session to keep.
+
+        Returns:
+            The request, and the login if it is now complete, or None.
+
+        Raises:
+            InvalidArgument: The login has no request.
+            SecondFactorError: As :meth:`seconder.Service.check_approval`.
+        """
+        login = self.require_held()
+        if login.uuid is None:
+            raise InvalidArgument("the login has no approval request", parameter="uuid")
+        approval = self.service.check_approval(login.uuid)
+        until = login.expires_at.timestamp()
+        if approval.approved_by(login.user_id) and used.first_time(f"used {login.uuid}", until):
+            _held.mark(login.account, keep)
+            return approval, login
+        return approval, None
+
+    def confirm(
+        self, code: str, account: object, user_id: int, *, action: str | None = None
+    ) -> Verification:
+        """Checks a code of a user who is logged in, and renews the session's mark if it is right:
+        for :func:`second_factor_required` with ``max_age``.
+
+        Args:
+            code: What the user typed; spaces are removed.
+            account: The account's id in the application.
+            user_id: The user's id with the service, from the application's database.
+            action: The action that the code was sent for.
+
+        Returns:
+            The details of the verification.
+
+        Raises:
+            SecondFactorError: As :meth:`seconder.Service.verify`.
+        """
+        typed = "".join(code.split())
+        verification = self.service.verify(typed, user_id, force=True, action=action)
+        _held.mark(str(account), keep=list(session))
+        return verification
+
+    def passed(self, account: object = None, *, max_age: float | None = None) -> bool:
+        """Whether this session has passed the second factor.
+
+        Args:
+            account: The account which must have passed it. Default: the user of Flask-Login, if the
+                application uses that, and otherwise any account.
+            max_age: How long ago it may be, in seconds. Default: as long as the session lasts.
+
+        Returns:
+            Whether it has. False for an account that is not logged in with Flask-Login.
+        """
+        if account is None and hasattr(current_app, "login_manager"):
+            from flask_login import current_user  # type: ignore[import-untyped]
+
+            if not current_user.is_authenticated:
+                return False
+            account = current_user.get_id()
+        return _held.passed(None if account is None else str(account), max_age)
+
+
+@overload
+def second_factor_required(view: Callable[_P, _T]) -> Callable[_P, _T]: ...
+
+
+@overload
+def second_factor_required(
+    *, max_age: float | None = None
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
+
+
+def second_factor_required(
+    view: Callable[..., Any] | None = None, *, max_age: float | None = None
+) -> Callable[..., Any]:
+    """A decorator of views that only a session may use which has passed the second factor. Any
+    other request is redirected to ``SECONDER_CODE_VIEW`` if a login is held or the session passed
+    it longer ago, and otherwise to ``SECONDER_PASSWORD_VIEW``; without them, the response is a 401.
+
+    It checks only the second factor: which user it is remains the application's to check. With
+    Flask-Login, the user who passed it must be the current one.
+
+    Args:
+        view: The view.
+        max_age: How long ago the user may have passed it, in seconds. Default: for the session.
+
+    Returns:
+        The view, or a decorator.
+
+    Example:
+        >>> app = Flask("example")
+        >>> @app.get("/transfer")
+        ... @second_factor_required(max_age=300)
+        ... def transfer() -> str:
+        ...     return "done"
+    """
+    if view is None:
+        return lambda view: _checked(view, max_age)
+    return _checked(view, max_age)
+
+
+def _checked(view: Callable[..., Any], max_age: float | None) -> Callable[..., Any]:
+    @wraps(view)
+    def checked(*args: Any, **given: Any) -> Any:
+        extension: Seconder = current_app.extensions["seconder"]
+        if not extension.passed(max_age=max_age):
+            known = extension.held is not None or extension.passed()
+            _abort("CODE_VIEW" if known else "PASSWORD_VIEW")
+        return current_app.ensure_sync(view)(*args, **given)
+
+    return checked
+
+
+def _abort(setting: str) -> NoReturn:
+    """Ends the request with a redirect to the view of a setting."""
+    endpoint = current_app.config[PREFIX + setting]
+    abort(401 if endpoint is None else redirect(url_for(endpoint), 303))
+
+
+def _too_many_requests(error: RateLimited) -> HTTPException | ResponseReturnValue:
+    return _response(TooManyRequests, "There were too many attempts. Try again later.", error)
+
+
+def _service_unavailable(error: Unavailable) -> HTTPException | ResponseReturnValue:
+    current_app.logger.error("the second-factor service is unavailable: %s", error)
+    return _response(ServiceUnavailable, "The second factor cannot be checked now.", error)
+
+
+def _response(
+    kind: type[TooManyRequests] | type[ServiceUnavailable], text: str, error: SecondFactorError
+) -> HTTPException | ResponseReturnValue:
+    wait = None if error.retry_after is None else max(1, math.ceil(error.retry_after))
+    return current_app.handle_http_exception(kind(text, retry_after=wait))
