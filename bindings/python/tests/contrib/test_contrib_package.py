@@ -39,6 +39,7 @@ def test_importing_the_package_imports_no_framework() -> None:
         ("flask.security", "Flask-Security"),
         ("django", "Django"),
         ("asgi", "Starlette"),
+        ("fastapi", "FastAPI"),
     ],
 )
 def test_a_missing_framework_is_named_with_its_package(name: str, package: str) -> None:
@@ -54,7 +55,7 @@ except ModuleNotFoundError as error:
     assert python(program) == f"seconder.contrib.{name} needs {package}: {command}"
 
 
-@pytest.mark.parametrize("name", ["flask", "flask.login", "asgi", "replay"])
+@pytest.mark.parametrize("name", ["flask", "flask.login", "asgi", "fastapi", "replay"])
 def test_the_examples_in_the_modules_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,437 @@
+"""FastAPI: the service of an application, dependencies for the second factor, and a router with its
+endpoints.
+
+>>> import fastapi
+>>> from seconder.contrib.fastapi import SecondFactor, lifespan
+>>> app = fastapi.FastAPI(lifespan=lifespan({"URL": "sandbox:"}))
+
+The application supplies who is logging in, as a dependency, and what lets the user in, as a
+function:
+
+>>> class Login:
+...     def __init__(self, name: str, user_id: int) -> None:
+...         self.name, self.user_id = name, user_id
+>>> def login(request: fastapi.Request) -> Login | None:
+...     # The password was right; the session of the server says whose it was.
+...     return SESSIONS.get(request.cookies.get("login"))
+>>> def let_in(login: Login, request: fastapi.Request, response: fastapi.Response) -> None:
+...     response.set_cookie("session", "a new session", httponly=True, samesite="lax")
+>>> factor = SecondFactor(login)
+>>> app.include_router(factor.router(let_in), prefix="/second")
+
+Callbacks are in :mod:`seconder.contrib.asgi`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
+
+import seconder
+from seconder.callback import Replay
+from seconder.contrib._configured import options
+from seconder.contrib._receiver import Needs
+from seconder.errors import (
+    InvalidArgument,
+    RateLimited,
+    Rejected,
+    SecondFactorError,
+    TokenInvalid,
+    TokenMalformed,
+    Unavailable,
+)
+
+with Needs(__name__, "FastAPI"):
+    from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.params import Depends as Dependency
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import HTTPConnection
+
+if TYPE_CHECKING:
+    from seconder.aio import AsyncService
+
+__all__ = [
+    "ApprovalAsked",
+    "ApprovalPolled",
+    "Code",
+    "CodeSent",
+    "Done",
+    "LogsIn",
+    "Problem",
+    "SecondFactor",
+    "add_error_handlers",
+    "lifespan",
+    "service",
+]
+
+
+class LogsIn(Protocol):
+    """A login whose password was right: any object of the application with the id."""
+
+    @property
+    def user_id(self) -> int:
+        """The user's id with the service, from the application's database."""
+
+
+_L = TypeVar("_L", bound=LogsIn)
+
+
+class Code(BaseModel):
+    """What a user typed."""
+
+    model_config = ConfigDict(extra="forbid")
+    code: str = Field(max_length=64, description="The code, as text. Spaces are ignored.")
+
+
+class CodeSent(BaseModel):
+    """A code is on its way."""
+
+    sent_to: str | None = Field(default=None, description="The number, masked.")
+
+
+class Done(BaseModel):
+    """The user was let in."""
+
+    done: Literal[True] = True
+
+
+class ApprovalAsked(BaseModel):
+    """The user's devices show the approval request."""
+
+    uuid: str = Field(description="The id of the request, for polling it.")
+
+
+class ApprovalPolled(BaseModel):
+    """An approval request. Once it is approved, the user was let in."""
+
+    status: str = Field(description="`pending`, `approved`, `denied` or `expired`.")
+    result: Any = Field(default=None, description="The response of the login, once it is approved.")
+
+
+class Reason(BaseModel):
+    """Why a request was refused."""
+
+    reason: str = Field(
+        description="`no_login`, `code_wrong`, `code_used`, `code_malformed`, `no_such_approval`, "
+        "`approval_used`, `not_possible`, `rate_limited` or `unavailable`."
+    )
+    message: str = Field(description="A sentence in English.")
+
+
+class Problem(BaseModel):
+    """A request that was refused."""
+
+    detail: Reason
+
+
+def lifespan(
+    settings: Mapping[str, object], prefix: str = ""
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Opens a service for as long as an application runs. The application can call the result in a
+    lifespan of its own.
+
+    Args:
+        settings: The arguments of :func:`seconder.open_async`, in capitals: ``URL`` is required. A
+            function can be given by its dotted path.
+        prefix: The prefix of the keys. Keys without it are ignored, and unknown ones with it are
+            rejected.
+
+    Returns:
+        The lifespan, for ``FastAPI(lifespan=…)``.
+
+    Raises:
+        InvalidArgument: A key is unknown or its value invalid by its form, or the URL is missing;
+            ``parameter`` is the key.
+    """
+    given = options(settings, prefix, others=["THREADS"])
+    threads: Any = settings.get(prefix + "THREADS")
+    if threads is not None:
+        given["threads"] = threads
+
+    @contextlib.asynccontextmanager
+    async def opened(app: FastAPI) -> AsyncIterator[None]:
+        async with seconder.open_async(**given) as opened:
+            app.state.seconder = opened
+            try:
+                yield
+            finally:
+                del app.state.seconder
+
+    return opened
+
+
+def service(connection: HTTPConnection) -> AsyncService:
+    """A dependency: the service of the application that receives the request. Tests can replace it
+    by ``app.dependency_overrides``.
+
+    Args:
+        connection: The request.
+
+    Returns:
+        The service.
+
+    Raises:
+        RuntimeError: The application was started without :func:`lifespan`.
+    """
+    found: AsyncService | None = getattr(connection.app.state, "seconder", None)
+    if found is None:
+        raise RuntimeError("start the application with seconder.contrib.fastapi.lifespan")
+    return found
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Responds to a :class:`seconder.RateLimited` that no endpoint catches with a 429 and
+    ``Retry-After``, and to a :class:`seconder.Unavailable` with a 503. Every other error stays a
+    500. The router does not need it.
+
+    Args:
+        app: The application.
+    """
+
+    async def respond(request: Request, error: Exception) -> Response:
+        refused = _refused(error)
+        assert refused is not None
+        return JSONResponse({"detail": refused.detail}, refused.status_code, refused.headers)
+
+    app.add_exception_handler(RateLimited, respond)
+    app.add_exception_handler(Unavailable, respond)
+
+
+class SecondFactor(Generic[_L]):
+    """The second factor of an application's logins, for users whose password was right."""
+
+    pending: Callable[..., Awaitable[_L]]
+    """A dependency: the login that waits for its second factor, as the application returned it. A
+    request without one is a 401."""
+    verified: Callable[..., Awaitable[_L]]
+    """A dependency: the login, if the code in the body (:class:`Code`) is right. A wrong one is a
+    401, a limit a 429 with ``Retry-After``, and an unreachable service a 503."""
+
+    def __init__(self, login: Callable[..., Any]) -> None:
+        """Names the application's dependency.
+
+        Args:
+            login: Returns the login whose password was right, as an object with ``user_id``, or
+                None if the request belongs to none. The id must come from the application's
+                database, and which login it is from its session: nothing of the request may choose
+                it freely.
+        """
+
+        async def pending(found: Any = Depends(login)) -> _L:
+            if found is None:
+                raise _problem(401, "no_login", "Enter the password first.")
+            given: _L = found
+            return given
+
+        async def verified(
+            code: Code, found: Any = Depends(pending), opened: Any = Depends(service)
+        ) -> _L:
+            typed = "".join(code.code.split())
+            with _refusing():
+                await opened.verify(typed, found.user_id, force=True)
+            given: _L = found
+            return given
+
+        self.pending = pending
+        self.verified = verified
+
+    def router(
+        self,
+        done: Callable[[_L, Request, Response], object],
+        *,
+        result: Any = Done,
+        approval: str | None = None,
+        approval_seconds: int = 600,
+        used: Replay | None = None,
+        callback: Callable[[Request], Awaitable[Response]] | None = None,
+        dependencies: Sequence[Dependency] = (),
+    ) -> APIRouter:
+        """Returns a router with the endpoints of the second step.
+
+        | endpoint | does |
+        |---|---|
+        | ``POST /sms`` and ``/call`` | sends a code |
+        | ``POST /verify`` | checks a code, and lets the user in |
+        | ``POST /approval`` | asks the user's devices for an approval |
+        | ``POST /approval/{uuid}`` | polls that request, and lets the user in, once |
+        | ``GET`` and ``POST /callback`` | receives callbacks |
+
+        A request without a pending login and a wrong code are a 401, a request that cannot be
+        carried out for the user a 400, another user's approval request a 404, a limit a 429 with
+        ``Retry-After``, and an unreachable service a 503.
+
+        Args:
+            done: Lets the user in: it is called with the login after its second factor, the
+                request, and the response on which it can set cookies. It must end the pending login
+                and renew the session. What it returns is the response, and None a :class:`Done`. It
+                may be ``async``; otherwise it runs in a thread.
+            result: The model of what ``done`` returns.
+            approval: The question of approval requests. Default: these endpoints do not exist.
+            approval_seconds: How long such a request can be answered, in seconds.
+            used: A memory that all processes share, such as those of
+                :mod:`seconder.contrib.replay`, of the approvals that have let someone in. Required
+                with ``approval``.
+            callback: The endpoint of callbacks, from :func:`seconder.contrib.asgi.callback`.
+                Default: it does not exist.
+            dependencies: Dependencies of all endpoints but that of callbacks, such as a check of
+                forged requests.
+
+        Returns:
+            The router.
+
+        Raises:
+            InvalidArgument: There is ``approval`` without ``used``.
+        """
+        login = APIRouter(dependencies=list(dependencies), responses=_RESPONSES)
+        _add_codes(login, self, done, result)
+        if approval is not None:
+            if used is None:
+                raise InvalidArgument("approvals need a memory of those used", parameter="used")
+            _add_approvals(login, self, done, (approval, approval_seconds, used))
+        router = APIRouter(tags=["second factor"])
+        router.include_router(login)
+        if callback is not None:
+            for method in ("GET", "POST"):
+                router.add_api_route(
+                    "/callback",
+                    callback,
+                    methods=[method],
+                    response_model=None,
+                    name=f"callback_{method.lower()}",
+                    summary="Receives a callback of the service",
+                )
+        return router
+
+
+REMEMBERED = 30 * 86400
+"""How long an approval that has let a user in is remembered, in seconds."""
+
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "It is not possible for this user."},
+    401: {"model": Problem, "description": "No login is pending, or the code is wrong."},
+    429: {"model": Problem, "description": "There were too many attempts: see `Retry-After`."},
+    503: {"model": Problem, "description": "The service cannot be reached."},
+}
+
+
+def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: Any) -> None:
+    @router.post("/sms", summary="Sends a code by SMS")
+    async def request_sms(
+        login: Any = Depends(factor.pending), opened: Any = Depends(service)
+    ) -> CodeSent:
+        with _refusing():
+            sent = await opened.request_sms(login.user_id, force=True)
+        return CodeSent(sent_to=sent.cellphone)
+
+    @router.post("/call", summary="Tells a code by voice call")
+    async def request_call(
+        login: Any = Depends(factor.pending), opened: Any = Depends(service)
+    ) -> CodeSent:
+        with _refusing():
+            sent = await opened.request_call(login.user_id, force=True)
+        return CodeSent(sent_to=sent.cellphone)
+
+    @router.post("/verify", summary="Checks a code, and lets the user in", response_model=result)
+    async def verify(
+        request: Request, response: Response, login: Any = Depends(factor.verified)
+    ) -> Any:
+        return await _let_in(done, login, request, response)
+
+
+def _add_approvals(
+    router: APIRouter, factor: SecondFactor[Any], done: Any, settings: tuple[str, int, Replay]
+) -> None:
+    question, seconds, used = settings
+
+    @router.post("/approval", summary="Asks the user's devices for an approval")
+    async def ask(
+        login: Any = Depends(factor.pending), opened: Any = Depends(service)
+    ) -> ApprovalAsked:
+        with _refusing():
+            created = await opened.create_approval(
+                login.user_id, question, seconds_to_expire=seconds
+            )
+        return ApprovalAsked(uuid=created.uuid)
+
+    @router.post(
+        "/approval/{uuid}",
+        summary="Polls an approval request, and lets the user in once it is approved",
+        responses={404: {"model": Problem, "description": "The user has no such request."}},
+    )
+    async def poll(
+        request: Request,
+        response: Response,
+        uuid: Annotated[str, Path(max_length=64)],
+        login: Any = Depends(factor.pending),
+        opened: Any = Depends(service),
+    ) -> ApprovalPolled:
+        with _refusing():
+            try:
+                found = await opened.check_approval(uuid)
+            except (Rejected, InvalidArgument):
+                found = None
+        if found is None or found.user_id != login.user_id:
+            raise _problem(404, "no_such_approval", "The user has no such request.")
+        if not found.approved_by(login.user_id):
+            return ApprovalPolled(status=found.status.value)
+        # The service returns the same approval every time. Whoever learns the uuid later must not
+        # log in with it.
+        if not await run_in_threadpool(used.first_time, f"used {uuid}", time.time() + REMEMBERED):
+            raise _problem(401, "approval_used", "The approval has let the user in before.")
+        result = await _let_in(done, login, request, response)
+        return ApprovalPolled(status=found.status.value, result=result)
+
+
+async def _let_in(done: Any, login: Any, request: Request, response: Response) -> Any:
+    if inspect.iscoroutinefunction(done):
+        result = await done(login, request, response)
+    else:
+        result = await run_in_threadpool(done, login, request, response)
+        if inspect.isawaitable(result):
+            result = await result
+    return Done() if result is None else result
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """Turns the errors that concern the user or the time into responses. The others are the
+    operator's, and a 500."""
+    try:
+        yield
+    except SecondFactorError as error:
+        refused = _refused(error)
+        if refused is None:
+            raise
+        raise refused from error
+
+
+def _refused(error: Exception) -> HTTPException | None:
+    match error:
+        case TokenMalformed():
+            return _problem(401, "code_malformed", "A code has 6 to 12 digits.")
+        case TokenInvalid(reused=True):
+            return _problem(401, "code_used", "The code has been used already.")
+        case TokenInvalid():
+            return _problem(401, "code_wrong", "The code is wrong.")
+        case RateLimited():
+            wait = None if error.retry_after is None else max(1, math.ceil(error.retry_after))
+            headers = {} if wait is None else {"Retry-After": str(wait)}
+            return _problem(429, "rate_limited", "There were too many attempts.", headers)
+        case Rejected():
+            return _problem(400, "not_possible", "It is not possible for this user.")
+        case Unavailable():
+            return _problem(503, "unavailable", "The second factor cannot be checked now.")
+    return None
+
+
+def _problem(
+    status: int, reason: str, message: str, headers: dict[str, str] | None = None
+) -> HTTPException:
+    return HTTPException(status, {"reason": reason, "message": message}, headers)

@@ -1,0 +1,386 @@
+"""The FastAPI router and dependencies: statuses, whose factor it is, and the description."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import fastapi
+import pytest
+from contrib import signing
+from fastapi.testclient import TestClient
+
+import seconder
+from conftest import RemoteService
+from seconder.contrib.asgi import callback
+from seconder.contrib.fastapi import SecondFactor, add_error_handlers, lifespan, service
+from seconder.testing import Sandbox
+
+
+@dataclass
+class Login:
+    name: str
+    user_id: int
+
+
+@dataclass
+class Shop:
+    """An application: its logins that wait, and its sessions, by their cookies."""
+
+    pending: dict[str, Login] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
+    events: list[seconder.Event] = field(default_factory=list)
+
+    def hold(self, client: TestClient, name: str, user_id: int) -> None:
+        key = secrets.token_hex()
+        self.pending[key] = Login(name, user_id)
+        client.cookies.set("login", key)
+
+    async def login(self, request: fastapi.Request) -> Login | None:
+        return self.pending.get(request.cookies.get("login", ""))
+
+    def done(self, login: Login, request: fastapi.Request, response: fastapi.Response) -> None:
+        del self.pending[request.cookies["login"]]
+        key = secrets.token_hex()
+        self.sessions[key] = login.name
+        response.set_cookie("session", key)
+
+    def app(self, **options: Any) -> fastapi.FastAPI:
+        app = fastapi.FastAPI(lifespan=lifespan({"URL": "sandbox:"}))
+        factor = SecondFactor[Login](self.login)
+        options = {"approval": "Log in?", "used": seconder.callback.Memory(), **options}
+        app.include_router(factor.router(options.pop("done", self.done), **options))
+
+        @app.get("/me")
+        def me(request: fastapi.Request) -> str:
+            name = self.sessions.get(request.cookies.get("session", ""))
+            if name is None:
+                raise fastapi.HTTPException(401)
+            return name
+
+        @app.post("/own")
+        async def own(login: Login = fastapi.Depends(factor.verified)) -> str:
+            return login.name
+
+        return app
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(accept="right") as sandbox:
+        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
+        sandbox.service.create_user("eve@example.com", "555-010-0199", 1)
+        yield sandbox
+
+
+def serving(app: fastapi.FastAPI, opened: seconder.Service) -> TestClient:
+    """A client of the application, with this service."""
+    wrapped = seconder.AsyncService(opened)
+    app.dependency_overrides[service] = lambda: wrapped
+    return TestClient(app, raise_server_exceptions=False)
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.fixture
+def client(shop: Shop, sandbox: Sandbox) -> Iterator[TestClient]:
+    with serving(shop.app(), sandbox.service) as client:
+        yield client
+
+
+def reason(response: Any) -> tuple[int, str]:
+    return response.status_code, response.json()["detail"]["reason"]
+
+
+def test_a_code_lets_its_user_in(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
+    shop.hold(client, "ada", 1)
+    assert client.get("/me").status_code == 401
+    assert client.post("/sms").json() == {"sent_to": "+1-XXX-XXX-XX23"}
+    code = sandbox.code(1)
+    assert reason(client.post("/verify", json={"code": "0000000"})) == (401, "code_wrong")
+    assert reason(client.post("/verify", json={"code": "12345"})) == (401, "code_malformed")
+    assert client.get("/me").status_code == 401
+    got = client.post("/verify", json={"code": f"{code[:3]} {code[3:]}"})
+    assert (got.status_code, got.json()) == (200, {"done": True})
+    assert client.get("/me").json() == "ada"
+    assert reason(client.post("/verify", json={"code": code})) == (401, "no_login")
+    shop.hold(client, "ada", 1)
+    assert reason(client.post("/verify", json={"code": code})) == (401, "code_used")
+
+
+def test_a_call_tells_a_code(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
+    shop.hold(client, "ada", 1)
+    assert client.post("/call").status_code == 200
+    assert client.post("/own", json={"code": sandbox.code(1)}).json() == "ada"
+
+
+@pytest.mark.parametrize("path", ["/sms", "/call", "/approval", "/approval/some", "/verify", "/own"])
+def test_nothing_works_without_a_login(client: TestClient, sandbox: Sandbox, path: str) -> None:
+    assert reason(client.post(path, json={"code": "1234567"})) == (401, "no_login")
+    assert not sandbox.messages
+
+
+def test_a_request_does_not_choose_the_user(
+    client: TestClient, shop: Shop, sandbox: Sandbox
+) -> None:
+    shop.hold(client, "ada", 1)
+    sandbox.service.request_sms(2)
+    code, other = sandbox.code(2), {"user_id": 2, "login": {"name": "eve", "user_id": 2}}
+    query = {"user_id": 2, "login": "eve", "found": 2}
+    got = client.post("/verify", json={"code": code}, params=query)
+    assert reason(got) == (401, "code_wrong")
+    assert client.post("/verify", json={"code": code, **other}).status_code == 422
+    assert client.post("/sms", params=query, json=other).json() == {"sent_to": "+1-XXX-XXX-XX23"}
+    described = json.dumps(client.get("/openapi.json").json()["paths"])
+    assert "user_id" not in described and '"found"' not in described
+    assert client.get("/me").status_code == 401
+
+
+@pytest.mark.parametrize("body", [{"code": 1234567}, {"code": "1" * 65}, {}, [], {"code": None}])
+def test_a_body_of_another_form_is_refused(client: TestClient, shop: Shop, body: Any) -> None:
+    shop.hold(client, "ada", 1)
+    assert client.post("/verify", json=body).status_code == 422
+
+
+def test_limits_are_429(client: TestClient, shop: Shop) -> None:
+    shop.hold(client, "ada", 1)
+    client.post("/sms")
+    got = client.post("/sms")
+    assert reason(got) == (429, "rate_limited") and int(got.headers["Retry-After"]) >= 1
+    tries = [client.post("/verify", json={"code": "0000000"}) for _ in range(20)]
+    assert reason(tries[-1]) == (429, "rate_limited")
+    assert int(tries[-1].headers["Retry-After"]) >= 1
+
+
+def test_failures_of_the_service(shop: Shop, remote: RemoteService) -> None:
+    app = shop.app()
+    with remote.open(repeats="none") as opened, serving(app, opened) as client:
+        shop.hold(client, "ada", 1)
+        remote.status, remote.body = 503, "<html>down</html>"
+        for path in ("/verify", "/sms", "/call", "/approval", "/approval/4711"):
+            got = client.post(path, json={"code": "1234567"})
+            assert reason(got) == (503, "unavailable"), path
+        # The key is wrong: for the operator.
+        remote.status, remote.body = 401, {"message": "Invalid API key", "success": "false"}
+        assert client.post("/verify", json={"code": "1234567"}).status_code == 500
+        assert client.get("/me").status_code == 401
+
+
+def test_a_user_whom_the_service_does_not_have(client: TestClient, shop: Shop) -> None:
+    shop.hold(client, "ada", 99)
+    assert reason(client.post("/sms")) == (400, "not_possible")
+    assert client.post("/verify", json={"code": "1234567"}).status_code in (400, 401)
+    assert client.get("/me").status_code == 401
+
+
+def test_an_approval_lets_its_user_in_once(
+    client: TestClient, shop: Shop, sandbox: Sandbox
+) -> None:
+    device = sandbox.service.register_device(1, "android")
+    proof: dict[str, Any] = {"device_id": device.device_id, "device_secret": device.secret}
+    shop.hold(client, "eve", 2)
+    theirs = client.post("/approval").json()["uuid"]
+    shop.hold(client, "ada", 1)
+    uuid = client.post("/approval").json()["uuid"]
+    assert client.post(f"/approval/{uuid}").json() == {"status": "pending", "result": None}
+    assert client.get(f"/approval/{uuid}").status_code == 405
+    for other in (theirs, "there-is-none", "x" * 60):
+        assert reason(client.post(f"/approval/{other}")) == (404, "no_such_approval")
+    sandbox.service.respond_to_approval(uuid, response="approve", **proof)
+    # Not for the user who did not approve it.
+    shop.hold(client, "eve", 2)
+    assert reason(client.post(f"/approval/{uuid}")) == (404, "no_such_approval")
+    assert client.get("/me").status_code == 401
+    shop.hold(client, "ada", 1)
+    got = client.post(f"/approval/{uuid}")
+    assert got.json() == {"status": "approved", "result": {"done": True}}
+    assert client.get("/me").json() == "ada"
+    shop.hold(client, "ada", 1)
+    assert reason(client.post(f"/approval/{uuid}")) == (401, "approval_used")
+
+
+def test_a_denied_approval_lets_no_one_in(
+    client: TestClient, shop: Shop, sandbox: Sandbox
+) -> None:
+    device = sandbox.service.register_device(1, "android")
+    proof: dict[str, Any] = {"device_id": device.device_id, "device_secret": device.secret}
+    shop.hold(client, "ada", 1)
+    uuid = client.post("/approval").json()["uuid"]
+    sandbox.service.respond_to_approval(uuid, response="deny", **proof)
+    assert client.post(f"/approval/{uuid}").json()["status"] == "denied"
+    assert client.get("/me").status_code == 401
+
+
+def test_approvals_need_a_memory(shop: Shop) -> None:
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        shop.app(used=None)
+    assert caught.value.parameter == "used"
+    paths = shop.app(approval=None).openapi()["paths"]
+    assert not [path for path in paths if "approval" in path or "callback" in path]
+
+
+@pytest.mark.parametrize("kind", ["function", "coroutine function", "lambda of a coroutine"])
+def test_the_response_is_what_done_returns(shop: Shop, sandbox: Sandbox, kind: str) -> None:
+    async def later(login: Login, request: Any, response: Any) -> dict[str, str]:
+        return {"token": login.name}
+
+    ways: dict[str, Any] = {
+        "function": lambda login, request, response: {"token": login.name},
+        "coroutine function": later,
+        "lambda of a coroutine": lambda *given: later(*given),
+    }
+    app = shop.app(done=ways[kind], result=dict[str, str])
+    with serving(app, sandbox.service) as client:
+        shop.hold(client, "ada", 1)
+        client.post("/sms")
+        got = client.post("/verify", json={"code": sandbox.code(1)})
+        assert got.json() == {"token": "ada"}
+
+
+def test_dependencies_guard_all_but_callbacks(shop: Shop) -> None:
+    def refuse() -> None:
+        raise fastapi.HTTPException(403)
+
+    receive = callback(api_key=signing.KEY, url=signing.URL, replay=seconder.callback.Memory())
+    app = shop.app(callback=receive(shop.events.append), dependencies=[fastapi.Depends(refuse)])
+    with TestClient(app) as client:
+        shop.hold(client, "ada", 1)
+        for path in ("/sms", "/call", "/verify", "/approval", "/approval/4711"):
+            assert client.post(path, json={"code": "1234567"}).status_code == 403
+        params = signing.parameters()
+        head = signing.headers(params)
+        assert client.post("/callback", content=signing.body(params)).status_code == 401
+        got = client.post("/callback", content=signing.body(params), headers=head)
+        assert got.status_code == 200 and shop.events[0].uuid == params["uuid"]
+        assert client.get("/callback").status_code == 401
+
+
+def test_the_endpoints_are_described(shop: Shop) -> None:
+    receive = callback(api_key=signing.KEY, url=signing.URL, replay=seconder.callback.Memory())
+    paths = shop.app(callback=receive(shop.events.append)).openapi()["paths"]
+    assert {path: [*methods] for path, methods in paths.items() if path not in ("/me", "/own")} == {
+        "/sms": ["post"],
+        "/call": ["post"],
+        "/verify": ["post"],
+        "/approval": ["post"],
+        "/approval/{uuid}": ["post"],
+        "/callback": ["get", "post"],
+    }
+    for path in ("/sms", "/verify", "/approval/{uuid}"):
+        described = paths[path]["post"]
+        assert {"200", "400", "401", "429", "503"} <= set(described["responses"]), path
+        assert described["summary"] and described["tags"] == ["second factor"]
+
+
+def test_errors_of_other_endpoints(remote: RemoteService) -> None:
+    app = fastapi.FastAPI()
+    add_error_handlers(app)
+
+    @app.get("/")
+    async def home(opened: Annotated[Any, fastapi.Depends(service)]) -> None:
+        await opened.request_sms(1)
+
+    with remote.open(repeats="none") as opened, serving(app, opened) as client:
+        remote.status, remote.headers = 429, {"Retry-After": "27"}
+        remote.body = {"message": "Too many requests", "success": "false"}
+        got = client.get("/")
+        assert reason(got) == (429, "rate_limited") and got.headers["Retry-After"] == "27"
+        remote.status, remote.headers, remote.body = 503, {}, "<html>down</html>"
+        assert reason(client.get("/")) == (503, "unavailable")
+
+
+def test_the_lifespan_opens_and_closes_the_service() -> None:
+    settings = {"SECOND_URL": "sandbox:", "SECOND_APPLICATION_NAME": "Shop", "SECOND_THREADS": 2}
+    app = fastapi.FastAPI(lifespan=lifespan(settings, "SECOND_"))
+    seen: list[Any] = []
+
+    @app.get("/")
+    async def home(opened: Annotated[Any, fastapi.Depends(service)]) -> str:
+        seen.append(opened)
+        return str((await opened.app_details()).name)
+
+    with pytest.raises(RuntimeError, match=r"seconder\.contrib\.fastapi\.lifespan"):
+        TestClient(app).get("/")
+    with TestClient(app) as client:
+        assert client.get("/").json() == "Shop"
+    assert "closed" in repr(seen[0])
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        lifespan({"URL": "sandbox:", "TREADS": 2})
+    assert str(caught.value) == "TREADS is not a setting: did you mean THREADS?"
+
+
+PROGRAM = '''
+import fastapi, seconder, uvicorn
+from seconder.contrib.fastapi import SecondFactor, lifespan
+
+class Login:
+    user_id = 1
+
+def login(request: fastapi.Request) -> Login | None:
+    return Login() if request.cookies.get("login") == "ada" else None
+
+def done(login: Login, request: fastapi.Request, response: fastapi.Response) -> None:
+    response.set_cookie("session", "in")
+
+inner = lifespan({"URL": "sandbox:?accept=1234567"})
+
+import contextlib
+@contextlib.asynccontextmanager
+async def opened(app):
+    async with inner(app):
+        await app.state.seconder.create_user("ada@example.com", "555-010-0123", 1)
+        yield
+
+app = fastapi.FastAPI(lifespan=opened)
+app.include_router(SecondFactor(login).router(done), prefix="/second")
+'''
+
+
+def test_a_real_server(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(PROGRAM)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [sys.executable, "-m", "uvicorn", "shop:app", "--fd", str(listener.fileno())]
+        server = subprocess.Popen(
+            [*command, "--log-level", "warning"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(seconder.__file__).parents[1])},
+            pass_fds=[listener.fileno()],
+        )
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/second"
+        try:
+            assert _post(f"{url}/sms", {})[0] == 401
+            assert _post(f"{url}/sms", {}, cookie="login=ada")[:2] == (
+                200,
+                {"sent_to": "+1-XXX-XXX-XX23"},
+            )
+            assert _post(f"{url}/verify", {"code": "7654321"}, cookie="login=ada")[0] == 401
+            status, body, cookie = _post(f"{url}/verify", {"code": "1234567"}, cookie="login=ada")
+            assert (status, body) == (200, {"done": True}) and str(cookie).startswith("session=in")
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def _post(url: str, body: Any, cookie: str = "") -> tuple[int, Any, str | None]:
+    """The listener is open before the server runs, so the first request waits for it."""
+    headers = {"Content-Type": "application/json", "Cookie": cookie}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as got:
+            return got.status, json.load(got), got.headers["Set-Cookie"]
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error), None
