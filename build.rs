@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 24] = [
+    const SOURCES: [&str; 25] = [
         "status",
         "error",
         "text",

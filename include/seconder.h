@@ -86,7 +86,8 @@ extern "C" {
 
 /**
  * The call succeeded. From seconder_verify(), seconder_check_phone_verification() and
- * seconder_totp_check() it means that the code was checked and is correct.
+ * seconder_totp_check() it means that the code was checked and is correct, and from
+ * seconder_recognise() that the browser is recognised.
  */
 #define SECONDER_OK 0
 
@@ -111,6 +112,11 @@ extern "C" {
  * type it again.
  */
 #define SECONDER_TOKEN_MALFORMED 4
+
+/**
+ * From seconder_recognise(): the browser is not recognised, so ask the user for the second factor.
+ */
+#define SECONDER_NOT_RECOGNISED 5
 
 /**
  * An argument is invalid, which is for the caller to fix. Nothing was sent and nothing was
@@ -336,6 +342,11 @@ typedef struct seconder_approval_requests seconder_approval_requests;
 typedef struct seconder_authenticator_enrolled seconder_authenticator_enrolled;
 
 /**
+ * The reply for a browser that is recognised. Any other outcome returns none.
+ */
+typedef struct seconder_browser_check seconder_browser_check;
+
+/**
  * A code that was sent, or was not needed.
  */
 typedef struct seconder_code_requested seconder_code_requested;
@@ -405,6 +416,11 @@ typedef struct seconder_recovery_codes seconder_recovery_codes;
  * The reply of seconder_devices().
  */
 typedef struct seconder_registered_devices seconder_registered_devices;
+
+/**
+ * A browser that is remembered. Whoever has its token needs no second factor.
+ */
+typedef struct seconder_remembered seconder_remembered;
 
 /**
  * A service: an engine in this process, or a client of a remote service.
@@ -945,6 +961,16 @@ typedef struct seconder_registered_device {
      */
     int64_t created_at;
 } seconder_registered_device;
+
+/**
+ * Options of seconder_remember().
+ */
+typedef struct seconder_remember_options {
+    /**
+     * For how many days, 1 to 400. Default: 30.
+     */
+    uint64_t days;
+} seconder_remember_options;
 
 /**
  * A picture to show with an approval request.
@@ -2124,6 +2150,91 @@ const char *seconder_registered_devices_message(const struct seconder_registered
  * Frees the reply of seconder_devices(). NULL is fine.
  */
 void seconder_registered_devices_free(struct seconder_registered_devices *devices);
+
+/**
+ * Remembers the browser of a user who has just proven the second factor, and returns a token for
+ * its cookie (interface 4.27). The service does not check that there was a proof: call this only
+ * after one, and only for users who ask for it.
+ *
+ * Free `out` with seconder_remembered_free(), which wipes the token. SECONDER_REJECTED if there is
+ * no such user. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_remember(const struct seconder_service *service,
+                                  uint64_t user_id,
+                                  const struct seconder_remember_options *options,
+                                  size_t options_size,
+                                  struct seconder_remembered **out,
+                                  struct seconder_error **error);
+
+/**
+ * Checks the token of a remembered browser (interface 4.28).
+ *
+ * Only SECONDER_OK means that the browser is recognised: this application remembered it for this
+ * user, and the token has neither expired nor been revoked. SECONDER_NOT_RECOGNISED if not: ask the
+ * user for the second factor. `token` is what the browser's cookie holds, which may be any text.
+ * `out` may be NULL; otherwise free it with seconder_browser_check_free(). Other statuses are as
+ * described at the top of the header.
+ *
+ * It counts as no code, confirms no user, and does not extend the life of the token.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_recognise(const struct seconder_service *service,
+                                   uint64_t user_id,
+                                   const char *token,
+                                   struct seconder_browser_check **out,
+                                   struct seconder_error **error);
+
+/**
+ * Forgets a remembered browser of a user, or all of them (interface 4.29).
+ *
+ * `token` is what the browser's cookie holds; NULL to forget all browsers of the user. A token that
+ * is not recognised is no error. `out` may be NULL; otherwise free it with seconder_done_free().
+ * SECONDER_REJECTED if there is no such user and no token was given. Other statuses are as described
+ * at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_forget(const struct seconder_service *service,
+                                uint64_t user_id,
+                                const char *token,
+                                struct seconder_done **out,
+                                struct seconder_error **error);
+
+/**
+ * The token for the browser's cookie: at most 200 letters, digits, dashes, dots and underscores of
+ * ASCII. It is returned only here. NULL only for a NULL argument.
+ */
+const char *seconder_remembered_token(const struct seconder_remembered *remembered);
+
+/**
+ * When the token expires, in Unix seconds.
+ */
+uint64_t seconder_remembered_expires_at(const struct seconder_remembered *remembered);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_remembered_message(const struct seconder_remembered *remembered);
+
+/**
+ * Frees the reply of seconder_remember(), and wipes the token. NULL is fine.
+ */
+void seconder_remembered_free(struct seconder_remembered *remembered);
+
+/**
+ * The user whose browser it is, which is that of the call.
+ */
+uint64_t seconder_browser_check_user_id(const struct seconder_browser_check *check);
+
+/**
+ * The service's message. NULL if it does not provide one.
+ */
+const char *seconder_browser_check_message(const struct seconder_browser_check *check);
+
+/**
+ * Frees the reply of seconder_recognise(). NULL is fine.
+ */
+void seconder_browser_check_free(struct seconder_browser_check *check);
 
 /**
  * Asks a user to approve something on their device (interface 4.12). `message` is the question to
