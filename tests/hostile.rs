@@ -4,6 +4,7 @@
 
 mod stub;
 
+use seconder::calls::Recognition;
 use seconder::wire::Format;
 use seconder::{Error, Result, Service, Settings, Verdict};
 use std::sync::Mutex;
@@ -277,6 +278,29 @@ fn only_a_valid_response_lets_a_user_in() {
     }
     for case in [bodies(), heads(), statuses()].concat() {
         is_rejected(case, Format::Json, GROWTH);
+    }
+}
+
+/// The same responses, with the body of a browser that is recognised in place of a right token.
+#[test]
+fn only_a_valid_response_recognises_a_browser() {
+    let _alone = ALONE.lock();
+    let body =
+        format!("{:<1$}", r#"{"browser":"is recognised","svc_id":1,"success":true}"#, RIGHT.len());
+    assert_eq!(body.len(), RIGHT.len(), "so that lengths in the cases stay right");
+    let recognise = |bytes: Vec<u8>| {
+        let stub = Stub::responding(bytes);
+        let service = open(&stub.url(), Format::Json);
+        service.recognise(1.try_into().unwrap(), &"a-token".into())
+    };
+    assert_eq!(recognise(response(200, "", &body)).unwrap(), Recognition::Recognised);
+    let find = |bytes: &[u8]| bytes.windows(RIGHT.len()).position(|part| part == RIGHT.as_bytes());
+    for (name, mut bytes, ..) in [bodies(), heads(), statuses()].concat() {
+        while let Some(at) = find(&bytes) {
+            bytes[at..at + RIGHT.len()].copy_from_slice(body.as_bytes());
+        }
+        let error = recognise(bytes).expect_err(name);
+        assert!(!error.to_string().contains("a-token"), "{name}: {error}");
     }
 }
 

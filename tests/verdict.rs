@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use seconder::calls::{Call, Verdict, Verify};
+use seconder::calls::{Call, Recognise, Recognition, Verdict, Verify};
+use seconder::model::BrowserToken;
 use seconder::wire::{Format, Generation, Reply};
 use seconder::{Error, Result};
 use std::path::PathBuf;
@@ -180,6 +181,82 @@ fn only_a_reply_that_confirms_the_token_is_right() {
         (Generation::Older, 200, "a right token, and no error"),
     ];
     assert_eq!(right, wanted);
+}
+
+/// Shapes of JSON bodies that could be mistaken for a browser of user 7 that is recognised.
+const BROWSERS: &[(&str, &str)] = &[
+    ("recognised", r#"{"browser":"is recognised","svc_id":7,"success":true}"#),
+    ("with texts", r#"{"browser":"is recognised","svc_id":"7","success":"true","message":"m"}"#),
+    ("no `success`", r#"{"browser":"is recognised","svc_id":7}"#),
+    ("`success` denies it", r#"{"browser":"is recognised","svc_id":7,"success":false}"#),
+    ("no user", r#"{"browser":"is recognised","success":true}"#),
+    ("a null user", r#"{"browser":"is recognised","svc_id":null,"success":true}"#),
+    ("another user", r#"{"browser":"is recognised","svc_id":8,"success":true}"#),
+    ("another spelling of the user", r#"{"browser":"is recognised","svc_id":"07","success":true}"#),
+    ("a list of users", r#"{"browser":"is recognised","svc_id":[7],"success":true}"#),
+    ("the user alone", r#"{"svc_id":7,"success":true}"#),
+    ("not recognised", r#"{"browser":"is not recognised","svc_id":7,"success":true}"#),
+    ("a flag", r#"{"browser":true,"svc_id":7,"success":true}"#),
+    ("another field", r#"{"recognised":true,"svc_id":7,"success":true}"#),
+    ("more than the words", r#"{"browser":"is recognised ","svc_id":7,"success":true}"#),
+    ("other capitals", r#"{"browser":"Is recognised","svc_id":7,"success":true}"#),
+    ("nested", r#"{"user":{"browser":"is recognised","svc_id":7},"success":true}"#),
+    (
+        "beside an error",
+        r#"{"browser":"is recognised","svc_id":7,"success":true,"error_code":"60026"}"#,
+    ),
+    (
+        "beside errors",
+        r#"{"browser":"is recognised","svc_id":7,"success":true,"errors":{"message":"no"}}"#,
+    ),
+    (
+        "the code of one that is not",
+        r#"{"message":"no","success":false,"error_code":"not_recognised"}"#,
+    ),
+];
+
+fn recognition(
+    status: u16,
+    text: &str,
+    format: Format,
+    generation: Generation,
+) -> Result<Recognition> {
+    let mut reply = Reply::read(status, format.read(text.as_bytes()))?;
+    reply.generation = generation;
+    let call = Recognise::new(7.try_into().unwrap(), BrowserToken::from("a-token"));
+    call.read_own(reply).map(|checked| checked.recognition)
+}
+
+#[test]
+fn only_a_reply_that_confirms_the_user_recognises_a_browser() {
+    let (mut recognised, mut not) = (Vec::new(), Vec::new());
+    for generation in [Generation::Current, Generation::Older] {
+        for status in STATUSES {
+            for (shape, text) in BODIES.iter().chain(BROWSERS) {
+                let mut results = vec![recognition(status, text, Format::Json, generation)];
+                if let Some(xml) = in_xml(text) {
+                    results.push(recognition(status, &xml, Format::Xml, generation));
+                }
+                for result in results {
+                    match result {
+                        Ok(Recognition::Recognised) => recognised.push((status, *shape)),
+                        Ok(Recognition::NotRecognised) => not.push((status, *shape)),
+                        Err(_) => {}
+                    }
+                }
+            }
+            for text in XML_BODIES {
+                assert!(recognition(status, text, Format::Xml, generation).is_err(), "{text}");
+            }
+        }
+    }
+    // In both formats and both generations.
+    let four = |these: &[(u16, &'static str)]| -> Vec<(u16, &str)> {
+        let twice = these.iter().flat_map(|one| [*one; 2]).collect::<Vec<_>>();
+        [twice.clone(), twice].concat()
+    };
+    assert_eq!(recognised, four(&[(200, "recognised"), (200, "with texts")]));
+    assert_eq!(not, four(&[(403, "the code of one that is not")]));
 }
 
 #[test]

@@ -343,6 +343,29 @@ fn no_statement_reads_a_whole_table() {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
+#[test]
+fn a_guess_at_the_token_of_a_browser_reads_nothing() {
+    let world = World::new();
+    let user = world.user("555-010-0123");
+    let token = world.engine.handle(&Remember::new(user)).unwrap().token;
+    let other = world.user("555-010-0124");
+    let executed = || std::mem::take(&mut *world.statements.0.lock().unwrap());
+    executed();
+    let last = if token.as_str().ends_with('A') { 'B' } else { 'A' };
+    let altered = format!("{}{last}", &token.as_str()[..75]);
+    for (user, guess) in
+        [(other, token.as_str()), (user, altered.as_str()), (user, "x"), (user, "")]
+    {
+        let call = Recognise::new(user, guess.into());
+        assert_eq!(world.engine.handle(&call).unwrap().recognition, Recognition::NotRecognised);
+        world.engine.handle(&Forget::new(user, guess.into())).unwrap();
+    }
+    assert_eq!(executed(), BTreeSet::new());
+    let call = Recognise::new(user, token);
+    assert_eq!(world.engine.handle(&call).unwrap().recognition, Recognition::Recognised);
+    assert!(!executed().is_empty());
+}
+
 /// Deleting a user deletes the rows of the user in other tables, which EXPLAIN does not show.
 #[test]
 fn what_refers_to_users_has_an_index() {
