@@ -282,8 +282,8 @@ extern "C" {
 
 /**
  * Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
- * seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status() and
- * seconder_check_approval().
+ * seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status(),
+ * seconder_check_approval(), seconder_find_user() and seconder_recognise().
  */
 #define SECONDER_REPEATS_QUESTIONS 2
 

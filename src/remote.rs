@@ -117,7 +117,7 @@ pub enum Repeats {
     /// None: the caller gets [`Error::RateLimited`] and decides.
     None,
     /// Those that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`,
-    /// `phone_verification_status` and `check_approval`.
+    /// `phone_verification_status`, `check_approval`, `find_user` and `recognise`.
     #[default]
     Questions,
     /// All, including those that check a code, send a message or change something. These take

@@ -1,4 +1,5 @@
-//! The commands for users: enrolling them, their login names and their recovery codes.
+//! The commands for users: enrolling them, their login names, their recovery codes and
+//! their remembered browsers.
 
 use crate::commands::{invalid, print};
 use crate::target::Target;
@@ -67,6 +68,13 @@ pub(crate) enum User {
         #[command(flatten)]
         who: Who,
     },
+    /// Forget the remembered browsers of a user, so that each login needs the second factor again.
+    ForgetBrowsers {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+    },
 }
 
 #[derive(Args)]
@@ -119,6 +127,12 @@ pub(crate) fn run(command: User) -> Result<()> {
             let service = target.open()?;
             let (user_id, _) = who.find(&service)?;
             print(&lines(&service.create_recovery_codes(user_id)?))
+        }
+        User::ForgetBrowsers { target, who } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            service.forget(user_id, None)?;
+            Ok(())
         }
     }
 }

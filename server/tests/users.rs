@@ -79,6 +79,8 @@ fn manage_users(folder: &Path, target: &[&str]) {
                     phone +1 XXX-XXX-0123\ndevices\nauthenticator false\nrecovery_codes_left 0";
     assert_eq!(shown, expected);
     assert!(ok(&["user", "show", "--user", "2"]).starts_with("user_id 2\nconfirmed false\n"));
+    assert_eq!(ok(&["user", "forget-browsers", "--login", "ada"]), "");
+    assert!(fails(&["user", "forget-browsers", "--user", "99"]).contains("User not found"));
     let codes = ok(&["user", "recovery-codes", "--login", "ada"]);
     let groups = |line: &str| line.split(' ').map(str::len).collect::<Vec<_>>() == [4, 4, 4];
     assert!(codes.lines().count() == 10 && codes.lines().all(groups), "{codes}");

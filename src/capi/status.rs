@@ -102,8 +102,8 @@ pub const SECONDER_GENERATION_OLDER: i32 = 2;
 /// No call is retried: every request to wait is returned as SECONDER_RATE_LIMITED.
 pub const SECONDER_REPEATS_NONE: i32 = 1;
 /// Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
-/// seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status() and
-/// seconder_check_approval().
+/// seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status(),
+/// seconder_check_approval(), seconder_find_user() and seconder_recognise().
 pub const SECONDER_REPEATS_QUESTIONS: i32 = 2;
 /// Every call is retried. If a service asks to wait after it has already sent an SMS, it then sends
 /// a second one.
