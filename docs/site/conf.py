@@ -29,7 +29,10 @@ myst_enable_extensions = ["deflist"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # Describing the integrations does not require the frameworks themselves to be installed.
-autodoc_mock_imports = ["pytest", "flask", "werkzeug", "django", "asgiref", "starlette", "fastapi"]
+autodoc_mock_imports = [
+    *("pytest", "flask", "flask_login", "flask_security", "werkzeug", "wtforms", "click"),
+    *("django", "asgiref", "starlette", "fastapi", "pydantic"),
+]
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 python_use_unqualified_type_names = True

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import functools
 import importlib
 import inspect
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import seconder
 from seconder.errors import InvalidArgument
 from seconder.names import Names
 from seconder.service import Service
-
-__all__ = ["PerProcess", "function", "option_names", "options"]
-
 
 def options(
     mapping: Mapping[str, object], prefix: str = "", *, others: Iterable[str] = ()
@@ -59,14 +54,12 @@ def options(
     return given
 
 
-@functools.cache
-def option_names() -> Mapping[str, str]:
+def option_names() -> dict[str, str]:
     """Returns the arguments of :func:`seconder.open`, by their keys in settings."""
     parameters = inspect.signature(seconder.open).parameters
-    return MappingProxyType({name.upper(): name for name in parameters})
+    return {name.upper(): name for name in parameters}
 
 
-@functools.cache
 def _functions() -> frozenset[str]:
     """The arguments that are functions."""
     parameters = inspect.signature(seconder.open).parameters.values()
@@ -102,9 +95,8 @@ def function(key: str, value: object) -> Any:
     Raises:
         InvalidArgument: There is no such function; ``parameter`` is the key.
     """
-    if not isinstance(value, str):
-        found = value
-    else:
+    found: Any = value
+    if isinstance(value, str):
         module, _, name = value.rpartition(".")
         if not module:
             raise InvalidArgument(f"{key} must be a function or its dotted path", parameter=key)

@@ -30,7 +30,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import seconder
 from seconder.callback import Replay
@@ -62,7 +62,7 @@ __all__ = [
     "ApprovalPolled",
     "Code",
     "CodeSent",
-    "Done",
+    "LetIn",
     "LogsIn",
     "Problem",
     "SecondFactor",
@@ -86,7 +86,7 @@ _L = TypeVar("_L", bound=LogsIn)
 class Code(BaseModel):
     """What a user typed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     code: str = Field(max_length=64, description="The code, as text. Spaces are ignored.")
 
 
@@ -96,7 +96,7 @@ class CodeSent(BaseModel):
     sent_to: str | None = Field(default=None, description="The number, masked.")
 
 
-class Done(BaseModel):
+class LetIn(BaseModel):
     """The user was let in."""
 
     done: Literal[True] = True
@@ -246,7 +246,7 @@ class SecondFactor(Generic[_L]):
         self,
         done: Callable[[_L, Request, Response], object],
         *,
-        result: Any = Done,
+        result: Any = LetIn,
         approval: str | None = None,
         approval_seconds: int = 600,
         used: Replay | None = None,
@@ -255,13 +255,11 @@ class SecondFactor(Generic[_L]):
     ) -> APIRouter:
         """Returns a router with the endpoints of the second step.
 
-        | endpoint | does |
-        |---|---|
-        | ``POST /sms`` and ``/call`` | sends a code |
-        | ``POST /verify`` | checks a code, and lets the user in |
-        | ``POST /approval`` | asks the user's devices for an approval |
-        | ``POST /approval/{uuid}`` | polls that request, and lets the user in, once |
-        | ``GET`` and ``POST /callback`` | receives callbacks |
+        - ``POST /sms`` and ``POST /call`` send a code.
+        - ``POST /verify`` checks a code, and lets the user in.
+        - ``POST /approval`` asks the user's devices for an approval.
+        - ``POST /approval/{uuid}`` polls that request, and lets the user in, once.
+        - ``GET /callback`` and ``POST /callback`` receive callbacks.
 
         A request without a pending login and a wrong code are a 401, a request that cannot be
         carried out for the user a 400, another user's approval request a 404, a limit a 429 with
@@ -270,8 +268,8 @@ class SecondFactor(Generic[_L]):
         Args:
             done: Lets the user in: it is called with the login after its second factor, the
                 request, and the response on which it can set cookies. It must end the pending login
-                and renew the session. What it returns is the response, and None a :class:`Done`. It
-                may be ``async``; otherwise it runs in a thread.
+                and renew the session. What it returns is the response, and None a :class:`LetIn`.
+                It may be ``async``; otherwise it runs in a thread.
             result: The model of what ``done`` returns.
             approval: The question of approval requests. Default: these endpoints do not exist.
             approval_seconds: How long such a request can be answered, in seconds.
@@ -330,7 +328,7 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
             sent = await opened.request_sms(login.user_id, force=True)
         return CodeSent(sent_to=sent.cellphone)
 
-    @router.post("/call", summary="Tells a code by voice call")
+    @router.post("/call", summary="Calls with a code")
     async def request_call(
         login: Any = Depends(factor.pending), opened: Any = Depends(service)
     ) -> CodeSent:
@@ -396,7 +394,7 @@ async def _let_in(done: Any, login: Any, request: Request, response: Response) -
         result = await run_in_threadpool(done, login, request, response)
         if inspect.isawaitable(result):
             result = await result
-    return Done() if result is None else result
+    return LetIn() if result is None else result
 
 
 @contextlib.contextmanager

@@ -121,7 +121,7 @@ def test_a_code_lets_its_user_in(client: TestClient, shop: Shop, sandbox: Sandbo
     assert reason(client.post("/verify", json={"code": code})) == (401, "code_used")
 
 
-def test_a_call_tells_a_code(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
+def test_a_call_brings_a_code(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
     shop.hold(client, "ada", 1)
     assert client.post("/call").status_code == 200
     assert client.post("/own", json={"code": sandbox.code(1)}).json() == "ada"
@@ -139,7 +139,7 @@ def test_a_request_does_not_choose_the_user(
     shop.hold(client, "ada", 1)
     sandbox.service.request_sms(2)
     code, other = sandbox.code(2), {"user_id": 2, "login": {"name": "eve", "user_id": 2}}
-    query = {"user_id": 2, "login": "eve", "found": 2}
+    query: dict[str, Any] = {"user_id": 2, "login": "eve", "found": 2}
     got = client.post("/verify", json={"code": code}, params=query)
     assert reason(got) == (401, "code_wrong")
     assert client.post("/verify", json={"code": code, **other}).status_code == 422

@@ -82,9 +82,7 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.fixture
 def client(sandbox: Sandbox) -> Iterator[FlaskClient]:
     app, second = make()
-    with app.app_context():
-        overriding = second.override(sandbox.service)
-    with overriding:
+    with second.override(sandbox.service, app):
         yield app.test_client()
 
 
@@ -193,7 +191,7 @@ def test_an_account_without_a_second_factor_is_not_held(client: FlaskClient, use
 def test_a_held_login_expires(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     app, second = make(SECONDER_HOLD_SECONDS=60, SECONDER_PASSWORD_VIEW="password_page")
     client = app.test_client()
-    with app.app_context(), second.override(sandbox.service):
+    with second.override(sandbox.service, app):
         client.post("/password", data={"user": 1})
         typed, now = code(sandbox), time.time()
         monkeypatch.setattr(time, "time", lambda: now + 61)
@@ -208,7 +206,7 @@ def test_a_second_factor_can_be_too_long_ago(
     views = {"SECONDER_PASSWORD_VIEW": "password_page", "SECONDER_CODE_VIEW": "code_page"}
     app, second = make(**views)
     client = app.test_client()
-    with app.app_context(), second.override(sandbox.service):
+    with second.override(sandbox.service, app):
         assert client.get("/transfer").location == "/password"
         client.post("/password", data={"user": 1})
         assert client.get("/transfer").location == "/code"
@@ -247,7 +245,7 @@ def test_limits_and_failures_have_their_status(remote: RemoteService, own: bool)
     client = app.test_client()
     remote.status, remote.headers = 429, {"Retry-After": "27"}
     remote.body = {"message": "Too many requests", "success": "false"}
-    with app.app_context(), remote.open(repeats="none") as service, second.override(service):
+    with remote.open(repeats="none") as service, second.override(service, app):
         client.post("/password", data={"user": 1})
         limited = client.post("/code", data={"code": "1234567"})
         assert (limited.status_code, limited.headers.get("Retry-After")) == (
@@ -281,7 +279,7 @@ def test_an_approval_completes_the_login_of_its_user_once(sandbox: Sandbox) -> N
         return f"{approval.status.value} {login and login.account}"
 
     client = app.test_client()
-    with app.app_context(), second.override(service):
+    with second.override(service, app):
         assert client.post("/ask").status_code == 401
         client.post("/password", data={"user": 1})
         assert client.post("/poll").status_code == 500
@@ -300,7 +298,7 @@ def test_an_approval_completes_the_login_of_its_user_once(sandbox: Sandbox) -> N
 def test_the_commands(sandbox: Sandbox) -> None:
     app, second = make()
     runner = app.test_cli_runner()
-    with app.app_context(), second.override(sandbox.service):
+    with second.override(sandbox.service, app):
         checked = runner.invoke(args=["seconder", "check"])
         assert (checked.exit_code, checked.output) == (
             0,

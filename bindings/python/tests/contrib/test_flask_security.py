@@ -95,9 +95,7 @@ def app() -> flask.Flask:
 
 @pytest.fixture
 def client(app: flask.Flask, sandbox: Sandbox) -> Iterator[FlaskClient]:
-    with app.app_context():
-        overriding = app.extensions["seconder"].override(sandbox.service)
-    with overriding:
+    with app.extensions["seconder"].override(sandbox.service, app):
         yield app.test_client()
 
 
@@ -255,9 +253,7 @@ def test_settings_that_would_skip_the_service_are_rejected(setting: dict[str, An
 def test_a_service_that_is_down_lets_no_one_in(app: flask.Flask, remote: RemoteService) -> None:
     remote.status, remote.body = 503, "<html>down</html>"
     client = app.test_client()
-    with app.app_context():
-        overriding = app.extensions["seconder"].override(remote.open())
-    with overriding as service, service:
+    with app.extensions["seconder"].override(remote.open(), app) as service, service:
         assert password(client).status_code == 503
         assert client.post("/tf-validate", data={"code": "1234567"}).status_code == 503
         assert not is_in(client)
@@ -271,9 +267,7 @@ def test_the_forms_have_tokens_against_forged_requests(sandbox: Sandbox) -> None
         (found, *_) = re.findall('name="csrf_token"[^>]*value="([^"]+)"', page)
         return str(found)
 
-    with app.app_context():
-        overriding = app.extensions["seconder"].override(sandbox.service)
-    with overriding:
+    with app.extensions["seconder"].override(sandbox.service, app):
         password(client, csrf_token=token(client.get("/login").text))
         code = {"code": sandbox.code(1)}
         assert client.post("/tf-validate", data=code).status_code == 400 and not is_in(client)

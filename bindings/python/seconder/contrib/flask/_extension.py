@@ -96,26 +96,35 @@ class Seconder:
     def service(self) -> Service:
         """The service of the current application. It is opened when it is first needed, once in
         each process, and closed with the application or the process."""
-        return self._current().get()
+        return self._of(None).get()
 
-    def close(self) -> None:
-        """Closes the service of the current application in this process, if it is open. The next
-        call opens it again."""
-        self._current().close()
+    def close(self, app: Flask | None = None) -> None:
+        """Closes the service of an application in this process, if it is open. The next call opens
+        it again.
 
-    def override(self, service: Service) -> AbstractContextManager[Service]:
-        """Uses another service for the current application within a ``with`` block: for tests.
+        Args:
+            app: The application. Default: the current one.
+        """
+        self._of(app).close()
+
+    def override(
+        self, service: Service, app: Flask | None = None
+    ) -> AbstractContextManager[Service]:
+        """Uses another service for an application within a ``with`` block: for tests.
 
         Args:
             service: The service, such as that of a :class:`seconder.testing.Sandbox`.
+            app: The application. Default: the current one.
 
         Returns:
             The context manager.
         """
-        return self._current().override(service)
+        return self._of(app).override(service)
 
-    def _current(self) -> PerProcess:
-        return self._services[current_app._get_current_object()]  # type: ignore[attr-defined]
+    def _of(self, app: Flask | None) -> PerProcess:
+        if app is None:
+            app = current_app._get_current_object()  # type: ignore[attr-defined]
+        return self._services[app]
 
     def user_id(self, user: object) -> int | None:
         """Returns the id with the service of a user object of the application, or None for a user
@@ -291,12 +300,14 @@ class Seconder:
 
 
 @overload
-def second_factor_required(view: Callable[_P, _T]) -> Callable[_P, _T]: ...
+def second_factor_required(
+    view: Callable[_P, _T], *, max_age: float | None = None
+) -> Callable[_P, _T]: ...
 
 
 @overload
 def second_factor_required(
-    *, max_age: float | None = None
+    view: None = None, *, max_age: float | None = None
 ) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]: ...
 
 

@@ -8,17 +8,17 @@ from flask_security import Form
 from flask_security.forms import CodeFormMixin
 from wtforms import RadioField, SubmitField  # type: ignore[import-untyped]
 
-try:
-    from wtforms.fields.choices import SelectChoice  # type: ignore[import-untyped]
-except ImportError:  # before WTForms 3.3
 
-    def SelectChoice(value: str, label: str) -> Any:
-        """An option as those versions take it."""
+def _choice(value: str, label: str) -> Any:
+    try:
+        from wtforms.fields.choices import SelectChoice  # type: ignore[import-untyped]
+    except ImportError:  # before WTForms 3.3
         return (value, label)
+    return SelectChoice(value, label)
 
 
-CHANNELS = {"sms": "Send a code by SMS", "call": "Tell me a code by phone"}
-CHOICES = [SelectChoice(value, label) for value, label in CHANNELS.items()]
+CHANNELS = {"sms": "Send a code by SMS", "call": "Call me with a code"}
+CHOICES = [_choice(value, label) for value, label in CHANNELS.items()]
 
 
 class CodeForm(Form, CodeFormMixin):
