@@ -151,6 +151,7 @@ pub(crate) const OTHER_WORDS: &[&str] = &[
     "CHANGELOG.md",
     "LICENSE",
     "bindings/python/LICENSE",
+    "server/LICENSE",
     "Cargo.lock",
     "fuzz/Cargo.lock",
     "fuzz/corpus/",
