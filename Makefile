@@ -35,11 +35,10 @@ PAM_RELEASE = RUSTC_BOOTSTRAP=1 RUSTFLAGS="$(PAM_FLAGS)" packaging/without-paths
 	--profile release-small --target $(HOST)
 PAM_RELEASED = $(TARGET)/$(HOST)/release-small/libpam_seconder.so
 PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bindings/python/Cargo.toml
-WHEEL := packaging/without-paths $(VENV)/bin/maturin build -q --release --locked -m bindings/python/Cargo.toml
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
-PYTHON_TYPED := bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/web
+PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/web
 
 say = @printf '\n== %s ==\n' "$(1)"
 
@@ -169,20 +168,17 @@ test-free-threaded: tools-demo
 		fi; \
 	done
 
-.PHONY: wheel
-wheel: tools-demo ## Builds the Python module for others, into dist/
-	rm -rf build/wheel
-	$(WHEEL) --out dist
-	@for python in $(FREE_THREADED); do \
-		if command -v $$python >/dev/null; then \
-			$(WHEEL) --out dist --interpreter $$python; \
-		else \
-			echo "For $$python no wheel was built: it is not here"; \
-		fi; \
-	done
-	@for wheel in dist/*.whl; do $(PY) -m zipfile -e "$$wheel" "build/wheel/$$(basename "$$wheel")"; done
-	@packaging/without-paths --check build/wheel/*/*/*.so
+# Also for other systems and processors than this one: `native` is the one for this machine.
+PLATFORMS := manylinux_2_28_x86_64 manylinux_2_28_aarch64 musllinux_1_2_x86_64 musllinux_1_2_aarch64
+.PHONY: wheels
+wheels: tools-wheels ## Builds the packages of the Python module and the program, into dist/: PLATFORMS=native
+	PATH="$$PWD/$(VENV)/bin:$$PATH" FREE_THREADED="$(FREE_THREADED)" packaging/wheels dist $(PLATFORMS)
 	@ls dist
+
+.PHONY: test-wheels
+test-wheels: tools-wheels ## Logs users in with each wheel in dist/, those of other processors under qemu
+	$(call say,The wheels)
+	packaging/test-wheels dist
 
 .PHONY: screenshots
 screenshots: tools-python python-module ## Takes the screenshots of docs/web.md again
@@ -265,7 +261,7 @@ fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=6
 	fuzz/run $(or $(SECONDS),60)
 
 # A target for each kind of work of tests/tools.sh, which sets up what that requires and nothing else.
-TOOLS := $(addprefix tools-,demo docs web python bench test)
+TOOLS := $(addprefix tools-,demo docs web python wheels bench test)
 .PHONY: $(TOOLS)
 $(TOOLS): tools-%:
 	@tests/tools.sh $*

@@ -10,6 +10,7 @@ declare -A lists=(
     [docs]="build documents"
     [web]="build modules"
     [python]="build modules services"
+    [wheels]="build platforms"
     [bench]="build peers"
     [test]="build modules services documents peers checks logins"
 )
@@ -26,6 +27,12 @@ build() {
 # Modules that the tests of the Python module and the example applications import.
 modules() {
     environments+=("build/venv tests/requirements.txt")
+}
+
+# Builds wheels for other platforms, and runs them.
+platforms() {
+    need qemu-user-static command -v "qemu-$([ "$(uname -m)" = x86_64 ] && echo aarch64 || echo x86_64)-static"
+    environments+=("build/venv packaging/wheels.txt")
 }
 
 # Programs that the tests of the Python module start.
