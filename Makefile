@@ -300,7 +300,7 @@ python-module: tools-demo
 
 .PHONY: notices
 notices: ## Regenerates the licences of the dependencies
-	packaging/notices.py LICENSE-THIRD-PARTY bindings/python/LICENSE-THIRD-PARTY
+	packaging/notices.py LICENSE-THIRD-PARTY
 
 .PHONY: header
 header: ## Regenerates include/seconder.h

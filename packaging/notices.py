@@ -16,8 +16,10 @@ HEAD = """\
 Licences of what is built into Seconder's library, program and Python module
 
 Below, each text is given once, after the crates that carry it. Beside them:
-SQLite, which is in the public domain; and the standard library of Rust, by
-The Rust Project Developers, under the MIT licence or the Apache License 2.0.
+SQLite, which is in the public domain; the standard library of Rust, by The
+Rust Project Developers, under the MIT licence or the Apache License 2.0; and,
+in programs for musl, musl, Copyright (c) 2005-2020 Rich Felker, et al., under
+the MIT licence.
 """
 RULE = "\n" + "=" * 78 + "\n"
 # The names of the files that hold licence texts. A crate without such a file is under the licences

@@ -25,16 +25,16 @@ fn every_header_is_installed() {
 /// Every binary must come with the licence notices of the crates that are linked into it.
 #[test]
 fn third_party_licence_notices_are_complete() {
-    let files = ["LICENSE-THIRD-PARTY", "bindings/python/LICENSE-THIRD-PARTY"];
+    let file = "LICENSE-THIRD-PARTY";
     let checked = Command::new("packaging/notices.py")
         .arg("--check")
-        .args(files)
+        .arg(file)
         .current_dir(root())
         .output()
         .unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
     for text in ["ring 0", "rustls 0", "BSD-3-Clause", "Permission to use, copy, modify, and/or"] {
-        assert!(read(files[0]).contains(text), "{text}");
+        assert!(read(file).contains(text), "{text}");
     }
 }
 
@@ -95,4 +95,52 @@ fn the_page_about_logins_fits_the_units() {
         assert!(text.contains(&format!("sqlite:{folder}/seconder.db")), "{folder}");
     }
     assert!(page.contains("systemctl enable --now seconder.socket"));
+}
+
+/// A package index shows these without the project around them.
+#[test]
+fn descriptions_of_packages_link_to_pages_of_the_project() {
+    let manifest = read("Cargo.toml");
+    let repository = value_of(&manifest, "repository");
+    let pages = format!("{repository}/blob/main/");
+    for file in ["bindings/python/README.md", "server/DESCRIPTION.md"] {
+        let text = read(file);
+        let lines: Vec<_> = text.lines().collect();
+        let inline = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let named = lines.iter().filter(|line| line.starts_with('[')).filter_map(|line| {
+            let (_, link) = line.split_once("]: ")?;
+            Some(link)
+        });
+        for link in inline.chain(named) {
+            assert!(link.starts_with("https://"), "{file}: {link} is relative: use {pages}{link}");
+            let Some(page) = link.strip_prefix(&pages) else { continue };
+            let (page, heading) = page.split_once('#').unwrap_or((page, ""));
+            assert!(root().join(page).exists(), "{file}: {page} is not there");
+            let heading = heading.replace('-', " ");
+            let found = read(page).to_lowercase().contains(&format!("# {heading}"));
+            assert!(heading.is_empty() || found, "{file}: {page} has no heading {heading}");
+        }
+    }
+    for file in ["bindings/python/pyproject.toml", "server/pyproject.toml"] {
+        let text = read(file);
+        assert_eq!(value_of(&text, "Source"), repository, "{file}");
+        for page in text.split(&pages).skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(root().join(page).exists(), "{file}: {page} is not there");
+        }
+    }
+}
+
+/// The module and the program are released together, and installed in one version.
+#[test]
+fn the_extra_installs_the_program_of_the_same_version() {
+    let version = value_of(&read("Cargo.toml"), "version");
+    let project = read("bindings/python/pyproject.toml");
+    assert!(project.contains(&format!("\nserver = [\"seconder-server=={version}\"]\n")));
+}
+
+/// The value of the first line `key = "value"`.
+fn value_of(text: &str, key: &str) -> String {
+    let start = format!("{key} = \"");
+    let value = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix('"'));
+    value.unwrap_or_else(|| panic!("no {key}")).to_owned()
 }
