@@ -70,22 +70,22 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
     run(sys.executable, "-m", "build", "-q", "--no-isolation", "--sdist", "-o", folder, HERE)
     (source,) = folder.glob("*.tar.gz")
     unpacked = unpack(source, tmp_path_factory.mktemp("unpacked"))
-    build(unpacked / "bindings/python/Cargo.toml", folder, "seconder", "seconder-python")
-    build(ROOT / "server/Cargo.toml", folder)
+    build(unpacked, folder, "seconder", "seconder-python")
+    build(ROOT / "server", folder)
     (module,) = folder.glob("seconder-*.whl")
     (program,) = folder.glob("seconder_server-*.whl")
     return Packages(folder, source, module, program)
 
 
-def build(manifest: Path, folder: Path, *apart: str) -> None:
-    """Builds a wheel. The crates ``apart`` have settings of their own, so that cargo does not take
-    them for those of this folder: otherwise it would have to compile them again after this."""
-    settings = [f"profile.dev.package.{crate}.debug=false" for crate in apart]
-    options = [part for setting in settings for part in ("--config", setting)]
+def build(project: Path, folder: Path, *apart: str) -> None:
+    """Builds a wheel as pip does. The crates ``apart`` have settings of their own, so that cargo does
+    not take them for those of this folder: otherwise it would compile these again after this."""
+    settings = [f"--config profile.dev.package.{crate}.debug=false" for crate in apart]
     # A source package has a part of the workspace, so cargo shortens the list of crates there.
     # Those that it keeps are here already, in the same versions.
-    maturin: list[str | Path] = ["maturin", "build", "-q", "--offline", "--profile", "dev", "-m", manifest]
-    run(*maturin, *options, "-o", folder, cwd=manifest.parent)
+    arguments = " ".join(["--offline --profile dev", *settings])
+    options = ["-q", "--no-isolation", "--wheel", f"-Cbuild-args={arguments}"]
+    run(sys.executable, "-m", "build", *options, "-o", folder, project)
 
 
 def unpack(source: Path, folder: Path) -> Path:
