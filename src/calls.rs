@@ -339,6 +339,9 @@ macro_rules! calls {
         #[cfg(feature = "engine")]
         const FAILURES: [FailureWriter; ROUTES.len()] = [$(failure::write_early::<$call>),*];
 
+        /// `Call::REPEATABLE` of each call, in the order of `ROUTES`.
+        pub const REPEATABLE: [bool; ROUTES.len()] = [$($call::REPEATABLE),*];
+
         /// `Call::FOR_LOGIN` of each call, in the order of `ROUTES`.
         const FOR_LOGIN: [bool; ROUTES.len()] = [$($call::FOR_LOGIN),*];
 

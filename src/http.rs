@@ -30,7 +30,7 @@ use crate::wire::{Format, Generation, Names, Reply, Wiping};
 use crate::{Error, Result};
 use params::Params;
 use peer::Denied;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zeroize::Zeroizing;
@@ -211,6 +211,16 @@ impl RoutedRequest {
     pub fn body_error(mut self, error: BodyError) -> RoutedRequest {
         self.request = self.request.body_error(error);
         self
+    }
+
+    /// The parameters in the query and the body, without the API key.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if they cannot be read.
+    pub fn params(&self) -> Result<Map<String, Value>> {
+        let mut params = Params::read(&self.request)?;
+        drop(params.remove("api_key").map(Wiping));
+        Ok(params.take())
     }
 
     /// Handles the request, as the second half of [`respond`].

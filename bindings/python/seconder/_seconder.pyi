@@ -9,6 +9,7 @@ __all__ = [
     "CALLS",
     "Canceller",
     "Clock",
+    "QUESTIONS",
     "RoutedRequest",
     "ReceivedEvent",
     "Service",
@@ -34,6 +35,7 @@ _Reply = tuple[int, list[tuple[str, str]], bytes]
 __version__: str
 BODY_LIMIT: int
 CALLS: list[str]
+QUESTIONS: list[str]
 
 @final
 class Canceller:
@@ -92,17 +94,14 @@ class Totp:
 
 @final
 class ApprovalWait:
-    def __new__(cls, params: dict[str, Any]) -> ApprovalWait: ...
+    def __new__(cls, params: dict[str, Any], clock: Clock | None = None) -> ApprovalWait: ...
 
 @final
 class RoutedRequest:
     @property
     def name(self) -> str: ...
-    @property
-    def fields(self) -> dict[str, Any]: ...
-    def respond(
-        self, service: Service, body: bytes | None, error: str
-    ) -> tuple[_Reply, dict[str, Any]]: ...
+    def read(self, body: bytes | None, error: str) -> dict[str, Any]: ...
+    def respond(self, service: Service) -> tuple[_Reply, dict[str, Any]]: ...
 
 def headers(names: _Names) -> tuple[str, str, str]: ...
 def open(url: str, settings: dict[str, Any]) -> Service: ...

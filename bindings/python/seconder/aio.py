@@ -403,7 +403,7 @@ class AsyncService:
         self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
     ) -> Approval:
         """As :meth:`seconder.Service.wait_for_approval`. Cancelling the task ends the wait."""
-        wait = _seconder.ApprovalWait(
+        wait = self._service._begin_wait(
             {"uuid": uuid, "user_id": user_id, "timeout": timeout, "bound": bound}
         )
         # Each poll is a short call, and the pauses between them are the event loop's, so that a
@@ -412,7 +412,7 @@ class AsyncService:
             reply_or_pause = await self._run(self._service._poll_approval, wait)
             if not isinstance(reply_or_pause, float):
                 return Approval._read(reply_or_pause)
-            await asyncio.sleep(reply_or_pause)
+            await asyncio.sleep(self._service._pass(reply_or_pause))
 
     def with_timeout(self, timeout: float) -> Self:
         """As :meth:`seconder.Service.with_timeout`, with the same threads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seconder import _seconder
 from seconder.calls import Calls
 from seconder.enums import Repeats
 from seconder.results import Approval, ApprovalRequest, DeviceRegistered
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from seconder import _seconder
     from seconder.enums import ApprovalResponse, DeviceType
 
 
@@ -101,9 +101,18 @@ class Service(Calls):
         )
         return Approval._read(reply)
 
-    def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:
-        """Polls once, on behalf of an event loop."""
+    # A wait poll by poll, on behalf of an event loop. A sandbox has its own time.
+
+    def _begin_wait(self, params: dict[str, Any]) -> Any:
+        return _seconder.ApprovalWait(params)
+
+    def _poll_approval(self, wait: Any) -> Any:
+        """Polls once. Returns the reply, or how long to pause, in seconds."""
         return self._native.poll_approval(wait)
+
+    def _pass(self, pause: float) -> float:
+        """Returns how long to sleep for a pause, in seconds."""
+        return pause
 
     def register_device(
         self,

@@ -58,6 +58,12 @@ pub(crate) fn names() -> Vec<&'static str> {
     ROUTES.iter().map(|route| route.name).collect()
 }
 
+/// The names of those that change nothing.
+pub(crate) fn questions() -> Vec<&'static str> {
+    let all = ROUTES.iter().zip(REPEATABLE);
+    all.filter(|(_, changes_nothing)| *changes_nothing).map(|(route, _)| route.name).collect()
+}
+
 /// Makes the call with this name.
 pub(crate) fn call(service: &Service, name: &str, params: Params) -> Result<Value, Failure> {
     match CALLS.iter().find(|(known, _)| *known == name) {

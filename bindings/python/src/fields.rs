@@ -26,11 +26,6 @@ pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
     })
 }
 
-/// What Python calls a field of the wire.
-pub(crate) fn python_name(field: &str) -> &str {
-    if field == USER_ID_ON_THE_WIRE { USER_ID } else { field }
-}
-
 /// Renames the user's id in a reply to `user_id`.
 pub(crate) fn with_user_id(mut reply: Value) -> Value {
     if let Value::Object(fields) = &mut reply

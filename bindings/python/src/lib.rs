@@ -52,6 +52,7 @@ mod _seconder {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("CALLS", super::calls::names())?;
+        module.add("QUESTIONS", super::calls::questions())?;
         module.add("BODY_LIMIT", seconder::http::BODY_LIMIT)
     }
 }

@@ -2,13 +2,13 @@
 //! controlled by the test, and the library's HTTP edge in front of it.
 
 use crate::failure::{Failure, detached, take_exception};
-use crate::fields::python_name;
+use crate::fields::with_user_id;
 use crate::service::Service;
 use crate::settings::{Poster, deliver_by};
 use crate::{names, values};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use seconder::Settings;
 use seconder::engine::{self, Message};
 use seconder::http::{self, BodyError, Caller, RawReply, RawRequest};
@@ -22,7 +22,7 @@ pub(crate) struct Clock(SharedTime);
 
 /// The time that the clock in Python and the engine's clock share.
 #[derive(Clone)]
-struct SharedTime(Arc<Mutex<Duration>>);
+pub(crate) struct SharedTime(Arc<Mutex<Duration>>);
 
 #[pymethods]
 impl Clock {
@@ -40,6 +40,12 @@ impl Clock {
     fn set(&self, now: f64) -> PyResult<()> {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = since_the_epoch(now)?;
         Ok(())
+    }
+}
+
+impl Clock {
+    pub(crate) fn shared(&self) -> SharedTime {
+        self.0.clone()
     }
 }
 
@@ -74,7 +80,7 @@ pub(crate) fn open_sandbox(
 ) -> PyResult<Service> {
     let names = names::read(names).map_err(|failure| failure.raise(py))?;
     let settings = Settings::new(url)
-        .clock(clock.0.clone())
+        .clock(clock.shared())
         .names(names)
         .api_key(api_key)
         .application_name(application_name)
@@ -115,35 +121,36 @@ impl RoutedRequest {
         self.name
     }
 
-    /// The fields in the path.
-    #[getter]
-    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let fields = PyDict::new(py);
-        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, value) in request.iter().flat_map(|request| request.call().fields()) {
-            fields.set_item(python_name(name), values::to_python(py, value)?)?;
-        }
-        Ok(fields)
-    }
-
-    /// Handles the request, once, with its body or the reason why there is none. Returns the reply to
-    /// send, and the fields of its body as Python has them.
-    fn respond<'py>(
+    /// Adds the body, or the reason why there is none. Returns the fields of the path, and the
+    /// parameters as far as they can be read.
+    fn read<'py>(
         &self,
         py: Python<'py>,
-        service: &Service,
         body: Option<Vec<u8>>,
         error: &str,
-    ) -> PyResult<(Reply<'py>, Bound<'py, PyAny>)> {
-        let service = service.get().map_err(|failure| failure.raise(py))?;
-        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let request = request.ok_or_else(|| PyValueError::new_err("the request was handled"))?;
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = self.take()?;
         let request = match (body, error) {
             (Some(body), _) => request.body(body),
             (None, "too_large") => request.body_error(BodyError::TooLarge),
             (None, "too_slow") => request.body_error(BodyError::TooSlow),
             (None, _) => request.body_error(BodyError::Incomplete),
         };
+        let mut fields = request.params().unwrap_or_default();
+        fields.extend(request.call().fields().clone());
+        *self.request.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
+        values::to_python(py, &with_user_id(fields.into()))
+    }
+
+    /// Handles the request, once. Returns the reply to send, and the fields of its body as Python has
+    /// them.
+    fn respond<'py>(
+        &self,
+        py: Python<'py>,
+        service: &Service,
+    ) -> PyResult<(Reply<'py>, Bound<'py, PyAny>)> {
+        let service = service.get().map_err(|failure| failure.raise(py))?;
+        let request = self.take()?;
         let replied =
             detached(py, || Ok(request.respond(service.require_engine()?, Caller::Network)));
         if let Some(exception) = take_exception() {
@@ -154,6 +161,13 @@ impl RoutedRequest {
         let format = if media_type.contains("xml") { Format::Xml } else { Format::Json };
         let fields = values::to_python(py, &format.read(&reply.body).unwrap_or_default())?;
         Ok((to_python(py, reply), fields))
+    }
+}
+
+impl RoutedRequest {
+    fn take(&self) -> PyResult<http::RoutedRequest> {
+        let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).take();
+        request.ok_or_else(|| PyValueError::new_err("the request was handled"))
     }
 }
 

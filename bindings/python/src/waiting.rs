@@ -3,9 +3,11 @@
 
 use crate::failure::{Failure, keep_exception};
 use crate::fields::{read, with_user_id, write};
+use crate::testing::{Clock, SharedTime};
 use crate::values::{self, Params};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use seconder::engine::Clock as _;
 use seconder::model::{ApprovalId, UserId};
 use seconder::{ApprovalPoll, Error, Service, Sleeper, interrupted as is_ended};
 use serde::Deserialize;
@@ -34,7 +36,7 @@ impl WaitForApproval {
 
 pub(crate) fn wait_for_approval(service: &Service, params: Params) -> Result<Value, Failure> {
     let wait = read::<WaitForApproval>(params)?.wait()?;
-    let mut sleeper = PythonTime { began: monotonic()? };
+    let mut sleeper = PythonTime::begin(None)?;
     write(&service.wait_for_approval_with(wait, &mut sleeper)?)
 }
 
@@ -44,12 +46,18 @@ pub(crate) struct ApprovalWait(Mutex<(seconder::ApprovalWait, PythonTime)>);
 
 #[pymethods]
 impl ApprovalWait {
+    /// A wait that begins now, by the clock of a sandbox if there is one.
     #[new]
-    fn new(py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<ApprovalWait> {
+    #[pyo3(signature = (params, clock = None))]
+    fn new(
+        py: Python<'_>,
+        params: &Bound<'_, PyDict>,
+        clock: Option<&Clock>,
+    ) -> PyResult<ApprovalWait> {
         let params = values::params(params)?;
-        let wait = read(params).and_then(|params: WaitForApproval| {
-            Ok((params.wait()?, PythonTime { began: monotonic()? }))
-        });
+        let clock = clock.map(Clock::shared);
+        let wait = read(params)
+            .and_then(|params: WaitForApproval| Ok((params.wait()?, PythonTime::begin(clock)?)));
         wait.map(|wait| ApprovalWait(Mutex::new(wait))).map_err(|failure| failure.raise(py))
     }
 }
@@ -60,7 +68,7 @@ impl ApprovalWait {
         // Copied, so that the lock is not held during the poll, which may take a call's timeout.
         let (mut wait, mut time) = {
             let wait = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            (wait.0.clone(), PythonTime { began: wait.1.began })
+            (wait.0.clone(), wait.1.clone())
         };
         let result = service.poll_approval(&mut wait, &mut || time.elapsed());
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = wait;
@@ -71,15 +79,32 @@ impl ApprovalWait {
     }
 }
 
-/// Python's monotonic clock, since the wait began, and Python's sleep.
+/// Python's monotonic clock, or a sandbox's clock, since the wait began; and Python's sleep.
+#[derive(Clone)]
 struct PythonTime {
+    clock: Option<SharedTime>,
     began: f64,
+}
+
+impl PythonTime {
+    fn begin(clock: Option<SharedTime>) -> Result<PythonTime, Error> {
+        let mut time = PythonTime { clock, began: 0.0 };
+        time.began = time.now()?;
+        Ok(time)
+    }
+
+    fn now(&self) -> Result<f64, Error> {
+        match &self.clock {
+            Some(clock) => Ok(clock.now().as_secs_f64()),
+            None => monotonic(),
+        }
+    }
 }
 
 impl Sleeper for PythonTime {
     fn elapsed(&mut self) -> Duration {
         // If the clock fails, the deadline counts as exceeded: a wait must always end.
-        let elapsed = monotonic().map(|now| Duration::try_from_secs_f64(now - self.began));
+        let elapsed = self.now().map(|now| Duration::try_from_secs_f64(now - self.began));
         elapsed.ok().and_then(|elapsed| elapsed.ok()).unwrap_or(Duration::MAX)
     }
 

@@ -106,11 +106,33 @@ class client:
 def test_the_examples_in_the_testing_document_run(pytester: pytest.Pytester) -> None:
     examples = [APPLICATION]
     for number, (_, code) in enumerate(blocks("testing.md")):
+        if code.startswith("# "):
+            continue
         if not re.match("def test_|@pytest", code):
             code = f"def test_block_{number}():\n" + textwrap.indent(code, "    ")
         examples.append(code)
     pytester.makepyfile("\n\n".join(examples))
-    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=6)
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=10)
+
+
+DJANGO_SETTINGS = """
+SECRET_KEY = "of the test"
+ROOT_URLCONF = "django_shop"
+ALLOWED_HOSTS = ["testserver"]
+"""
+
+
+def test_the_recipes_of_the_testing_document_run(pytester: pytest.Pytester) -> None:
+    """Their files begin with their names. Each application keeps its service."""
+    for _, code in blocks("testing.md"):
+        if code.startswith("# "):
+            name, _, program = code.removeprefix("# ").partition("\n")
+            assert "cache" in program
+            pytester.path.joinpath(name).write_text(program)
+    pytester.makepyfile(django_settings=DJANGO_SETTINGS)
+    pytester.makeini("[pytest]\npythonpath = .\nDJANGO_SETTINGS_MODULE = django_settings")
+    outcome = pytester.runpytest_subprocess("-W", "error")
+    outcome.assert_outcomes(passed=6)
 
 
 @pytest.mark.parametrize("document", ["migrate.md", "index.md"])

@@ -16,12 +16,14 @@ faults under the control of the test.
 API usage limit reached. Try again in 30 s
 
 With pytest, the fixture ``seconder_sandbox`` is such a sandbox, a new one for each test. It is
-available as soon as the package is installed. Override the fixture ``seconder_sandbox_settings``,
-which returns the arguments of :class:`Sandbox` as a dict, to change them.
+available as soon as the package is installed. The mark ``seconder`` has the arguments of
+:class:`Sandbox` for one test, as in ``@pytest.mark.seconder(token_length=6)``; override the fixture
+``seconder_options``, which returns them as a dict, for many.
 """
 
 from seconder.testing._callbacks import Callback
-from seconder.testing._faults import Fault
+from seconder.testing._calls import Call
+from seconder.testing._faults import Fault, UnusedFault
 from seconder.testing._sandbox import Sandbox
 
-__all__ = ["Callback", "Fault", "Sandbox"]
+__all__ = ["Call", "Callback", "Fault", "Sandbox", "UnusedFault"]

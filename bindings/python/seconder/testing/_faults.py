@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -28,18 +28,47 @@ class Fault(str, Enum):
     __str__ = str.__str__
 
 
+@dataclass(frozen=True)
+class UnusedFault:
+    """A fault that was injected and met fewer calls than it was to, in
+    :attr:`seconder.testing.Sandbox.unused_faults`."""
+
+    fault: Fault
+    """The fault."""
+    calls: tuple[str, ...]
+    """The calls that it was limited to; none means all."""
+    times: int | None
+    """How many calls it was to meet; None means one or more."""
+    met: int
+    """How many calls it met."""
+
+    def __str__(self) -> str:
+        calls = f" of {', '.join(self.calls)}" if self.calls else ""
+        return f"{self.fault}{calls}: met {self.met} of {self.times or 'any number of'} calls"
+
+
 @dataclass(eq=False)
 class Planned:
     """A fault that has been injected."""
 
     kind: Fault
-    calls: Collection[str]
+    calls: tuple[str, ...]
     """The calls affected; empty means all."""
-    left: float
-    """How many more calls are affected; infinity means no limit."""
+    times: int | None
+    """How many calls are affected; None means no limit."""
     retry_after: float
+    met: int = 0
+    """How many calls it has affected."""
     ended: threading.Event = field(default_factory=threading.Event)
     """Set when the fault is removed, so that a call held by ``timeout`` stops waiting."""
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.times is None else self.times - self.met
+
+    @property
+    def is_unused(self) -> bool:
+        return self.met < (self.times if self.times is not None else 1)
 
     def meets(self, call: str, *, delivering: bool) -> bool:
         # UNDELIVERED affects the delivery within a call, and all other faults the call itself.
@@ -53,11 +82,23 @@ class Faults:
 
     def __init__(self) -> None:
         self._planned: list[Planned] = []
+        self._all: list[Planned] = []
         self._lock = threading.Lock()
 
     def plan(self, fault: Planned) -> None:
         with self._lock:
             self._planned.insert(0, fault)
+            self._all.append(fault)
+
+    def unused(self) -> tuple[UnusedFault, ...]:
+        """Those that met fewer calls than they were to, so far, in the order in which they were
+        injected."""
+        with self._lock:
+            return tuple(
+                UnusedFault(fault.kind, fault.calls, fault.times, fault.met)
+                for fault in self._all
+                if fault.is_unused
+            )
 
     def end(self, fault: Planned) -> None:
         fault.ended.set()
@@ -79,8 +120,13 @@ class Faults:
         with self._lock:
             fault = self._find(call, delivering=delivering)
             if fault is not None:
-                fault.left -= 1
+                fault.met += 1
             return fault
+
+    def use(self, fault: Planned) -> None:
+        """Counts a fault that was found as used."""
+        with self._lock:
+            fault.met += 1
 
     def _find(self, call: str, *, delivering: bool) -> Planned | None:
         planned = (each for each in self._planned if each.meets(call, delivering=delivering))

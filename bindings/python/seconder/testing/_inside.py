@@ -3,139 +3,287 @@ HTTP."""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Literal
+from collections.abc import Callable
+from time import sleep
+from typing import TYPE_CHECKING, Any
 
-from seconder import _seconder
-from seconder.enums import Repeats
+from seconder import _seconder, errors
 from seconder.names import Names, _given
 from seconder.opening import _carrier
 from seconder.opening import open as open_remote
 from seconder.results import DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
-from seconder.testing._faults import Fault, Faults
+from seconder.testing._calls import Call, outcome_of, outcome_of_reply, shown_arguments
+from seconder.testing._faults import Fault, Faults, Planned
 from seconder.testing._server import HttpReply, HttpRequest, Server
+from seconder.testing._shared import Shared, View, Wait
+from seconder.testing._time import Time
+
+if TYPE_CHECKING:
+    from seconder.aio import AsyncService
 
 TIMEOUT_OF_FAULT = 0.2
-"""The timeout of a call in this process that gets no response because of a fault, in seconds."""
+"""How long a call in this process really takes that gets no response because of a fault, in
+seconds."""
+SHORTEST_PAUSE = 0.1
+"""The shortest wait before a call is retried, in seconds; it doubles each time, as in production."""
 RATE_LIMITED_BODY = {"success": False, "message": "API usage limit reached", "error_code": "60003"}
+CARRIED_OUT = (Fault.LOST, Fault.UNAUTHORIZED)
+"""The faults with which the engine gets the call."""
 JSON = ("content-type", "application/json")
 PAGE = b"<!DOCTYPE html><title>Not the service</title><p>The page of another server."
+CLOSED = (
+    "service is closed, and so is its sandbox: an application that keeps its service has to open it "
+    "again in each test, for example after cache_clear()"
+)
 
 
 class Inside:
     """An engine in memory. All of its calls go through this class."""
 
     def __init__(
-        self, url: str, clock: _seconder.Clock, names: Names, settings: dict[str, Any]
+        self, url: str, time: Time, names: Names, settings: dict[str, Any], *, real_waits: bool
     ) -> None:
         self.api_key: str = settings["api_key"]
         self.names = names
+        self.time = time
         self.post: Callable[[Callback], object] | None = None
+        self.own_post: Callable[..., None] | None = None
         self.sent: list[tuple[Message, int | None]] = []
         self.callbacks: list[Callback] = []
+        self.calls: list[Call] = []
         self.uris: dict[int, str] = {}
         self.devices: dict[int, DeviceRegistered] = {}
         self.faults = Faults()
         self.lock = threading.RLock()
+        self._real_waits = real_waits
+        self._closed = False
+        self._opened: list[_seconder.Service] = []
+        self._opened_async: list[AsyncService] = []
+        # One for clients of the application, whose calls are recorded, and one for those of this
+        # class, whose calls are recorded where they are made.
+        self._servers: dict[bool, Server] = {}
+        # By thread, because the engine delivers and posts in the thread of the call.
+        self._current = threading.local()
+        self._record_message = _carrier(self._delivered)
         self.engine = _seconder.open_sandbox(
             url,
-            clock=clock,
+            clock=time.clock,
             names=_given(names),
-            deliver=_carrier(self._deliver),
+            deliver=self._deliver,
             post=self._post,
             **settings,
         )
-        # By thread, because the engine delivers and posts in the thread of the call.
-        self._current = threading.local()
-        self._server: Server | None = None
+
+    # What the application opens.
+
+    def share(self, view: View) -> Shared:
+        """Opens a service, which is closed with the sandbox."""
+        self._require_open()
+        native = _seconder.share(self.engine)
+        with self.lock:
+            self._opened = [each for each in self._opened if not each.closed] + [native]
+            if view.post is not None:
+                self.own_post = view.post
+        return Shared(self, native, view)
+
+    def keep(self, service: AsyncService) -> AsyncService:
+        """Has the threads of a service end with the sandbox."""
+        with self.lock:
+            self._opened_async.append(service)
+        return service
 
     @property
     def url(self) -> str:
+        return self._server(recorded=True).url
+
+    def _server(self, *, recorded: bool) -> Server:
+        self._require_open()
         with self.lock:
-            if self._server is None:
-                self._server = Server(self._respond)
-            return self._server.url
+            if recorded not in self._servers:
+                respond = functools.partial(self._respond, recorded=recorded)
+                self._servers[recorded] = Server(respond)
+            return self._servers[recorded]
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise errors.InvalidArgument(CLOSED, parameter="service", retry_safe=True)
 
     def close(self) -> None:
+        self._closed = True
         # First, because a call held by ``timeout`` waits until its fault ends.
         self.faults.end_all()
         with self.lock:
-            server, self._server = self._server, None
-        if server is not None:
+            servers, self._servers = list(self._servers.values()), {}
+            opened, self._opened = self._opened, []
+            opened_async, self._opened_async = self._opened_async, []
+        for server in servers:
             server.stop()
+        for service in opened_async:
+            service._threads.stop()
+        for native in opened:
+            native.close()
         self.engine.close()
 
-    def call(self, native: _seconder.Service, name: str, params: dict[str, Any]) -> Any:
+    # Calls in this process.
+
+    def call(self, service: Shared, name: str, params: dict[str, Any]) -> Any:
         """Makes a call in this process. If it is to fail, a remote client makes it instead, so that
         the error is the one that production raises."""
-        client = self._client(native, "check_approval" if name == "wait_for_approval" else name)
-        if client is not None:
-            with client:
-                return client._call(name, **params)
-        with self._call_in_progress(name, params) as posted:
-            reply = native.call(name, params)
-        self._note(name, params, reply)
+        self._require_open()
+        posted: list[Callback] = []
+        self._current.posted = posted
+        try:
+            if name == "wait_for_approval":
+                reply = self._wait(service, params)
+            else:
+                reply = self._make(service, name, params)
+        except BaseException as error:
+            self._record(service, name, params, error)
+            raise
+        self._record(service, name, params)
         # Only now, because a callback is received once the response is stored.
         for callback in posted:
             if self.post is not None:
                 self.post(callback)
         return reply
 
-    def poll_approval(self, native: _seconder.Service, wait: _seconder.ApprovalWait) -> Any:
-        """Makes one poll of a wait, in the same way."""
-        client = self._client(native, "check_approval")
-        if client is None:
-            return native.poll_approval(wait)
-        with client:
-            return client._poll_approval(wait)
+    def _make(self, service: Shared, name: str, params: dict[str, Any]) -> Any:
+        """Makes a call, and retries it as a remote client does, by the sandbox's clock."""
+        end, pause = self.time.now() + service._view.timeout, SHORTEST_PAUSE
+        while True:
+            fault = self._fault(service, name)
+            if fault is None:
+                return self._make_in_engine(service, name, params)
+            try:
+                return self._fail(service, fault, lambda client: client._call(name, **params))
+            except errors.RateLimited as error:
+                again = self.time.now() + max(error.retry_after or 0, pause)
+                if self._real_waits or again >= end or not _repeats(service, name):
+                    raise
+                self.time.pass_until(again)
+                pause *= 2
 
-    def _client(self, native: _seconder.Service, name: str) -> Service | None:
-        """Returns the remote client for a call that is to fail, None for any other."""
-        fault = self.faults.find(name)
-        if fault is None or native.closed or name not in _seconder.CALLS:
+    def _make_in_engine(self, service: Shared, name: str, params: dict[str, Any]) -> Any:
+        view = service._view
+        self._begin(name, params.get("user_id"), view.deliver)
+        reply = service._native.call(name, params)
+        self._note(name, params, reply)
+        return reply
+
+    def _fault(self, service: Shared, name: str) -> Planned | None:
+        if service._native.closed or name not in _seconder.CALLS:
             return None
+        return self.faults.find(name)
+
+    def _fail(self, service: Shared, fault: Planned, make: Callable[[Service], Any]) -> Any:
+        """Makes a call by a remote client that meets a fault."""
+        view = service._view
+        if fault.kind is not Fault.TIMEOUT:
+            # With the waits of the sandbox's clock, _make retries.
+            repeats = view.repeats if self._real_waits else "none"
+            url = self._server(recorded=False).url
+            with self._client(url, timeout=view.timeout, repeats=repeats) as client:
+                return make(client)
+        self.faults.use(fault)
+        end = self.time.now() + view.timeout
+        try:
+            # The system accepts connections here, and nobody reads what they send.
+            with socket.create_server(("127.0.0.1", 0)) as silent:
+                url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+                with self._client(url, timeout=TIMEOUT_OF_FAULT, repeats="none") as client:
+                    return make(client)
+        finally:
+            if not self._real_waits:
+                self.time.pass_until(end)
+
+    def _client(self, url: str, *, timeout: float, repeats: Any) -> Service:
         return open_remote(
-            self.url,
+            url,
             api_key=self.api_key,
             names=self.names,
             allow_loopback_http=True,
-            timeout=TIMEOUT_OF_FAULT if fault.kind is Fault.TIMEOUT else 10.0,
+            timeout=timeout,
+            repeats=repeats,
         )
 
-    def _respond(self, request: HttpRequest) -> HttpReply | None:
+    # Waits in this process.
+
+    def begin_wait(self, params: dict[str, Any]) -> Wait:
+        clock = None if self._real_waits else self.time.clock
+        return Wait(_seconder.ApprovalWait(params, clock), params)
+
+    def pass_pause(self, pause: float) -> float:
+        """Passes the pause between two polls. Returns how long to sleep, in seconds."""
+        if self._real_waits:
+            return pause
+        self.time.pass_until(self.time.now() + pause)
+        return 0.0
+
+    def _wait(self, service: Shared, params: dict[str, Any]) -> Any:
+        if self._real_waits and self._fault(service, "check_approval") is None:
+            return service._native.call("wait_for_approval", params)
+        wait = self.begin_wait(params)
+        while True:
+            reply_or_pause = self._poll(service, wait)
+            if not isinstance(reply_or_pause, float):
+                return reply_or_pause
+            sleep(self.pass_pause(reply_or_pause))
+
+    def poll_of_event_loop(self, service: Shared, wait: Wait) -> Any:
+        """Polls once, and records the wait when it ends."""
+        self._require_open()
+        try:
+            reply_or_pause = self._poll(service, wait)
+        except BaseException as error:
+            self._record(service, "wait_for_approval", wait.params, error)
+            raise
+        if not isinstance(reply_or_pause, float):
+            self._record(service, "wait_for_approval", wait.params)
+        return reply_or_pause
+
+    def _poll(self, service: Shared, wait: Wait) -> Any:
+        fault = self._fault(service, "check_approval")
+        if fault is None:
+            return service._native.poll_approval(wait.native)
+        return self._fail(service, fault, lambda client: client._poll_approval(wait.native))
+
+    # Calls over HTTP.
+
+    def _respond(self, request: HttpRequest, *, recorded: bool) -> HttpReply | None:
         """Returns the reply to a remote client; None closes the connection without one."""
         routed, rejection = self._route(request)
         if routed is None:
             return HttpReply(*rejection)
-        name, params = routed.name, routed.fields
         # Read in any case: a fault concerns the reply to a whole request.
-        body, error = request.read_body()
+        body = request.read_body()
+        name, params = routed.name, routed.read(*body)
         fault = self.faults.take(name)
-        if fault is not None:
-            if fault.kind is Fault.TIMEOUT:
-                fault.ended.wait()
-                return None
-            if fault.kind is Fault.RATE_LIMITED:
-                headers = [JSON, ("retry-after", str(math.ceil(fault.retry_after)))]
-                return HttpReply(503, headers, json.dumps(RATE_LIMITED_BODY).encode())
-            if fault.kind is Fault.INVALID_RESPONSE:
-                return HttpReply(200, [("content-type", "text/html")], PAGE)
-            if fault.kind is Fault.UNAUTHORIZED:
-                routed, _ = self._route(self._with_another_key(request))
-        with self._call_in_progress(name, params):
-            reply, fields = routed.respond(self.engine, body, error)
-        status = reply[0]
-        if status == 200:
-            self._note(name, params, fields)
+        if fault is not None and fault.kind is Fault.UNAUTHORIZED:
+            routed, _ = self._route(self._with_another_key(request))
+            routed.read(*body)
+        fields: dict[str, Any] = {}
+        if fault is None or fault.kind in CARRIED_OUT:
+            self._current.posted = []
+            self._begin(name, params.get("user_id"), None)
+            replied, fields = routed.respond(self.engine)
+            reply: HttpReply | None = HttpReply(*replied)
+            if replied[0] == 200:
+                self._note(name, params, fields)
+        else:
+            reply = _reply_of_fault(fault)
         if fault is not None and fault.kind is Fault.LOST:
-            return None
-        return HttpReply(*reply)
+            reply = None
+        if recorded:
+            outcome = outcome_of_reply(name, reply.status if reply else None, fields)
+            self._append(Call(name, shown_arguments(params), outcome, remote=True))
+        return reply
 
     def _route(self, request: HttpRequest) -> Any:
         """The request with the call that it makes, or the reply to send because it makes none."""
@@ -148,14 +296,34 @@ class Inside:
         others = [header for header in request.headers if header[0].lower() != key.lower()]
         return request._replace(headers=[*others, (key, b"an-unknown-key")])
 
-    @contextmanager
-    def _call_in_progress(self, name: str, params: dict[str, Any]) -> Iterator[list[Callback]]:
-        """Records which call this thread makes, for ``_deliver`` and ``_post``. Yields the list of
-        the callbacks that the call posts."""
-        self._current.name, self._current.user = name, params.get("user_id")
-        posted: list[Callback] = []
-        self._current.posted = posted
-        yield posted
+    # What the engine does within a call.
+
+    def _begin(self, name: str, user: Any, deliver: Callable[..., None] | None) -> None:
+        """Notes which call this thread makes, for the functions below."""
+        self._current.call = name, None if user is None else int(user), deliver
+
+    def _deliver(self, *message: Any) -> None:
+        name, user, deliver = self._current.call
+        if self.faults.take(name, delivering=True) is not None:
+            raise ConnectionError("the gateway did not accept the message")
+        if deliver is not None:
+            deliver(*message)
+        self._current.receiver = user
+        self._record_message(*message)
+
+    def _delivered(self, message: Message) -> None:
+        with self.lock:
+            self.sent.append((message, self._current.receiver))
+
+    def _post(self, url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
+        callback = made(url, body, headers)
+        with self.lock:
+            self.callbacks.append(callback)
+        self._current.posted.append(callback)
+        if self.own_post is not None:
+            self.own_post(url, body, headers)
+
+    # What is recorded.
 
     def _note(self, name: str, params: dict[str, Any], reply: Any) -> None:
         """Records what the user's phone would store."""
@@ -168,37 +336,34 @@ class Inside:
             if name == "register_device":
                 self.devices[int(params["user_id"])] = DeviceRegistered._read(reply)
 
-    def _deliver(self, message: Message) -> None:
-        name, user = self._current.name, self._current.user
-        if self.faults.take(name, delivering=True) is not None:
-            raise ConnectionError("the gateway did not accept the message")
+    def _record(
+        self,
+        service: Shared,
+        name: str,
+        params: dict[str, Any],
+        error: BaseException | None = None,
+    ) -> None:
+        if service._view.recorded:
+            known = error if isinstance(error, errors.SecondFactorError) else None
+            self._append(Call(name, shown_arguments(params), outcome_of(error), known))
+
+    def _append(self, call: Call) -> None:
         with self.lock:
-            self.sent.append((message, None if user is None else int(user)))
-
-    def _post(self, url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
-        callback = made(url, body, headers)
-        with self.lock:
-            self.callbacks.append(callback)
-        self._current.posted.append(callback)
+            self.calls.append(call)
 
 
-class Shared(Service):
-    """A service of a sandbox. Closing it does not close the sandbox."""
+def _repeats(service: Shared, name: str) -> bool:
+    """Whether a remote client with these settings retries the call."""
+    repeats = service._view.repeats
+    return repeats == "all" or (repeats == "questions" and name in _seconder.QUESTIONS)
 
-    __slots__ = ("_inside",)
 
-    def __init__(self, inside: Inside, native: _seconder.Service | None = None) -> None:
-        super().__init__(native or _seconder.share(inside.engine), "sandbox")
-        self._inside = inside
-
-    def with_timeout(self, timeout: float) -> Shared:
-        return Shared(self._inside, self._native.with_timeout(timeout))
-
-    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Shared:
-        return Shared(self._inside, self._native.with_repeats(repeats))
-
-    def _call(self, name: str, **params: Any) -> Any:
-        return self._inside.call(self._native, name, params)
-
-    def _poll_approval(self, wait: _seconder.ApprovalWait) -> Any:
-        return self._inside.poll_approval(self._native, wait)
+def _reply_of_fault(fault: Planned) -> HttpReply | None:
+    if fault.kind is Fault.RATE_LIMITED:
+        headers = [JSON, ("retry-after", str(math.ceil(fault.retry_after)))]
+        return HttpReply(503, headers, json.dumps(RATE_LIMITED_BODY).encode())
+    if fault.kind is Fault.INVALID_RESPONSE:
+        return HttpReply(200, [("content-type", "text/html")], PAGE)
+    # Held until the fault ends; then the connection is closed.
+    fault.ended.wait()
+    return None

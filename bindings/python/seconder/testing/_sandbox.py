@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from seconder import _seconder, totp
 from seconder.callback import sign
 from seconder.enums import DeviceType
 from seconder.names import Names
+from seconder.opening import _carrier, _poster
 from seconder.results import ApprovalRequest, DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
-from seconder.testing._faults import Fault, Planned
-from seconder.testing._inside import Inside, Shared
+from seconder.testing._calls import Call
+from seconder.testing._faults import Fault, Planned, UnusedFault
+from seconder.testing._inside import Inside
+from seconder.testing._settings import check
+from seconder.testing._shared import View
+from seconder.testing._time import Time
 
 if TYPE_CHECKING:
     from seconder._awaited import Opening
@@ -49,6 +56,14 @@ class Sandbox:
         now: The initial time, aware of its time zone. Default: the current second.
         post: A function that receives each callback as it is made, in the thread of the response,
             for example by the application's test client. It can also be set later, as :attr:`post`.
+        run_deliver: Whether the function ``deliver`` that the application passes to :meth:`open`
+            delivers the messages of that service. What it raises has the consequences that it has
+            in production, and the message is then not in :attr:`messages`.
+        run_post: Whether the function ``post`` that the application passes to :meth:`open` posts the
+            callbacks. As in production, what it raises does not undo the user's response.
+        real_waits: Whether waits take real time. By default they pass the sandbox's time, as
+            :meth:`advance` does, and return at once. Tests whose other threads or processes respond
+            during a wait need real ones.
 
     Raises:
         seconder.InvalidArgument: An argument is invalid.
@@ -65,21 +80,27 @@ class Sandbox:
         names: Names | None = None,
         now: datetime | None = None,
         post: Callable[[Callback], object] | None = None,
+        run_deliver: bool = False,
+        run_post: bool = False,
+        real_waits: bool = False,
     ) -> None:
-        self._clock = _seconder.Clock(math.floor(time.time()) if now is None else _unix(now))
+        self._time = Time(math.floor(time.time()) if now is None else _unix(now))
         self._callback_url = callback_url
-        settings = {
+        self._run_deliver, self._run_post = run_deliver, run_post
+        settings: dict[str, Any] = {
             "api_key": api_key,
             "application_name": application_name,
             "callback_url": callback_url,
             "token_length": token_length,
         }
         url = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
-        self._inside = Inside(url, self._clock, names or Names(), settings)
+        check(url, settings)
+        names = Names() if names is None else names
+        self._inside = Inside(url, self._time, names, settings, real_waits=real_waits)
         self._inside.post = post
-        self._service = Shared(self._inside)
+        self._service = self._inside.share(View())
         # The application may close its service, so the sandbox acts through one of its own.
-        self._own = Shared(self._inside)
+        self._own = self._inside.share(View(recorded=False))
 
     # For the application.
 
@@ -88,20 +109,58 @@ class Sandbox:
         """The service, in this process."""
         return self._service
 
-    def open(self, url: str = "", **settings: object) -> Service:
-        """Replaces :func:`seconder.open`: it returns a service of the sandbox, whatever the URL and
-        the settings. Closing that service does not close the sandbox.
+    def open(self, url: str, **settings: Any) -> Service:
+        """Replaces :func:`seconder.open`: it returns a service of the sandbox, which is closed with
+        the sandbox. Closing that service does not close the sandbox.
+
+        The URL and the settings are checked, with the errors of :func:`seconder.open`. No database
+        is opened, and nothing is sent. Of the settings, ``timeout`` and ``repeats`` have an effect,
+        and ``deliver`` and ``post`` if the sandbox runs them; the others are those of the sandbox.
 
         With pytest: ``monkeypatch.setattr("seconder.open", seconder_sandbox.open)``.
-        """
-        return Shared(self._inside)
 
-    def open_async(self, url: str = "", *, threads: int = 16, **settings: object) -> Opening:
+        >>> import seconder
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox:
+        ...     try:
+        ...         sandbox.open("sqlite:app.db", timeout=3)
+        ...     except seconder.InvalidArgument as error:
+        ...         error.parameter
+        'timeout'
+
+        Raises:
+            seconder.InvalidArgument: The URL or a setting is invalid, or has no effect with the URL.
+            TypeError: There is no such setting.
+        """
+        check(url, settings)
+        return self._inside.share(self._view(settings))
+
+    def open_async(self, url: str, *, threads: int = 16, **settings: Any) -> Opening:
         """Replaces :func:`seconder.open_async` in the same way."""
         from seconder._awaited import Opening
-        from seconder.aio import AsyncService
+        from seconder.aio import AsyncService, open_async
 
-        return Opening(lambda: AsyncService(Shared(self._inside), threads=threads))
+        # There are no other settings than those of the real one.
+        inspect.signature(open_async).bind(url, **settings)
+
+        def opened() -> AsyncService:
+            return self._inside.keep(AsyncService(self.open(url, **settings), threads=threads))
+
+        return Opening(opened)
+
+    def _view(self, settings: dict[str, Any]) -> View:
+        """How a service with these settings makes calls."""
+        given = {name: value for name, value in settings.items() if value is not None}
+        view = View()
+        if "timeout" in given:
+            view = replace(view, timeout=float(given["timeout"]))
+        if "repeats" in given:
+            view = replace(view, repeats=str(given["repeats"]))
+        if self._run_deliver and "deliver" in given:
+            view = replace(view, deliver=_carrier(given["deliver"]))
+        if self._run_post and "post" in given:
+            view = replace(view, post=_poster(given["post"]))
+        return view
 
     @property
     def url(self) -> str:
@@ -134,10 +193,11 @@ class Sandbox:
     @property
     def now(self) -> datetime:
         """The sandbox's time, in UTC."""
-        return datetime.fromtimestamp(self._clock.now(), timezone.utc)
+        return datetime.fromtimestamp(self._time.now(), timezone.utc)
 
     def advance(self, by: float | timedelta) -> None:
-        """Advances the time, by seconds or by a timedelta, of 0 or more.
+        """Advances the time, by seconds or by a timedelta, of 0 or more, with all that :meth:`after`
+        planned for it.
 
         >>> from seconder.testing import Sandbox
         >>> with Sandbox() as sandbox:
@@ -146,10 +206,27 @@ class Sandbox:
         ...     str(sandbox.now - before)
         '0:00:30'
         """
-        seconds = by.total_seconds() if isinstance(by, timedelta) else by
-        if not seconds >= 0:
-            raise ValueError("time passes forwards")
-        self._clock.set(self._clock.now() + seconds)
+        seconds = _seconds(by)
+        self._time.pass_until(self._time.now() + seconds)
+
+    def after(self, seconds: float | timedelta, action: Callable[[], object]) -> None:
+        """Calls a function once that much time has passed, by :meth:`advance` or by a wait. What it
+        raises is raised there.
+
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox:
+        ...     service = sandbox.service
+        ...     ada = service.create_user("ada@example.com", "555-010-0123", 1).id
+        ...     uuid = service.create_approval(ada, "Log in?").uuid
+        ...     sandbox.after(20, lambda: sandbox.approve(ada))
+        ...     service.wait_for_approval(uuid, ada, timeout=60).approved_by(ada)
+        True
+
+        Args:
+            seconds: How much time, in seconds or as a timedelta, of 0 or more.
+            action: The function.
+        """
+        self._time.plan(self._time.now() + _seconds(seconds), action)
 
     # The phones.
 
@@ -188,7 +265,7 @@ class Sandbox:
         uri = self._inside.uris.get(user_id)
         if uri is None:
             raise AssertionError(f"user {user_id} has no authenticator app: enrol_authenticator")
-        return totp.code(uri, at=self._clock.now())
+        return totp.code(uri, at=self._time.now())
 
     # The devices.
 
@@ -260,7 +337,7 @@ class Sandbox:
             nonce: Default: the sandbox's time, in Unix seconds. An older one makes the callback
                 stale.
         """
-        nonce = nonce if nonce is not None else f"{math.floor(self._clock.now())}"
+        nonce = nonce if nonce is not None else f"{math.floor(self._time.now())}"
         url, names = self._callback_url, self._inside.names
         signature = sign(api_key=self.api_key, nonce=nonce, url=url, body=body)
         headers = [(names.signature_header, signature), (names.nonce_header, nonce)]
@@ -318,20 +395,55 @@ class Sandbox:
         unknown = set(calls) - set(_seconder.CALLS)
         if unknown:
             raise ValueError(f"there is no call {', '.join(sorted(unknown))} of the interface")
-        left = math.inf if times is None else times
-        planned = Planned(Fault(fault), calls, left, retry_after)
+        planned = Planned(Fault(fault), calls, times, retry_after)
         self._inside.faults.plan(planned)
         try:
             yield
         finally:
             self._inside.faults.end(planned)
 
+    # What happened.
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls that the application made, in the order in which they ended, also those that
+        failed. Those by methods of the sandbox, such as :meth:`approve`, are not among them.
+
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox:
+        ...     user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
+        ...     right = sandbox.service.request_sms(user.id, force=True)
+        ...     for call in sandbox.calls:
+        ...         print(call.name, call.outcome)
+        create_user ok
+        request_sms ok
+        >>> sandbox.calls[-1].arguments
+        {'user_id': 1, 'force': True}
+        """
+        with self._inside.lock:
+            return tuple(self._inside.calls)
+
+    @property
+    def unused_faults(self) -> tuple[UnusedFault, ...]:
+        """The faults of :meth:`failing` that no call has met, and those that met fewer calls than
+        ``times``, in the order in which they were injected. The test may then not show what it is
+        meant to.
+
+        >>> from seconder.testing import Sandbox
+        >>> with Sandbox() as sandbox, sandbox.failing("timeout", calls="verify"):
+        ...     status = sandbox.service.app_details()
+        >>> print(*sandbox.unused_faults)
+        timeout of verify: met 0 of any number of calls
+        """
+        return self._inside.faults.unused()
+
     # The end.
 
     def close(self) -> None:
-        """Releases everything. Later calls raise :class:`seconder.InvalidArgument`."""
-        self._service.close()
-        self._own.close()
+        """Closes the services that were opened from it, the server behind :attr:`url` with its
+        connections, and the engine. Later calls raise :class:`seconder.InvalidArgument`, and those
+        of clients of :attr:`url` raise :class:`seconder.Unavailable`. What was recorded can still be
+        read."""
         self._inside.close()
 
     def __enter__(self) -> Sandbox:
@@ -371,6 +483,13 @@ class Sandbox:
         # The callback list may already hold one of another thread, so match the request.
         id_in_body = uuid.encode()
         return next(each for each in reversed(self.callbacks) if id_in_body in each.body)
+
+
+def _seconds(time: float | timedelta) -> float:
+    seconds = time.total_seconds() if isinstance(time, timedelta) else time
+    if not 0 <= seconds < math.inf:
+        raise ValueError("time passes forwards")
+    return seconds
 
 
 def _unix(time: datetime) -> float:

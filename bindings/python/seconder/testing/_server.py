@@ -18,6 +18,10 @@ DISCARD = 8 * _seconder.BODY_LIMIT
 sending would otherwise not see the reply."""
 
 
+STOP = 5
+"""How long to wait for a thread whose connection was closed, in seconds."""
+
+
 class HttpRequest(NamedTuple):
     """A request as it was received."""
 
@@ -49,12 +53,35 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.respond = respond
         self.url = f"http://127.0.0.1:{self.server_port}"
+        self._connections: dict[threading.Thread, socket.socket] = {}
+        self._lock = threading.Lock()
         # The interval is how long stop() may wait, in seconds.
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
+        """Closes the connections too, whose clients may keep them for their next call, and waits for
+        the threads that serve them."""
         self.shutdown()
         self.server_close()
+        with self._lock:
+            connections = dict(self._connections)
+        for connection in connections.values():
+            # Nothing more is read, and a reply that is being written still arrives.
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        for thread in connections:
+            # It may be this one, if an application closes the sandbox from a callback.
+            if thread is not threading.current_thread():
+                thread.join(STOP)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._connections[threading.current_thread()] = request
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                del self._connections[threading.current_thread()]
 
 
 class _Handler(BaseHTTPRequestHandler):

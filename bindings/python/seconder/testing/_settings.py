@@ -1,0 +1,27 @@
+"""The settings of a service that a sandbox stands in for, checked as in production."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seconder.errors import StorageError
+from seconder.opening import open as really_open
+
+NO_FOLDER = "/dev/null"
+"""A file, in which no database can be."""
+
+
+def check(url: str, settings: dict[str, Any]) -> None:
+    """Raises what :func:`seconder.open` raises for a wrong setting. Nothing is sent, no database is
+    opened, and none is created."""
+    if isinstance(url, str):
+        scheme, _, path = url.partition(":")
+        path = path.removeprefix("//")
+        # A path that names a file is moved to where none can be. The settings are checked first.
+        if scheme.lower() == "sqlite" and path and not path.startswith(":"):
+            url = f"{scheme}:{NO_FOLDER}/{path}"
+    try:
+        really_open(url, **settings).close()
+    except StorageError:
+        # Whether there is such a database does not concern a test.
+        pass

@@ -1,0 +1,71 @@
+"""The services of a sandbox, for the application and for the sandbox itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from seconder import _seconder
+from seconder.enums import Repeats
+from seconder.service import Service
+
+if TYPE_CHECKING:
+    from seconder.testing._inside import Inside
+
+
+@dataclass(frozen=True)
+class View:
+    """How a service of a sandbox makes calls."""
+
+    timeout: float = 10.0
+    """As the setting, in seconds: a remote service that does not respond takes this long."""
+    repeats: str = "questions"
+    """As the setting."""
+    deliver: Callable[..., None] | None = None
+    """The application's own function, as the native module calls it."""
+    post: Callable[..., None] | None = None
+    """The application's own function, as the native module calls it."""
+    recorded: bool = True
+    """Whether its calls are the application's."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A wait for an approval, and its parameters, for the record."""
+
+    native: _seconder.ApprovalWait
+    params: dict[str, Any]
+
+
+class Shared(Service):
+    """A service of a sandbox. Closing it does not close the sandbox."""
+
+    __slots__ = ("_inside", "_view")
+
+    def __init__(self, inside: Inside, native: _seconder.Service, view: View) -> None:
+        super().__init__(native, "sandbox")
+        self._inside = inside
+        self._view = view
+
+    def with_timeout(self, timeout: float) -> Shared:
+        native = self._native.with_timeout(timeout)
+        return Shared(self._inside, native, replace(self._view, timeout=float(timeout)))
+
+    def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Shared:
+        native = self._native.with_repeats(repeats)
+        return Shared(self._inside, native, replace(self._view, repeats=str(repeats)))
+
+    def _call(self, name: str, **params: Any) -> Any:
+        return self._inside.call(self, name, params)
+
+    # A wait poll by poll, for AsyncService.
+
+    def _begin_wait(self, params: dict[str, Any]) -> Wait:
+        return self._inside.begin_wait(params)
+
+    def _poll_approval(self, wait: Any) -> Any:
+        return self._inside.poll_of_event_loop(self, wait)
+
+    def _pass(self, pause: float) -> float:
+        return self._inside.pass_pause(pause)
