@@ -38,7 +38,7 @@ PYTHON_MODULE := VIRTUAL_ENV="$$PWD/$(VENV)" $(VENV)/bin/maturin develop -m bind
 # One wheel serves every Python from 3.10 on. Those without the lock need their own; PyO3 knows none
 # before 3.14, from which on CPython supports them.
 FREE_THREADED := python3.14t
-PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/web
+PYTHON_TYPED := packaging/try_wheel.py bindings/python/seconder bindings/python/seconder_pytest bindings/python/tests examples/demo.py examples/web fuzz/api
 
 say = @printf '\n== %s ==\n' "$(1)"
 
@@ -257,8 +257,8 @@ bench-release:
 	VIRTUAL_ENV="$$PWD/$(BENCH_VENV)" packaging/without-paths $(VENV)/bin/maturin develop -q --release -m bindings/python/Cargo.toml
 
 .PHONY: fuzz
-fuzz: ## Fuzzes everything that reads what others sent, a minute each: SECONDS=60
-	fuzz/run $(or $(SECONDS),60)
+fuzz: tools-demo python-module ## Fuzzes everything that reads what others sent, and the calls, a minute each: SECONDS=60
+	fuzz/run $(or $(SECONDS),60) $(PY)
 
 # A target for each kind of work of tests/tools.sh, which sets up what that requires and nothing else.
 TOOLS := $(addprefix tools-,demo docs web python wheels bench test)

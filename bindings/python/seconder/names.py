@@ -60,6 +60,10 @@ class Names(Value):
         return _seconder.headers(_given(self))[2]
 
     def _check(self) -> None:
+        for name in ("word", "push_path", "header_prefix", "id_field", "chrome_device"):
+            given = getattr(self, name)
+            if not isinstance(given, str) and (given is not None or name == "word"):
+                raise InvalidArgument(f"{name} must be text", parameter=name)
         # The native module validates the names; asking it for the headers is enough to do so.
         try:
             _seconder.headers(_given(self))

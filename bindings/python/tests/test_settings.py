@@ -118,6 +118,13 @@ def test_a_service_with_other_names(remote: RemoteService) -> None:
         assert caught.value.parameter == parameter
 
 
+@pytest.mark.parametrize("wrong", [{"word": None}, {"push_path": ["push"]}, {"id_field": 7}])
+def test_names_that_are_no_text_are_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(seconder.InvalidArgument, match="must be text") as caught:
+        seconder.Names(**wrong)
+    assert {caught.value.parameter} == wrong.keys()
+
+
 def test_which_calls_are_retried(remote: RemoteService) -> None:
     remote.status, remote.body = 503, {"message": "Slow down.", "success": False}
     remote.headers = {"Retry-After": "0"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -134,6 +135,22 @@ def test_a_body_without_a_clear_end_is_rejected_and_never_read_as_a_request(
     got = raw(sandbox, head + framing + smuggled)
     assert got.count(b"HTTP/1.1 ") == 1
     assert got.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 413 "))
+
+
+def test_a_client_that_goes_away_is_no_error(
+    sandbox: Sandbox, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host, _, port = sandbox.url.removeprefix("http://").partition(":")
+    for _ in range(3):
+        connection = socket.create_connection((host, int(port)), timeout=10)
+        connection.sendall(b"GET " + DETAILS.encode() + b" HTTP/1.1\r\nContent-Length: 9\r\n\r\n")
+        # With this, closing resets the connection.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    # Those before were accepted, and closing waits for their threads.
+    assert send(sandbox, "GET", DETAILS, headers=key(sandbox)).status == 200
+    sandbox.close()
+    assert capfd.readouterr().err == ""
 
 
 def test_a_client_that_sends_too_much_can_read_why(sandbox: Sandbox) -> None:

@@ -300,7 +300,7 @@ class Inside:
 
     def _begin(self, name: str, user: Any, deliver: Callable[..., None] | None) -> None:
         """Notes which call this thread makes, for the functions below."""
-        self._current.call = name, None if user is None else int(user), deliver
+        self._current.call = name, user, deliver
 
     def _deliver(self, *message: Any) -> None:
         name, user, deliver = self._current.call
@@ -308,7 +308,8 @@ class Inside:
             raise ConnectionError("the gateway did not accept the message")
         if deliver is not None:
             deliver(*message)
-        self._current.receiver = user
+        # As text from HTTP; the engine has checked it.
+        self._current.receiver = None if user is None else int(user)
         self._record_message(*message)
 
     def _delivered(self, message: Message) -> None:

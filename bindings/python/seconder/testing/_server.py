@@ -4,6 +4,7 @@ writes replies; the library interprets them, as in ``seconder serve``."""
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -73,6 +74,11 @@ class Server(ThreadingHTTPServer):
             # It may be this one, if an application closes the sandbox from a callback.
             if thread is not threading.current_thread():
                 thread.join(STOP)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # A client may close the connection at any time.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         with self._lock:

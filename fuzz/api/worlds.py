@@ -1,0 +1,88 @@
+"""The services that are called: in this process, in a file, over HTTP, and with asyncio."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import seconder
+from seconder.testing import Sandbox
+
+from checks import Checks
+
+KEY = "a-key-that-no-error-may-show"
+KINDS = ("sandbox", "opened", "http", "sqlite", "memory")
+
+
+class World:
+    """A service, and what stands behind it."""
+
+    def __init__(self, generator: random.Random, folder: Path, checks: Checks) -> None:
+        self.kind = generator.choice(KINDS)
+        self.sandbox: Sandbox | None = None
+        self.closed = False
+        """Set once the service is closed: later calls must not return."""
+        checks.secret(KEY)
+        if self.kind in ("sandbox", "opened", "http"):
+            self.sandbox = Sandbox(api_key=KEY, run_deliver=True)
+            self.service = self._of_sandbox(self.sandbox, generator, checks)
+        else:
+            url = f"sqlite:{folder}/fuzz.db" if self.kind == "sqlite" else "sandbox:?accept=right"
+            self.service = seconder.open(
+                url, api_key=KEY, deliver=checks.delivered, offline_days=7
+            )
+        self._handles = [self.service]
+        self._checks = checks
+        self._seen = 0
+
+    def _of_sandbox(
+        self, sandbox: Sandbox, generator: random.Random, checks: Checks
+    ) -> seconder.Service:
+        if self.kind == "http":
+            return seconder.open(
+                sandbox.url,
+                api_key=KEY,
+                allow_loopback_http=True,
+                timeout=20,
+                repeats="none",
+                format=generator.choice(["json", "xml"]),
+            )
+        if self.kind == "opened":
+            return sandbox.open("sqlite:fuzz.db", deliver=checks.delivered)
+        return sandbox.open("sandbox:?accept=right", deliver=checks.delivered)
+
+    def now(self) -> float:
+        """The time of the service."""
+        return time.time() if self.sandbox is None else self.sandbox.now.timestamp()
+
+    def look_at_messages(self) -> None:
+        """Takes the messages that a service behind HTTP sent, where no function delivers them."""
+        if self.sandbox is not None and self.kind == "http":
+            messages = self.sandbox.messages
+            seen, self._seen = self._seen, len(messages)
+            for message in messages[seen:]:
+                self._checks.delivered(message)
+
+    def handle(self, generator: random.Random) -> seconder.Service:
+        return generator.choice(self._handles)
+
+    def add(self, handle: seconder.Service) -> None:
+        """Keeps another handle of the service."""
+        self._handles = [*self._handles[:6], handle]
+
+    def close(self, generator: random.Random) -> None:
+        """Closes the service, by any of its handles or with its sandbox."""
+        if self.sandbox is not None and generator.random() < 0.5:
+            self.sandbox.close()
+            # A client of its URL is closed by itself.
+            if self.kind != "http":
+                self.closed = True
+                return
+        self.handle(generator).close()
+        self.closed = True
+
+    def end(self) -> None:
+        self.service.close()
+        if self.sandbox is not None:
+            self.sandbox.close()
