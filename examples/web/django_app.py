@@ -38,7 +38,12 @@ settings.configure(
     SECRET_KEY=SECRET,
     ALLOWED_HOSTS=["127.0.0.1", "localhost"],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": DATA / "django.db"}},
-    INSTALLED_APPS=["django.contrib.sessions", "seconder.contrib.django"],
+    INSTALLED_APPS=[
+        "django.contrib.auth",
+        "django.contrib.contenttypes",
+        "django.contrib.sessions",
+        "seconder.contrib.django",
+    ],
     MIDDLEWARE=[
         f"{__name__}.EveryPage",
         "django.contrib.sessions.middleware.SessionMiddleware",

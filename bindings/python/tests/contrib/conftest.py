@@ -20,6 +20,10 @@ import redis
 from contrib.visitors import DjangoVisitor, FastapiVisitor, FlaskVisitor, Site, Visitor
 from django.db import connections
 
+# They run in a process of their own, which test_django.py starts.
+if "DJANGO_SETTINGS_MODULE" not in os.environ:
+    collect_ignore = ["django_site"]
+
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ROOT / "examples" / "web"
 

@@ -76,7 +76,11 @@ import logging
 import django
 from django.conf import settings
 settings.configure(
-    INSTALLED_APPS=["seconder.contrib.django"], SECONDER_KEY="key", ROOT_URLCONF="__main__"
+    INSTALLED_APPS=[
+        "django.contrib.auth", "django.contrib.contenttypes", "seconder.contrib.django",
+    ],
+    SECONDER_KEY="key",
+    ROOT_URLCONF="__main__",
 )
 django.setup()
 import seconder
@@ -94,7 +98,10 @@ PRELUDES = {
     "django": """
 import django
 from django.conf import settings
-settings.configure(INSTALLED_APPS=["seconder.contrib.django"], ROOT_URLCONF="__main__",
+settings.configure(INSTALLED_APPS=[
+        "django.contrib.auth", "django.contrib.contenttypes", "seconder.contrib.django",
+    ],
+    ROOT_URLCONF="__main__",
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})
 django.setup()
 from django.core.management import call_command

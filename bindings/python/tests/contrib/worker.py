@@ -70,7 +70,11 @@ def django_worker() -> None:
         SECRET_KEY="a secret",
         ALLOWED_HOSTS=["127.0.0.1"],
         DATABASES={"default": database},
-        INSTALLED_APPS=["seconder.contrib.django"],
+        INSTALLED_APPS=[
+            "django.contrib.auth",
+            "django.contrib.contenttypes",
+            "seconder.contrib.django",
+        ],
     )
     django.setup()
     from django.urls import path

@@ -1,7 +1,8 @@
-"""Callbacks in Django.
+"""The second factor in Django.
 
-Add ``"seconder.contrib.django"`` to ``INSTALLED_APPS`` and run ``migrate``: its table remembers
-which callbacks were received. Then, among the views::
+Add ``"seconder.contrib.django"`` to ``INSTALLED_APPS``, which requires ``django.contrib.auth``, set
+``SECONDER``, and run ``migrate``. :func:`service` then returns the service. To receive callbacks,
+write among the views::
 
     from django.conf import settings
     from seconder.contrib.django import callback
@@ -36,9 +37,11 @@ with Needs(__name__, "Django"):
 from asgiref.sync import async_to_sync
 from django.views.decorators.csrf import csrf_exempt
 
+from seconder.contrib.django import checks
+from seconder.contrib.django._service import service
 from seconder.contrib.django.replay import CacheReplay, TableReplay
 
-__all__ = ["CacheReplay", "TableReplay", "callback"]
+__all__ = ["CacheReplay", "TableReplay", "callback", "service"]
 
 
 def callback(
@@ -74,13 +77,9 @@ def callback(
         InvalidArgument: A parameter is invalid.
         ImproperlyConfigured: The default memory is used and its app is not installed.
     """
-    receiver = Receiver(
-        api_key=api_key,
-        url=url,
-        replay=TableReplay() if replay is None else replay,
-        fresh=fresh,
-        names=names,
-    )
+    memory = TableReplay() if replay is None else replay
+    receiver = Receiver(api_key=api_key, url=url, replay=memory, fresh=fresh, names=names)
+    checks.RECEIVERS.append(memory)
 
     def decorate(
         function: Callable[[Event], object],

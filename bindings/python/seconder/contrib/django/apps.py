@@ -1,4 +1,4 @@
-"""The app that holds the table of received callbacks."""
+"""The app."""
 
 from django.apps import AppConfig
 
@@ -8,3 +8,11 @@ class SeconderConfig(AppConfig):
 
     name = "seconder.contrib.django"
     label = "seconder"
+    verbose_name: str = "Second factor"
+    default_auto_field: str = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Registers the system checks."""
+        from seconder.contrib.django import checks
+
+        checks.register()

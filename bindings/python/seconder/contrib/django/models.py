@@ -1,7 +1,10 @@
-"""The table of received callbacks."""
+"""The tables of the app: received callbacks, enrolments and decisions."""
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
+from django.conf import settings
 from django.db import models
 
 
@@ -17,3 +20,73 @@ class ReceivedCallback(models.Model):
 
     def __str__(self) -> str:
         return str(self.key)
+
+
+class Enrolment(models.Model):
+    """Which user of the service belongs to which account of the site.
+
+    Create one only for a user whom ``create_user(…, new_only=True)`` has just created, or whose
+    number the account has proven: :func:`seconder.contrib.django.accounts.enrol` does both.
+    """
+
+    account: models.OneToOneField[Any, Any] = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="seconder"
+    )
+    """The account: a user of the site."""
+    account_id: Any
+    """The account's key."""
+    user_id: models.BigIntegerField[int, int] = models.BigIntegerField(
+        "id at the service", unique=True
+    )
+    """The user's id at the service. It is unique: two accounts never share a second factor."""
+    created_at: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True)
+    """When the account was enrolled."""
+
+    def __str__(self) -> str:
+        return f"{self.account} ({self.user_id})"
+
+
+class Decision(models.Model):
+    """What was decided about a login, for the site's operators. It holds no code."""
+
+    class Asked(models.TextChoices):
+        """What was asked of the service."""
+
+        CODE = "code", "whether a code is right"
+        SEND = "send", "to send a code"
+        CONFIRM = "confirm", "whether an app shows the right code"
+
+    class Verdict(models.TextChoices):
+        """The result."""
+
+        ACCEPTED = "accepted", "accepted"
+        REJECTED = "rejected", "rejected"
+        FAILED = "failed", "failed"
+
+    at: models.DateTimeField[Any, Any] = models.DateTimeField(auto_now_add=True, db_index=True)
+    """When."""
+    account: models.ForeignKey[Any, Any] = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+    )
+    """The account; null once it has been deleted."""
+    user_id: models.BigIntegerField[int, int] = models.BigIntegerField("id at the service")
+    """The user's id at the service."""
+    asked: models.CharField[str, str] = models.CharField(max_length=16, choices=Asked)
+    """What was asked."""
+    verdict: models.CharField[str, str] = models.CharField(max_length=16, choices=Verdict)
+    """``accepted``; ``rejected``, by the user's mistake or a limit; or ``failed``: it could not be
+    decided."""
+    reason: models.CharField[str, str] = models.CharField(max_length=100, blank=True)
+    """The class of the error and the service's code, such as ``RateLimited 60003``; or where a
+    right code came from, such as ``sms``."""
+
+    class Meta:
+        """The newest first."""
+
+        ordering: ClassVar[list[str]] = ["-at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.asked}: {self.verdict}"

@@ -1,0 +1,310 @@
+"""The second factor of the site's accounts: enrolling them, sending codes and checking codes.
+
+The views, the django-otp device and the allauth adapter all call these functions, which record
+each decision (:class:`seconder.contrib.django.models.Decision`).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext, ngettext
+
+import seconder
+from seconder.contrib.django import _settings
+from seconder.contrib.django._service import service
+from seconder.contrib.django.models import Decision, Enrolment
+
+__all__ = [
+    "AlreadyEnrolled",
+    "NotEnrolled",
+    "confirm_authenticator",
+    "digits",
+    "enrol",
+    "enrolment",
+    "explain",
+    "factors",
+    "lines",
+    "remove",
+    "remove_authenticators",
+    "remove_devices",
+    "send_code",
+    "start_enrolment",
+    "verify",
+]
+
+User = AbstractBaseUser | AnonymousUser
+"""What ``request.user`` is. Nobody who is not logged in has a second factor."""
+
+_log = logging.getLogger("seconder.contrib")
+
+
+class NotEnrolled(seconder.SecondFactorError):
+    """The account has no second factor at the service."""
+
+
+class AlreadyEnrolled(seconder.SecondFactorError):
+    """The account has a second factor already, or the user of the service belongs to another
+    account."""
+
+
+def enrolment(account: User) -> Enrolment | None:
+    """Returns the account's enrolment, or None."""
+    if account.pk is None:
+        return None
+    return Enrolment.objects.filter(account_id=account.pk).first()
+
+
+def start_enrolment(
+    cellphone: str, country_code: int | str, *, via: seconder.Channel | str = "sms"
+) -> seconder.PhoneVerificationStarted:
+    """Sends a code to the number that somebody typed, to prove that they have it.
+
+    Show the same page for every number: whether it belongs to an account must not show.
+
+    Args:
+        cellphone: The number, without its calling code.
+        country_code: The calling code of the number, 1 to 999.
+        via: ``sms`` or ``call``.
+
+    Raises:
+        seconder.InvalidArgument: The number is invalid.
+        seconder.RateLimited: The number was sent a code a moment ago, or too many codes.
+        seconder.Rejected: The number cannot be reached that way.
+    """
+    return service().start_phone_verification(seconder.Channel(via), cellphone, country_code)
+
+
+def enrol(
+    account: AbstractBaseUser,
+    cellphone: str,
+    country_code: int | str,
+    code: str,
+    *,
+    email: str | None = None,
+) -> Enrolment:
+    """Enrols an account, if the code proves that it has the number.
+
+    Call it outside of a transaction: if one is rolled back afterwards, the service keeps the user.
+
+    Args:
+        account: A user of the site who is logged in.
+        cellphone: The number that :func:`start_enrolment` sent the code to.
+        country_code: The calling code of the number.
+        code: What the user typed.
+        email: Default: the account's.
+
+    Raises:
+        AlreadyEnrolled: The account is enrolled.
+        seconder.Rejected: The code is wrong; or, with ``cellphone`` in ``fields``, the number
+            belongs to a user who is enrolled already.
+        seconder.TokenMalformed: The code is not 4 to 10 digits.
+        seconder.InvalidArgument: The number or the e-mail address is invalid.
+    """
+    if enrolment(account) is not None:
+        raise AlreadyEnrolled("the account has a second factor already")
+    address = getattr(account, account.get_email_field_name(), "") if email is None else email
+    own = service()
+    own.check_phone_verification(cellphone, country_code, digits(code))
+    # Without `new_only`, a known number would return the id of the user who has it.
+    created = own.create_user(
+        address, cellphone, country_code, send_install_link_via_sms=False, new_only=True
+    )
+    try:
+        # A savepoint: without one, a failed insert would break a surrounding transaction.
+        with transaction.atomic():
+            return Enrolment.objects.create(account=account, user_id=created.id)
+    except IntegrityError:
+        # Another request has enrolled the account meanwhile. The user is new, so it is nobody
+        # else's.
+        own.delete_user(created.id)
+        raise AlreadyEnrolled("the account has a second factor already") from None
+
+
+def remove(account: AbstractBaseUser) -> None:
+    """Deletes the account's user at the service, with all factors, and then the enrolment.
+
+    Raises:
+        NotEnrolled: The account is not enrolled.
+        seconder.Unavailable: The service cannot be reached. Nothing was removed here.
+    """
+    found = _required(account)
+    try:
+        service().delete_user(found.user_id)
+    except seconder.Rejected as error:
+        if error.http_status != 404:
+            raise
+    found.delete()
+
+
+def send_code(
+    account: User, *, via: seconder.Channel | str = "sms"
+) -> seconder.CodeRequested:
+    """Sends a code to the account's phone, even if it has an app.
+
+    Args:
+        account: A user of the site.
+        via: ``sms`` or ``call``.
+
+    Returns:
+        Where the code was sent: ``cellphone`` is the masked number.
+
+    Raises:
+        NotEnrolled: The account is not enrolled.
+        seconder.RateLimited: The user was sent a code a moment ago, or too many codes.
+        seconder.Unavailable: The service cannot be reached, or the message was not delivered.
+    """
+    found = _required(account)
+    own = service()
+    send = own.request_call if seconder.Channel(via) is seconder.Channel.CALL else own.request_sms
+    try:
+        sent = send(found.user_id, force=True)
+    except seconder.SecondFactorError as error:
+        _record(found, Decision.Asked.SEND, error)
+        raise
+    _record(found, Decision.Asked.SEND, None, str(seconder.Channel(via)))
+    return sent
+
+
+def verify(account: User, code: str, *, action: str | None = None) -> seconder.Verification:
+    """Checks a code of the account: by SMS, of its app, or a recovery code. It returns only if the
+    code is right, and raises as :meth:`seconder.Service.verify` does.
+
+    Args:
+        account: A user of the site.
+        code: What the user typed. Spaces in it are ignored.
+        action: The action that the code was sent for.
+
+    Raises:
+        NotEnrolled: The account is not enrolled.
+        seconder.TokenInvalid: The code is wrong or has expired.
+        seconder.RateLimited: There were wrong codes before; see ``retry_after``.
+    """
+    found = _required(account)
+    try:
+        right = service().verify(digits(code), found.user_id, force=True, action=action)
+    except seconder.SecondFactorError as error:
+        _record(found, Decision.Asked.CODE, error)
+        raise
+    _record(found, Decision.Asked.CODE, None, _source(right))
+    return right
+
+
+def confirm_authenticator(account: User, code: str) -> None:
+    """Checks that the app that was enrolled last shows this code. It returns only if it does.
+
+    Raises:
+        NotEnrolled: The account is not enrolled.
+        seconder.TokenInvalid: The code is not the app's.
+        seconder.RateLimited: There were wrong codes before.
+    """
+    found = _required(account)
+    try:
+        service().confirm_authenticator(found.user_id, digits(code))
+    except seconder.SecondFactorError as error:
+        _record(found, Decision.Asked.CONFIRM, error)
+        raise
+    _record(found, Decision.Asked.CONFIRM, None)
+
+
+def factors(found: Enrolment) -> seconder.Factors | None:
+    """Returns the factors of an enrolment, or None if the service does not list them.
+
+    Raises:
+        seconder.UserNotFound: The service has no such user.
+        seconder.Unavailable: The service cannot be reached.
+    """
+    return service().user_status(found.user_id).factors
+
+
+def lines(listed: seconder.Factors) -> list[str]:
+    """Returns a line for each factor."""
+    found = [gettext("codes by SMS")] if listed.sms else []
+    for app in listed.authenticators:
+        state = gettext("confirmed") if app.confirmed else gettext("pending")
+        text = gettext("authenticator app %(id)s, %(state)s")
+        found.append(text % {"id": app.id, "state": state})
+    found += [gettext("device %(id)s") % {"id": each.id} for each in listed.devices]
+    codes = gettext("recovery codes left: %(count)d") % {"count": listed.recovery_codes}
+    return [*found, codes]
+
+
+def remove_authenticators(found: Enrolment) -> int:
+    """Has the service forget the authenticator apps of an enrolment.
+
+    Returns:
+        How many there were.
+    """
+    listed = factors(found)
+    apps = () if listed is None else listed.authenticators
+    for each in apps:
+        service().remove_authenticator(found.user_id, each.id)
+    return len(apps)
+
+
+def remove_devices(found: Enrolment) -> int:
+    """Has the service forget the devices of an enrolment.
+
+    Returns:
+        How many there were.
+    """
+    listed = factors(found)
+    devices = () if listed is None else listed.devices
+    for each in devices:
+        service().remove_device(found.user_id, each.id)
+    return len(devices)
+
+
+def digits(typed: str) -> str:
+    """Removes the spaces and dashes that people type between the digits."""
+    return "".join(typed.split()).replace("-", "") if isinstance(typed, str) else typed
+
+
+def explain(error: seconder.SecondFactorError) -> str | None:
+    """Returns the message for the user, or None for an error that the user cannot act on."""
+    if isinstance(error, seconder.TokenMalformed):
+        return gettext("Please type the digits of the code.")
+    if isinstance(error, seconder.TokenInvalid):
+        if error.reused:
+            return gettext("That code has been used already. Wait for the next one.")
+        return gettext("That code is wrong.")
+    if isinstance(error, seconder.RateLimited):
+        wait = math.ceil(error.retry_after or 60)
+        return ngettext(
+            "Too many attempts. Try again in %(wait)d second.",
+            "Too many attempts. Try again in %(wait)d seconds.",
+            wait,
+        ) % {"wait": wait}
+    return None
+
+
+def _required(account: User) -> Enrolment:
+    found = enrolment(account)
+    if found is None:
+        raise NotEnrolled("the account has no second factor")
+    return found
+
+
+def _source(verification: seconder.Verification) -> str:
+    return (verification.device.os_type if verification.device else None) or ""
+
+
+def _record(
+    found: Enrolment, asked: str, error: seconder.SecondFactorError | None, reason: str = ""
+) -> None:
+    verdict = Decision.Verdict.ACCEPTED
+    if error is not None:
+        mistake = isinstance(error, (seconder.TokenInvalid, seconder.RateLimited))
+        verdict = Decision.Verdict.REJECTED if mistake else Decision.Verdict.FAILED
+        reason = f"{type(error).__name__} {error.code or ''}".strip()
+        if not mistake:
+            _log.error("%s of user %s failed: %s", asked, found.user_id, error, exc_info=True)
+    if not _settings.keeps_decisions():
+        return
+    fields: dict[str, Any] = {"user_id": found.user_id, "asked": asked, "verdict": verdict}
+    Decision.objects.create(account_id=found.account_id, reason=reason[:100], **fields)

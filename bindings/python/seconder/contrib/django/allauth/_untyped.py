@@ -1,0 +1,78 @@
+"""What the adapter takes from django-allauth, which has no types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seconder.contrib._receiver import Needs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from django import forms
+    from django.db import models
+
+    class Authenticator(models.Model):
+        Type: Any
+        user: Any
+        type: Any
+        data: Any
+        objects: Any
+        record_usage: Any
+
+        def wrap(self) -> Any: ...
+
+    class BaseAuthenticateForm(forms.Form):
+        user: Any
+        authenticator: Authenticator
+
+        def clean_code(self) -> str: ...
+        def _emit_authentication_failed(self, authenticator: Authenticator) -> None: ...
+
+    class BaseLoginForm(BaseAuthenticateForm): ...
+
+    class BaseReauthenticateForm(BaseAuthenticateForm): ...
+
+    class BaseActivateForm(forms.Form):
+        user: Any
+        secret: str
+
+        def clean_code(self) -> str: ...
+
+    class DefaultMFAAdapter:
+        def is_mfa_enabled(self, user: Any, types: Collection[str] | None = None) -> bool: ...
+        def build_totp_url(self, user: Any, secret: str) -> str: ...
+
+    check_rate_limit: Any
+    context: Any
+    decrypt: Any
+    get_account_adapter: Any
+    get_adapter: Any
+    validate_can_add_authenticator: Any
+else:
+    with Needs("seconder.contrib.django.allauth", "django-allauth"):
+        from allauth.account.adapter import get_adapter as get_account_adapter
+    from allauth.core import context
+    from allauth.mfa.adapter import DefaultMFAAdapter, get_adapter
+    from allauth.mfa.base.forms import AuthenticateForm as BaseLoginForm
+    from allauth.mfa.base.forms import BaseAuthenticateForm, check_rate_limit
+    from allauth.mfa.base.forms import ReauthenticateForm as BaseReauthenticateForm
+    from allauth.mfa.models import Authenticator
+    from allauth.mfa.totp.forms import ActivateTOTPForm as BaseActivateForm
+    from allauth.mfa.totp.forms import validate_can_add_authenticator
+    from allauth.mfa.utils import decrypt
+
+__all__ = [
+    "Authenticator",
+    "BaseActivateForm",
+    "BaseAuthenticateForm",
+    "BaseLoginForm",
+    "BaseReauthenticateForm",
+    "DefaultMFAAdapter",
+    "check_rate_limit",
+    "context",
+    "decrypt",
+    "get_account_adapter",
+    "get_adapter",
+    "validate_can_add_authenticator",
+]

@@ -1,0 +1,155 @@
+"""The system checks: what ``manage.py check`` reports of the setting ``SECONDER``."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.apps import apps
+from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Warning
+from django.urls import Resolver404, resolve
+
+import seconder
+from seconder import callback
+from seconder.contrib.django import _settings
+
+RECEIVERS: list[callback.Replay] = []
+"""The replay memories of the views that receive callbacks."""
+
+USERS = ("seconder.contrib.django.otp", "seconder.contrib.django.allauth")
+"""The apps that cannot work without the setting."""
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def register() -> None:
+    """Registers the checks."""
+    checks.register(check_setting, "seconder")
+    checks.register(check_url, "seconder")
+    checks.register(check_database, "seconder")
+    checks.register(check_callbacks, "seconder")
+    checks.register(check_deployment, "seconder", deploy=True)
+
+
+def check_setting(**rest: Any) -> list[CheckMessage]:
+    """E001 to E004: the setting is there, and each key in it is known and valid."""
+    if _settings.given() is None and not any(map(apps.is_installed, USERS)):
+        # A site that only receives callbacks needs no service.
+        return []
+    found = _settings.problems()
+    if not found:
+        problem = _opened_problem()
+        found = [problem] if problem else []
+    return [Error(each.text, hint=each.hint, id=each.id) for each in found]
+
+
+def _opened_problem() -> _settings.Problem | None:
+    """Has the settings validated by ``seconder.open``. Nothing is sent, and no database is created:
+    an engine in memory takes the same options."""
+    url, options = _settings.arguments()
+    if url.startswith("sqlite:"):
+        url = "sandbox:"
+        options.pop("must_exist", None)
+    try:
+        seconder.open(url, **options).close()
+    except seconder.InvalidArgument as error:
+        key = error.parameter.upper() or "URL"
+        return _settings.Problem("seconder.E003", f'SECONDER["{key}"]: {error}')
+    except seconder.SecondFactorError as error:
+        return _settings.Problem("seconder.E003", f"SECONDER: {error}")
+    return None
+
+
+def check_url(**rest: Any) -> list[CheckMessage]:
+    """E005 and W006: no traffic in the clear, and messages that reach somebody."""
+    url, setting = _url(), _setting()
+    found: list[CheckMessage] = []
+    if url.lower().startswith("http:") and urlsplit(url).hostname not in _LOOPBACK:
+        text = 'SECONDER["URL"] is plain HTTP: codes and the API key would travel in the clear.'
+        found.append(Error(text, hint="Use https:.", id="seconder.E005"))
+    if url.startswith(("sqlite:", "postgres:", "postgresql:")) and not setting.get("DELIVER"):
+        text = "Codes are written to text files beside the database and reach no phone."
+        hint = 'Set SECONDER["DELIVER"] to a function that sends an SMS.'
+        found.append(Warning(text, hint=hint, id="seconder.W006"))
+    return found
+
+
+def check_database(**rest: Any) -> list[CheckMessage]:
+    """E007 and W008: other users of the machine cannot read or replace the database."""
+    url = _url()
+    if not url.startswith("sqlite:"):
+        return []
+    path = Path(unquote(url.partition(":")[2].partition("?")[0]))
+    found: list[CheckMessage] = []
+    folder = _mode(path.parent)
+    if folder is not None and folder & (stat.S_IWGRP | stat.S_IWOTH):
+        text = f"Other users of the machine can write to {path.parent}, and replace the database."
+        found.append(Error(text, hint=f"chmod 700 {path.parent}", id="seconder.E007"))
+    elif folder is not None and folder & (stat.S_IROTH | stat.S_IXOTH):
+        text = f"Other users of the machine can look into {path.parent}, where the database is."
+        found.append(Warning(text, hint=f"chmod 700 {path.parent}", id="seconder.W008"))
+    for end in ("", "-wal", "-shm"):
+        file = path.with_name(path.name + end)
+        mode = _mode(file)
+        if mode is not None and mode & (stat.S_IRWXG | stat.S_IRWXO):
+            text = f"Other users of the machine have access to {file}, which holds secrets."
+            found.append(Error(text, hint=f"chmod 600 {file}", id="seconder.E007"))
+    return found
+
+
+def _mode(path: Path) -> int | None:
+    # The file is not opened: closing it would drop the locks of this process on it.
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return None
+
+
+def check_callbacks(**rest: Any) -> list[CheckMessage]:
+    """W009 and W010: callbacks are received where they are sent, and none is accepted twice."""
+    setting = _setting()
+    found: list[CheckMessage] = []
+    url = setting.get("CALLBACK_URL")
+    if isinstance(url, str) and url and not _resolves(urlsplit(url).path):
+        text = f"No view receives the callbacks at {url}."
+        hint = "Add one made by seconder.contrib.django.callback to the URLconf."
+        found.append(Warning(text, hint=hint, id="seconder.W009"))
+    if any(isinstance(each, callback.Memory) for each in RECEIVERS):
+        text = "A callback could be accepted once by each process: its memory is not shared."
+        hint = "Leave out replay, so that the table of seconder.contrib.django is used."
+        found.append(Warning(text, hint=hint, id="seconder.W010"))
+    return found
+
+
+def _resolves(path: str) -> bool:
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return False
+    try:
+        resolve(path)
+    except Resolver404:
+        return False
+    return True
+
+
+def check_deployment(**rest: Any) -> list[CheckMessage]:
+    """E011: a sandbox, which accepts every code, is not used in production."""
+    if settings.DEBUG or not _url().startswith("sandbox:"):
+        return []
+    text = 'SECONDER["URL"] is a sandbox, which accepts wrong codes and forgets its users.'
+    return [Error(text, hint="Use https: or sqlite:.", id="seconder.E011")]
+
+
+def _setting() -> Mapping[str, Any]:
+    """The setting, as far as it can be used: E001 reports the rest."""
+    setting = _settings.given()
+    return setting if isinstance(setting, Mapping) else {}
+
+
+def _url() -> str:
+    url = _setting().get("URL")
+    return url if isinstance(url, str) else ""

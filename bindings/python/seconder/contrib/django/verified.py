@@ -1,0 +1,133 @@
+"""Whether a session has passed the second factor, and the decorator for views that require it."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar, cast, overload
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.apps import apps
+from django.contrib.auth import REDIRECT_FIELD_NAME, SESSION_KEY
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import resolve_url
+
+__all__ = ["forget_verified", "is_verified", "mark_verified", "second_factor_required"]
+
+KEY = "seconder_verified"
+"""The session's record: the account and the time, in Unix seconds."""
+
+_View = TypeVar("_View", bound=Callable[..., Any])
+
+
+def mark_verified(request: HttpRequest) -> None:
+    """Records that the user of the session has passed the second factor just now. Call it only after
+    :func:`seconder.contrib.django.accounts.verify` has returned for ``request.user``.
+
+    The session gets a new key, so that one known before is useless.
+    """
+    request.session.cycle_key()
+    request.session[KEY] = {"account": str(request.user.pk), "at": int(time.time())}
+
+
+def forget_verified(request: HttpRequest) -> None:
+    """Makes the session one that has not passed the second factor."""
+    request.session.pop(KEY, None)
+
+
+def is_verified(request: HttpRequest, *, max_age: float | None = None) -> bool:
+    """Whether the user of the session has passed a second factor: by :func:`mark_verified`, by a
+    device of django-otp or by an authenticator of django-allauth.
+
+    Args:
+        request: A request with a session and a user.
+        max_age: How long ago at most, in seconds. Of a device of django-otp, the time is not known,
+            so it does not count then. Default: no limit.
+    """
+    user = getattr(request, "user", None)
+    session = getattr(request, "session", None)
+    if user is None or session is None or not user.is_authenticated:
+        return False
+    # A token of an API may belong to another user than the session that was sent with it.
+    if session.get(SESSION_KEY) != user._meta.pk.value_to_string(user):
+        return False
+    now = time.time()
+    record = session.get(KEY)
+    if isinstance(record, dict) and record.get("account") == str(user.pk):
+        if _recent(record.get("at"), now, max_age):
+            return True
+    if apps.is_installed("allauth.account") and _by_allauth(request, now, max_age):
+        return True
+    # django-otp's middleware gives it to users.
+    by_device = getattr(user, "is_verified", None)
+    return max_age is None and callable(by_device) and by_device() is True
+
+
+def _by_allauth(request: HttpRequest, now: float, max_age: float | None) -> bool:
+    from allauth.account.authentication import get_authentication_records
+
+    records = get_authentication_records(request, request.user)
+    return any(
+        each.get("method") == "mfa" and _recent(each.get("at"), now, max_age) for each in records
+    )
+
+
+def _recent(at: object, now: float, max_age: float | None) -> bool:
+    if not isinstance(at, (int, float)):
+        return False
+    # A clock that was set back makes a record look as if it was from the future: it is not recent.
+    return max_age is None or 0 <= now - at <= max_age + 1
+
+
+@overload
+def second_factor_required(view: _View) -> _View: ...
+
+
+@overload
+def second_factor_required(
+    *, max_age: float | None = None, login_url: str | None = None
+) -> Callable[[_View], _View]: ...
+
+
+def second_factor_required(
+    view: _View | None = None, *, max_age: float | None = None, login_url: str | None = None
+) -> Any:
+    """Redirects users who have not passed the second factor, as ``login_required`` does those who
+    are not logged in. The view may be ``async``.
+
+    Args:
+        view: The view.
+        max_age: How long ago the user may have passed it, in seconds. Default: no limit.
+        login_url: A URL or the name of one. Default: ``seconder:verify`` of
+            :mod:`seconder.contrib.django.urls`; users who are not logged in go to ``LOGIN_URL``.
+    """
+
+    def decorate(decorated: _View) -> _View:
+        def check(request: HttpRequest) -> HttpResponseBase | None:
+            if is_verified(request, max_age=max_age):
+                return None
+            path = request.get_full_path()
+            if not request.user.is_authenticated:
+                return redirect_to_login(path)
+            return redirect_to_login(
+                path, resolve_url(login_url or "seconder:verify"), REDIRECT_FIELD_NAME
+            )
+
+        if iscoroutinefunction(decorated):
+
+            @functools.wraps(decorated)
+            async def guarded_async(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+                rejected = await sync_to_async(check)(request)
+                return rejected or await decorated(request, *args, **kwargs)
+
+            return cast(_View, guarded_async)
+
+        @functools.wraps(decorated)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            return check(request) or decorated(request, *args, **kwargs)
+
+        return cast(_View, guarded)
+
+    return decorate if view is None else decorate(view)

@@ -1,0 +1,164 @@
+"""The admin, and the commands of manage.py."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.core.management import CommandError, call_command, load_command_class
+from django.test import override_settings
+from django.utils import timezone
+
+from contrib.django_site.conftest import Person
+from seconder.contrib.django import accounts, service
+from seconder.contrib.django.models import Decision, Enrolment
+from seconder.testing import Sandbox
+
+LIST = "/admin/seconder/enrolment/"
+DECISIONS = "/admin/seconder/decision/"
+
+
+def act(person: Person, action: str) -> Any:
+    chosen = list(Enrolment.objects.values_list("pk", flat=True))
+    return person.client.post(LIST, {"action": action, "_selected_action": chosen}, follow=True)
+
+
+def add_factors(ada: Person, sandbox: Sandbox) -> None:
+    service().enrol_authenticator(ada.user_id)
+    accounts.confirm_authenticator(ada.user, sandbox.authenticator_code(ada.user_id))
+    sandbox.add_device(ada.user_id)
+
+
+def test_the_admin_shows_the_factors(ada: Person, sandbox: Sandbox) -> None:
+    add_factors(ada, sandbox)
+    ada.log_in()
+    url = f"{LIST}{Enrolment.objects.get().pk}/change/"
+    page = ada.client.get(url).content.decode()
+    assert "codes by SMS" in page and "confirmed" in page and "recovery codes left: 0" in page
+    with sandbox.failing("timeout"):
+        assert "not known" in ada.client.get(url).content.decode()
+    assert ada.client.get(f"{LIST}add/").status_code == 403
+    assert ada.client.get(LIST, {"q": "ad"}).status_code == 200
+
+
+def test_the_admin_removes_factors_and_logs_it(ada: Person, sandbox: Sandbox) -> None:
+    add_factors(ada, sandbox)
+    ada.log_in()
+    with sandbox.failing("timeout"):
+        act(ada, "remove_authenticators")
+    assert not LogEntry.objects.exists()
+    assert "1 was removed." in act(ada, "remove_authenticators").content.decode()
+    act(ada, "remove_devices")
+    found = accounts.enrolment(ada.user)
+    assert found is not None
+    listed = accounts.factors(found)
+    assert listed is not None and listed.authenticators == () and listed.devices == ()
+    logged = LogEntry.objects.order_by("pk").values_list("user_id", "change_message")
+    assert list(logged) == [
+        (ada.user.pk, "Removed 1 authenticator apps at the service."),
+        (ada.user.pk, "Removed 1 devices at the service."),
+    ]
+
+
+def test_removing_needs_the_permission(ada: Person, bob: Person, sandbox: Sandbox) -> None:
+    add_factors(ada, sandbox)
+    bob.user.is_staff = True
+    bob.user.save()
+    bob.user.user_permissions.add(Permission.objects.get(codename="view_enrolment"))
+    bob.log_in()
+    assert bob.client.get(LIST).status_code == 200
+    act(bob, "remove_authenticators")
+    found = accounts.enrolment(ada.user)
+    assert found is not None
+    listed = accounts.factors(found)
+    assert listed is not None and len(listed.authenticators) == 1
+    assert bob.client.get(DECISIONS).status_code == 403
+
+
+def test_decisions_are_shown_and_not_changed(ada: Person) -> None:
+    accounts.verify(ada.user, ada.code())
+    ada.log_in()
+    page = ada.client.get(DECISIONS)
+    assert page.status_code == 200 and "whether a code is right" in page.content.decode()
+    one = f"{DECISIONS}{Decision.objects.earliest('pk').pk}"
+    assert ada.client.get(f"{one}/change/").status_code == 200
+    assert ada.client.post(f"{one}/change/", {"verdict": "rejected"}).status_code == 403
+    assert ada.client.post(f"{one}/delete/", {"post": "yes"}).status_code == 403
+    ada.client.post(
+        DECISIONS, {"action": "delete_selected", "_selected_action": [1, 2], "post": "yes"}
+    )
+    assert Decision.objects.filter(verdict="accepted").count() == 2
+
+
+def run(command: str, *arguments: str, **options: Any) -> str:
+    out = io.StringIO()
+    call_command(command, *arguments, stdout=out, **options)
+    return out.getvalue()
+
+
+def test_seconder_check_says_what_is_wrong(sandbox: Sandbox, db: None) -> None:
+    assert run("seconder_check") == "The service of Sandbox can be reached, 0 users.\n"
+    faults: list[tuple[Any, str]] = [
+        ("timeout", "cannot be reached"),
+        ("unauthorized", "API_KEY"),
+        ("invalid_response", "InvalidResponse"),
+    ]
+    for fault, text in faults:
+        with sandbox.failing(fault), pytest.raises(CommandError, match=text):
+            run("seconder_check")
+    with override_settings(SECONDER={"URI": "sandbox:"}):
+        with pytest.raises(CommandError, match="'URI'.* nearest name is 'URL'"):
+            run("seconder_check")
+
+
+def test_seconder_factors_lists_and_removes(ada: Person, bob: Person, sandbox: Sandbox) -> None:
+    add_factors(ada, sandbox)
+    assert "- codes by SMS" in run("seconder_factors", "ada")
+    text = run("seconder_factors", "ada", "--remove-authenticators", "--remove-devices")
+    assert "Apps removed: 1\nDevices removed: 1\n" in text and "- authenticator" not in text
+    for name, message in (("bob", "has no second factor"), ("eve", "no account 'eve'")):
+        with pytest.raises(CommandError, match=message):
+            run("seconder_factors", name)
+    with sandbox.failing("timeout"), pytest.raises(CommandError, match="Timeout"):
+        run("seconder_factors", "ada")
+
+
+def test_seconder_link_and_unlink(ada: Person, bob: Person, sandbox: Sandbox) -> None:
+    other = service().create_user("bob@example.com", "555-010-0177", 1).id
+    for name, user_id, message in (
+        ("ada", other, "has a second factor already"),
+        ("bob", ada.user_id, "belongs to another account"),
+        ("bob", 999, "Rejected|UserNotFound"),
+    ):
+        with pytest.raises(CommandError, match=message):
+            run("seconder_link", name, str(user_id))
+    assert "XXX-XXX-0177" in run("seconder_link", "bob", str(other))
+    run("seconder_unlink", "bob", "--keep-user")
+    assert accounts.enrolment(bob.user) is None
+    assert service().user_status(other).user_id == other
+    with sandbox.failing("timeout"), pytest.raises(CommandError, match="Timeout"):
+        run("seconder_unlink", "ada")
+    assert "has no second factor" in run("seconder_unlink", "ada")
+    assert service().app_stats().total_users == 1
+
+
+def test_seconder_prune_removes_old_decisions(ada: Person) -> None:
+    accounts.verify(ada.user, ada.code())
+    Decision.objects.filter(asked="code").update(at=timezone.now() - timedelta(days=91))
+    assert run("seconder_prune") == "Decisions removed: 1\n"
+    assert run("seconder_prune", "--days=0") == "Decisions removed: 1\n"
+    for days in (-1, 10**9):
+        with pytest.raises(CommandError):
+            run("seconder_prune", days=days)
+
+
+@pytest.mark.parametrize("name", ["check", "factors", "link", "unlink", "prune"])
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = load_command_class("seconder.contrib.django", f"seconder_{name}")
+    command.print_help("manage.py", f"seconder_{name}")
+    text = " ".join(capsys.readouterr().out.split())
+    assert command.help.split()[0] in text and command.help.endswith(".")

@@ -1,0 +1,237 @@
+"""django-allauth with the adapter: its real pages, from the password to the code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from allauth.account.authentication import get_authentication_records
+from allauth.account.models import EmailAddress
+from allauth.mfa import signals
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.core.cache import cache
+from django.test import Client
+
+import seconder
+from contrib.django_site.conftest import Person
+from seconder.contrib.django import accounts, service
+from seconder.contrib.django.allauth.adapter import MARK, SeconderMFAAdapter
+from seconder.testing import Sandbox
+
+LOGIN, CODE, HOME = "/accounts/login/", "/accounts/2fa/authenticate/", "/home/"
+ACTIVATE, DEACTIVATE = "/accounts/2fa/totp/activate/", "/accounts/2fa/totp/deactivate/"
+
+
+@pytest.fixture(autouse=True)
+def no_counts() -> None:
+    """allauth counts tries in the cache."""
+    cache.clear()
+
+
+def password(person: Person, client: Client | None = None) -> Any:
+    fields = {"login": person.user.username, "password": "password"}
+    return (client or person.client).post(LOGIN, fields)
+
+
+def activate(ada: Person, sandbox: Sandbox) -> None:
+    """Adds an app, on allauth's page."""
+    password(ada)
+    ada.client.post(CODE, {"code": ada.code()})
+    reauthenticate(ada)
+    page = ada.client.get(ACTIVATE)
+    code = seconder.totp.code(uri(page), at=sandbox.now.timestamp())
+    done = ada.client.post(ACTIVATE, {"code": code})
+    assert done.status_code == 302, done.content.decode()
+    # The app shows the next code.
+    sandbox.advance(30)
+
+
+def uri(page: Any) -> str:
+    found: str = page.context["totp_url"]
+    return found
+
+
+def reauthenticate(ada: Person) -> None:
+    done = ada.client.post("/accounts/reauthenticate/", {"password": "password"})
+    assert done.status_code == 302
+
+
+def test_a_code_by_sms_follows_the_password(ada: Person, sandbox: Sandbox) -> None:
+    assert password(ada)["Location"] == CODE
+    assert ada.client.get("/secret/")["Location"].startswith(LOGIN)
+    page = ada.client.get(CODE)
+    assert "Text me a code" in page.content.decode()
+    sandbox.advance(31)
+    page = ada.client.post(CODE, {"code": "", "send": "sms"})
+    assert page.status_code == 200 and page.context["user"].is_anonymous
+    assert "The code was sent to +1-XXX-XXX-XX" in " ".join(map(str, page.context["messages"]))
+    page = ada.client.post(CODE, {"code": "0000000"})
+    assert page.context["form"].errors == {"code": ["Incorrect code."]}
+    done = ada.client.post(CODE, {"code": sandbox.code(ada.user_id)})
+    assert done["Location"] == HOME
+    records = get_authentication_records(done.wsgi_request, ada.user)
+    assert [each["method"] for each in records] == ["password", "mfa"]
+    # The other adapters see it.
+    assert ada.client.get("/secret/").content == b"secret"
+    assert ada.client.get("/transfer/").status_code == 200
+    # A phone alone is no app in allauth's table.
+    assert not Authenticator.objects.exists()
+
+
+def test_an_account_without_an_enrolment_logs_in_as_before(bob: Person) -> None:
+    assert password(bob)["Location"] == HOME
+    assert bob.client.get("/secret/").status_code == 302
+
+
+def test_an_app_is_activated_and_used(ada: Person, sandbox: Sandbox) -> None:
+    added, used = [], []
+
+    def note_added(**rest: Any) -> None:
+        added.append(rest["authenticator"].type)
+
+    def note_used(**rest: Any) -> None:
+        used.append(rest["authenticator"].type)
+
+    signals.authenticator_added.connect(note_added)
+    signals.authenticator_used.connect(note_used)
+    activate(ada, sandbox)
+    row = Authenticator.objects.get(type="totp")
+    assert row.data == {"secret": MARK}
+    client = Client()
+    password(ada, client)
+    app = sandbox.authenticator_code(ada.user_id)
+    assert client.post(CODE, {"code": f"{app[:3]} {app[3:]}"})["Location"] == HOME
+    row.refresh_from_db()
+    assert row.last_used_at is not None and used == ["totp", "totp"]
+    # A code works once.
+    client = Client()
+    password(ada, client)
+    assert client.post(CODE, {"code": app}).status_code == 200
+
+
+def test_the_key_stays_the_same_after_a_mistyped_code(ada: Person, sandbox: Sandbox) -> None:
+    password(ada)
+    ada.client.post(CODE, {"code": ada.code()})
+    reauthenticate(ada)
+    shown = uri(ada.client.get(ACTIVATE))
+    assert shown.startswith("otpauth://totp/Sandbox:ada%40example.com")
+    page = ada.client.post(ACTIVATE, {"code": "000000"})
+    assert page.context["form"].errors == {"code": ["Incorrect code."]} and uri(page) == shown
+    # A code by SMS does not show that the app was scanned.
+    page = ada.client.post(ACTIVATE, {"code": ada.code()})
+    assert page.status_code == 200 and not Authenticator.objects.exists()
+    secret = seconder.totp.code(shown, at=sandbox.now.timestamp())
+    assert ada.client.post(ACTIVATE, {"code": secret}).status_code == 302
+    assert not [key for key in ada.client.session.keys() if "uri" in key]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_app_is_deactivated_at_the_service_too(ada: Person, sandbox: Sandbox) -> None:
+    activate(ada, sandbox)
+    with sandbox.failing("timeout"), pytest.raises(seconder.Unavailable):
+        ada.client.post(DEACTIVATE)
+    assert Authenticator.objects.filter(type="totp").exists()
+    assert ada.client.post(DEACTIVATE).status_code == 302
+    assert not Authenticator.objects.exists()
+    found = accounts.enrolment(ada.user)
+    assert found is not None
+    listed = accounts.factors(found)
+    assert listed is not None and listed.authenticators == ()
+    # The phone is left.
+    client = Client()
+    assert password(ada, client)["Location"] == CODE
+
+
+def test_a_deleted_account_needs_no_service(ada: Person, sandbox: Sandbox) -> None:
+    activate(ada, sandbox)
+    with sandbox.failing("timeout"):
+        ada.user.delete()
+    assert not Authenticator.objects.exists()
+
+
+def test_allauth_itself_accepts_nothing_for_an_app_of_the_service(
+    ada: Person, sandbox: Sandbox
+) -> None:
+    """For example, where a form of allauth is used instead of ours."""
+    activate(ada, sandbox)
+    row = Authenticator.objects.get(type="totp")
+    for code in ("000000", sandbox.authenticator_code(ada.user_id)):
+        with pytest.raises(ValueError):
+            row.wrap().validate_code(code)
+
+
+def test_recovery_codes_of_both_are_accepted(ada: Person, sandbox: Sandbox) -> None:
+    activate(ada, sandbox)
+    own = Authenticator.objects.get(type="recovery_codes").wrap().get_unused_codes()[0]
+    for code in (own, service().create_recovery_codes(ada.user_id).codes[0]):
+        for location in (HOME, None):
+            client = Client()
+            password(ada, client)
+            assert client.post(CODE, {"code": code}).headers.get("Location") == location
+
+
+def test_an_app_of_allauth_keeps_working(bob: Person) -> None:
+    secret = generate_totp_secret()
+    totp, key = TOTP.activate(bob.user, secret).instance, f"otpauth://totp/x?secret={secret}"
+    assert password(bob)["Location"] == CODE
+    assert "Text me a code" not in bob.client.get(CODE).content.decode()
+    assert bob.client.post(CODE, {"code": "", "send": "sms"}).status_code == 200
+    assert bob.client.post(CODE, {"code": seconder.totp.code(key)})["Location"] == HOME
+    cache.clear()
+    bob.enrol()
+    client = Client()
+    password(bob, client)
+    assert client.post(CODE, {"code": seconder.totp.code(key)})["Location"] == HOME
+    assert totp.pk == Authenticator.objects.get().pk
+
+
+def test_the_limits_have_allauths_message(ada: Person, sandbox: Sandbox, settings: Any) -> None:
+    settings.ACCOUNT_RATE_LIMITS = False
+    ada.code()
+    password(ada)
+    for _ in range(4):
+        ada.client.post(CODE, {"code": "0000000"})
+    page = ada.client.post(CODE, {"code": "0000000"})
+    errors = page.context["form"].errors["code"]
+    assert errors == ["Too many failed login attempts. Try again later."]
+    sandbox.advance(31)
+    ada.client.post(CODE, {"code": "", "send": "sms"})
+    page = ada.client.post(CODE, {"code": "", "send": "sms"})
+    assert "Try again in 30 seconds." in str(page.context["form"].non_field_errors())
+
+
+@pytest.mark.parametrize("fault", ["timeout", "lost", "unauthorized", "invalid_response"])
+def test_no_fault_lets_anyone_in(ada: Person, sandbox: Sandbox, fault: Any) -> None:
+    code = ada.code()
+    password(ada)
+    with sandbox.failing(fault):
+        page = ada.client.post(CODE, {"code": code})
+        assert "cannot be checked now" in str(page.context["form"].errors)
+        page = ada.client.post(CODE, {"code": "", "send": "sms"})
+        assert "cannot be checked now" in str(page.context["form"].errors)
+    assert ada.client.get("/secret/").status_code == 302
+
+
+def test_a_change_of_the_account_asks_again(ada: Person, sandbox: Sandbox) -> None:
+    activate(ada, sandbox)
+    client = Client()
+    password(ada, client)
+    client.post(CODE, {"code": sandbox.authenticator_code(ada.user_id)})
+    url = "/accounts/2fa/reauthenticate/"
+    page = client.get(url, {"next": ACTIVATE})
+    assert "Text me a code" in page.content.decode()
+    sandbox.advance(31)
+    assert client.post(url, {"code": "", "send": "sms", "next": HOME}).status_code == 200
+    assert client.post(url, {"code": "0000000", "next": HOME}).status_code == 200
+    done = client.post(url, {"code": sandbox.code(ada.user_id), "next": HOME})
+    assert done["Location"] == HOME
+
+
+def test_the_pages_of_allauth_can_be_shown(ada: Person, sandbox: Sandbox) -> None:
+    activate(ada, sandbox)
+    page = ada.client.get("/accounts/2fa/").content.decode()
+    assert re.search("app is active", page)
+    EmailAddress.objects.create(user=ada.user, email="ada@example.com", verified=True)
+    assert SeconderMFAAdapter().is_mfa_enabled(ada.user)

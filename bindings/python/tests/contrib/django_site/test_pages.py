@@ -1,0 +1,128 @@
+"""The page for the code, and the views that require it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import AsyncClient, Client, RequestFactory
+
+from contrib.django_site.conftest import Person
+from seconder.contrib.django.verified import KEY, forget_verified, is_verified
+from seconder.testing import Sandbox
+
+PAGE = "/second-factor/"
+
+
+def test_a_code_opens_the_views_that_require_it(ada: Person) -> None:
+    assert ada.client.get("/secret/")["Location"] == "/accounts/login/?next=/secret/"
+    ada.log_in()
+    asked = ada.client.get("/secret/")
+    assert asked["Location"] == f"{PAGE}?next=/secret/"
+    before = ada.client.session.session_key
+    done = ada.client.post(PAGE, {"code": ada.code(), "next": "/secret/"})
+    assert done["Location"] == "/secret/"
+    assert ada.client.session.session_key != before
+    assert ada.client.get("/secret/").content == b"secret"
+    ada.client.logout()
+    ada.log_in()
+    assert ada.client.get("/secret/").status_code == 302
+
+
+def test_the_page_has_what_phones_need(ada: Person) -> None:
+    ada.log_in()
+    page = ada.client.get(f"{PAGE}?next=/secret/")
+    text = page.content.decode()
+    assert 'autocomplete="one-time-code"' in text and 'inputmode="numeric"' in text
+    assert 'value="/secret/"' in text
+    assert "no-store" in page["Cache-Control"]
+
+
+@pytest.mark.parametrize("url", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
+def test_the_page_leads_to_this_site_alone(ada: Person, url: str) -> None:
+    ada.log_in()
+    assert "evil" not in ada.client.get(PAGE, {"next": url}).content.decode()
+    assert ada.client.post(PAGE, {"code": ada.code(), "next": url})["Location"] == "/home/"
+
+
+def test_a_code_is_sent_on_request(ada: Person, sandbox: Sandbox) -> None:
+    ada.log_in()
+    sandbox.advance(31)
+    page = ada.client.post(PAGE, {"send": "sms"})
+    assert page.status_code == 200 and "+1-XXX-XXX-XX" in page.content.decode()
+    again = ada.client.post(PAGE, {"send": "sms"})
+    assert again.status_code == 429 and again["Retry-After"] == "30"
+    assert "Try again in 30 seconds." in again.content.decode()
+    code = sandbox.code(ada.user_id)
+    assert ada.client.post(PAGE, {"code": code}).status_code == 302
+
+
+def test_every_error_keeps_the_user_out(ada: Person, bob: Person, sandbox: Sandbox) -> None:
+    ada.log_in()
+    assert ada.client.post(PAGE, {"code": ""}).status_code == 400
+    assert ada.client.post(PAGE, {"code": "letters"}).status_code == 400
+    # While no code is pending, a wrong one does not count.
+    ada.code()
+    for _ in range(4):
+        page = ada.client.post(PAGE, {"code": "0000000"})
+        assert page.status_code == 400 and "0000000" not in page.content.decode()
+    limited = ada.client.post(PAGE, {"code": "0000000"})
+    assert (limited.status_code, limited["Retry-After"]) == (429, "2")
+    with sandbox.failing("timeout"):
+        assert ada.client.post(PAGE, {"code": "0000000"}).status_code == 503
+    assert ada.client.get("/secret/").status_code == 302
+    bob.log_in()
+    assert bob.client.post(PAGE, {"code": "0000000"}).status_code == 403
+    assert bob.client.get("/secret/").status_code == 302
+
+
+def test_the_page_requires_a_csrf_token(ada: Person) -> None:
+    ada.client = Client(enforce_csrf_checks=True)
+    ada.log_in()
+    assert ada.client.post(PAGE, {"code": ada.code()}).status_code == 403
+    assert ada.client.get("/secret/").status_code == 302
+
+
+def test_a_record_counts_for_its_account_and_time(ada: Person, bob: Person) -> None:
+    ada.log_in()
+    ada.client.post(PAGE, {"code": ada.code()})
+    assert ada.client.get("/transfer/").status_code == 200
+    session = ada.client.session
+    record = session[KEY]
+    for at in (time.time() - 62, time.time() + 3600, "now"):
+        session[KEY] = {**record, "at": at}
+        session.save()
+        assert ada.client.get("/transfer/").status_code == 302
+    session[KEY] = {**record, "account": str(bob.user.pk)}
+    session.save()
+    assert ada.client.get("/secret/").status_code == 302
+
+
+def test_the_session_of_another_user_does_not_count(ada: Person, bob: Person) -> None:
+    """A request may have a token of one user and the session of another."""
+    ada.log_in()
+    ada.client.post(PAGE, {"code": ada.code()})
+    request = RequestFactory().get("/")
+    request.session = ada.client.session
+    request.user = User.objects.get(pk=ada.user.pk)
+    assert is_verified(request)
+    request.session[KEY] = {"account": str(bob.user.pk), "at": time.time()}
+    request.user = User.objects.get(pk=bob.user.pk)
+    assert not is_verified(request)
+    request.user = User.objects.get(pk=ada.user.pk)
+    forget_verified(request)
+    assert not is_verified(request) and not is_verified(RequestFactory().get("/"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_async_views_are_guarded_too(ada: Person) -> None:
+    from asgiref.sync import async_to_sync
+
+    client = AsyncClient()
+    client.cookies = ada.client.cookies
+    assert async_to_sync(client.get)("/secret-async/").status_code == 302
+    ada.log_in()
+    ada.client.post(PAGE, {"code": ada.code()})
+    client.cookies = ada.client.cookies
+    assert async_to_sync(client.get)("/secret-async/").content == b"secret"

@@ -1,0 +1,84 @@
+"""Runs the tests of the Django site, and the own tests of django-otp and django-allauth with the
+adapters."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib.metadata import version
+from pathlib import Path
+
+from contrib.conftest import ROOT
+
+TESTS = Path(__file__).parents[1]
+OWN = TESTS / "contrib" / "django_site" / "own"
+SITE = "contrib.django_site"
+SOURCES = ROOT / "build" / "sources"
+
+
+def run(*arguments: str, settings: str, folder: Path = TESTS, path: tuple[Path, ...] = ()) -> str:
+    """Runs tests in a process with these settings, and returns what it printed."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, path))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def source(name: str, folder: Path) -> Path:
+    """Unpacks the source of the installed version of a package, which has the package's own tests.
+    It is downloaded once."""
+    named = f"{name.replace('-', '_')}-{version(name)}"
+    archive = SOURCES / f"{named}.tar.gz"
+    if not archive.exists():
+        SOURCES.mkdir(parents=True, exist_ok=True)
+        options = ["-q", "--no-deps", "--no-binary", name, "--dest", str(folder)]
+        wanted = f"{name}=={version(name)}"
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", *options, wanted], check=True, timeout=300
+        )
+        shutil.move(folder / archive.name, archive)
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / named
+
+
+def test_the_tests_of_the_site_pass() -> None:
+    run("contrib/django_site", "--ignore=contrib/django_site/own", settings=f"{SITE}.settings")
+
+
+def test_the_tests_of_django_otp_pass_with_the_device(tmp_path: Path) -> None:
+    own = source("django-otp", tmp_path)
+    # The installed package leaves its tests out.
+    path = (own / "src", own / "test", TESTS)
+    options = ("-c", os.devnull, "--rootdir", str(tmp_path))
+    theirs = str(own / "src" / "django_otp" / "tests.py")
+    ours, settings = str(OWN / "otp_tests.py"), f"{SITE}.own.otp_settings"
+    run(*options, theirs, ours, settings=settings, folder=tmp_path, path=path)
+
+
+def test_the_tests_of_allauth_pass_with_the_adapter(tmp_path: Path) -> None:
+    own = source("django-allauth", tmp_path)
+    # Its tests alone: the package is the installed one.
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    shutil.move(own / "tests", folder / "tests")
+    options = ("-c", os.devnull, "--rootdir", str(folder))
+    settings, mfa = f"{SITE}.own.allauth_settings", folder / "tests" / "apps" / "mfa"
+    # Accounts without an enrolment keep what allauth offers: nothing changes.
+    run(*options, str(mfa), settings=settings, folder=folder, path=(TESTS,))
+    # Accounts with one. What is left out calls allauth's own check of codes directly.
+    shutil.copy(OWN / "allauth_conftest.py", mfa / "conftest.py")
+    chosen = [str(mfa / each) for each in ("base", "totp/test_views.py", "recovery_codes")]
+    left_out = ("-k", "not code_reuse and not normalizes")
+    run(*options, *left_out, *chosen, settings=settings, folder=folder, path=(TESTS,))
