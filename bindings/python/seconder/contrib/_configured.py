@@ -12,7 +12,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import seconder
+# The function itself: tests of applications may replace seconder.open.
+from seconder import opening
 from seconder.errors import InvalidArgument
 from seconder.names import Names
 from seconder.service import Service
@@ -24,7 +25,7 @@ def options(
 
     Each argument is a key in capitals: ``URL``, ``API_KEY``. A value of None is as if the key were
     missing. A function may be given by its dotted path, such as ``"shop.messages.deliver"``, and
-    ``NAMES`` as a mapping of the fields of :class:`seconder.Names`.
+    ``NAMES`` as a mapping of the fields of :class:`seconder.Names`, or as the word alone.
 
     Args:
         mapping: The settings. With a prefix, those without it are ignored.
@@ -56,13 +57,13 @@ def options(
 
 def option_names() -> dict[str, str]:
     """Returns the arguments of :func:`seconder.open`, by their keys in settings."""
-    parameters = inspect.signature(seconder.open).parameters
+    parameters = inspect.signature(opening.open).parameters
     return {name.upper(): name for name in parameters}
 
 
 def _functions() -> frozenset[str]:
     """The arguments that are functions."""
-    parameters = inspect.signature(seconder.open).parameters.values()
+    parameters = inspect.signature(opening.open).parameters.values()
     callables = (each for each in parameters if str(each.annotation).startswith("Callable["))
     return frozenset(each.name for each in callables)
 
@@ -77,10 +78,10 @@ def _value(key: str, name: str, value: object) -> object:
         raise InvalidArgument(f"{key} must be text", parameter=key)
     if name in _functions():
         return function(key, value)
-    if name == "names" and isinstance(value, Mapping):
+    if name == "names" and isinstance(value, (str, Mapping)):
         try:
-            return Names(**value)
-        except TypeError as error:
+            return Names(value) if isinstance(value, str) else Names(**value)
+        except (TypeError, InvalidArgument) as error:
             raise InvalidArgument(f"{key}: {error}", parameter=key) from None
     return value
 
@@ -102,7 +103,7 @@ def function(key: str, value: object) -> Any:
             raise InvalidArgument(f"{key} must be a function or its dotted path", parameter=key)
         try:
             found = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # a module may raise anything when it is imported
             raise InvalidArgument(f"{key}: {error}", parameter=key) from error
     if not callable(found):
         raise InvalidArgument(f"{key} must be a function or its dotted path", parameter=key)

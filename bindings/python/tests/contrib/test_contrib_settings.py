@@ -59,6 +59,7 @@ def test_settings_are_the_arguments_of_open() -> None:
         ({"POST": "os.nothing"}, "POST: module 'os' has no attribute 'nothing'"),
         ({"POST": "there.is.none"}, "POST: No module named 'there'"),
         ({"NAMES": {"wrd": "acme"}}, "NAMES: "),
+        ({"NAMES": "A C M E"}, "NAMES: "),
     ],
 )
 def test_a_wrong_setting_is_named(setting: dict[str, Any], message: str) -> None:
@@ -66,6 +67,10 @@ def test_a_wrong_setting_is_named(setting: dict[str, Any], message: str) -> None
         options({"URL": "sandbox:", **setting}, others=["PENDING"])
     assert str(caught.value).startswith(message)
     assert caught.value.parameter == next(iter(setting))
+
+
+def test_names_can_be_the_word_alone() -> None:
+    assert options({"URL": "sandbox:", "NAMES": "acme"})["names"] == seconder.Names("acme")
 
 
 def test_a_process_opens_one_service() -> None:

@@ -6,7 +6,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 from flask import Flask, abort, current_app, redirect, session, url_for
@@ -83,7 +83,7 @@ class Seconder:
         given = options(app.config, PREFIX, others=OWN)
         for name, default in OWN.items():
             app.config.setdefault(PREFIX + name, default)
-        services = PerProcess(partial(seconder.open, **given))
+        services = PerProcess(lambda: seconder.open(**given))
         self._services[app] = services
         # Also runs at the end of the process.
         weakref.finalize(app, services.close)
