@@ -115,6 +115,15 @@ fn invalid_arguments_return_errors() {
     program.ends_well::<&str>("misuse.c", &[]);
 }
 
+/// The calls of C in a random order, with valid and invalid arguments.
+#[test]
+fn calls_in_any_order_return() {
+    let program = Program::build("tests/safety/misuse.c", Watch::Program);
+    for seed in ["1", "2"] {
+        program.ends_well("misuse.c", &["1000", seed]);
+    }
+}
+
 /// Only the types of C distinguish handles of different kinds: there is no check at run time.
 #[test]
 fn passing_a_handle_of_another_type_does_not_compile() {

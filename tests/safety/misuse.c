@@ -1,7 +1,10 @@
 /* Calls every function of the header with arguments that are NULL, not UTF-8, or of a wrong size.
  *
  * misuse.inc is generated from the header. It has a function for each function of the header, which
- * calls it with one invalid argument. */
+ * calls it with one invalid argument.
+ *
+ * misuse COUNT SEED makes that many calls, with valid and invalid arguments, in a random order that
+ * the seed decides. */
 #include "check.h"
 
 #define PARAMETERS 12
@@ -185,6 +188,37 @@ static void misuse(const struct attempt *attempt)
     options(attempt);
 }
 
+/* The next number of a sequence that is the same everywhere, below a limit. */
+static int drawn(uint64_t *state, int limit)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((*state >> 33) % (uint64_t)limit);
+}
+
+/* Makes calls in a random order, so that each meets what any others left. Nothing but the status is
+ * checked here; a sanitizer checks the rest. */
+static void random_calls(long count, uint64_t seed)
+{
+    const int number = (int)(sizeof attempts / sizeof *attempts);
+    while (count-- > 0) {
+        const struct attempt *attempt = &attempts[drawn(&seed, number)];
+        const int cases[] = {VALID,
+                             VALID,
+                             VALID,
+                             ALL_NULL,
+                             drawn(&seed, PARAMETERS),
+                             BAD_TEXT + drawn(&seed, PARAMETERS),
+                             BAD_FIELD + drawn(&seed, FIELDS),
+                             LARGER_UNUSED,
+                             LARGER_USED,
+                             SIZE + drawn(&seed, (int)attempt->options_size + 1)};
+        int which = cases[drawn(&seed, (int)(sizeof cases / sizeof *cases))];
+        seconder_status got = call(attempt, attempt->kind == STATUS ? which : ALL_NULL);
+        if (got < SECONDER_OK || got == SECONDER_INTERNAL)
+            complain(attempt, which, got, "a status");
+    }
+}
+
 /* Creates two users. The device belongs to the second, as the table's calls delete the first. */
 static void enrol(void)
 {
@@ -199,7 +233,7 @@ static void enrol(void)
     EXPECT(SECONDER_OK, seconder_register_device(service, 2, "ios", &device, &error));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const seconder_callback nothing = {0};
     size_t index;
@@ -213,7 +247,9 @@ int main(void)
     callback.body = "{}";
     callback.body_size = 2;
     callback.nonce = callback.signature = "1";
-    for (index = 0; index < sizeof attempts / sizeof *attempts; index++)
+    if (argc == 3)
+        random_calls(strtol(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+    for (index = 0; argc < 3 && index < sizeof attempts / sizeof *attempts; index++)
         misuse(&attempts[index]);
     seconder_error_free(error);
     seconder_device_free(device);
