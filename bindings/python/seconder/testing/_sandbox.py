@@ -94,9 +94,13 @@ class Sandbox:
             "token_length": token_length,
         }
         url = "sandbox:" if accept == "every" else f"sandbox:?accept={accept}"
-        check(url, settings)
         names = Names() if names is None else names
-        self._inside = Inside(url, self._time, names, settings, real_waits=real_waits)
+        try:
+            self._inside = Inside(url, self._time, names, settings, real_waits=real_waits)
+        except (TypeError, OverflowError, UnicodeError):
+            # The native module does not name the argument, as seconder.open does.
+            check(url, settings)
+            raise
         self._inside.post = post
         self._service = self._inside.share(View())
         # The application may close its service, so the sandbox acts through one of its own.
