@@ -38,6 +38,7 @@ const PROGRAMS: &[&str] = &[
     "sandbox",
     "calls",
     "browsers",
+    "factors",
     "leaks",
     "threads",
     "two_sqlites",

@@ -270,7 +270,7 @@ fn only_a_reply_that_confirms_the_code_is_right() {
 }
 
 #[test]
-fn a_service_without_the_calls_is_told_from_one_that_finds_nothing() {
+fn a_service_that_finds_nothing_does_not_lack_the_calls() {
     let own = |code: &str| format!(r#"{{"message":"No.","success":false,"error_code":"{code}"}}"#);
     for (status, body, lacks) in [
         (404, own("60002"), true),

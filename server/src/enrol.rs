@@ -6,20 +6,16 @@ use crate::target::LocalTarget;
 use crate::user;
 use clap::Args;
 use nix::unistd::{Uid, User, getuid};
-use seconder::calls::{FoundUser, Verification};
+use seconder::calls::FoundUser;
 use seconder::model::{LoginName, Secret, Token, UserId};
 use seconder::otp::Totp;
 use seconder::wire::form;
-use seconder::{Error, Handle, Result, Service, Verdict, Verify};
+use seconder::{Error, Result, Service, Verdict};
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How many codes may be typed.
 const TRIES: u32 = 3;
-/// How far the clocks of this machine and of the phone may differ, in seconds, for a code to be
-/// recognised as one of the new key. Whether it is right is for the service to say.
-const SKEW: u64 = 600;
 /// How an enrolment ends without a right code. The service keeps the new key until the next
 /// enrolment, and a code of it would still enrol the app.
 const NOT_ENROLLED: &str = "no app was enrolled by this, and one that was enrolled before stays \
@@ -181,7 +177,7 @@ fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
             }
         };
         let typed = typed.ok_or_else(|| ended(NOT_ENROLLED))?;
-        let wrong = match check(service, user.user_id, &app, typed.expose().trim())? {
+        let wrong = match check(service, user.user_id, typed.expose().trim())? {
             None => return Ok(()),
             Some(wrong) => wrong,
         };
@@ -194,44 +190,16 @@ fn enrol(options: &Enrol, service: &Service, user: &FoundUser) -> Result<()> {
 }
 
 /// Checks a code that was typed; what is wrong with it, unless it is right.
-fn check(
-    service: &Service,
-    user_id: UserId,
-    app: &Totp,
-    typed: &str,
-) -> Result<Option<&'static str>> {
-    let Ok(token) = typed.parse::<Token>() else {
+fn check(service: &Service, user_id: UserId, typed: &str) -> Result<Option<&'static str>> {
+    let Ok(code) = typed.parse::<Token>() else {
         return Ok(Some("A code has digits only."));
     };
-    // The service accepts any code of the user, such as one of an earlier app, which would not show
-    // that the new key has arrived in an app.
-    if !is_of(app, &token, now()) {
-        return Ok(Some(
-            "That is not a code of this key. Are the clocks of the phone and of this \
-                        machine right?",
-        ));
-    }
-    let call = Verify { force: true, ..Verify::new(token, user_id) };
-    let Verification { verdict, reused, .. } = service.handle(&call)?;
-    Ok(match verdict {
+    Ok(match service.confirm_authenticator(user_id, &code)? {
         Verdict::Right => None,
-        Verdict::Wrong if reused => Some("That code was used already. Wait for the next one."),
         Verdict::Wrong | Verdict::NotChecked => {
-            Some("The service did not accept the code. Is the clock of the phone right?")
+            Some("That is not a code of this key. Is the clock of the phone right?")
         }
     })
-}
-
-/// Whether a code is the app's at any time near this one.
-fn is_of(app: &Totp, token: &Token, now: u64) -> bool {
-    let times = (now.saturating_sub(SKEW)..=now + SKEW).step_by(app.period().max(1) as usize);
-    let mut codes = times.map(|at| app.code(at));
-    codes.any(|code| code == Secret::new(token.as_str()))
-}
-
-#[allow(clippy::disallowed_methods, reason = "the engine's clock may be on another machine")]
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 fn recovery_codes(options: &Enrol, service: &Service, user_id: UserId) -> Result<()> {
@@ -324,23 +292,4 @@ fn line() -> Result<Option<Secret>> {
 /// Prints an object on a line of its own.
 fn object(value: Value) -> Result<()> {
     print(&value.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use seconder::otp::Algorithm;
-
-    #[test]
-    fn a_code_of_another_app_is_recognised() -> Result<()> {
-        let app = |key: &[u8]| Totp::new(key, Algorithm::Sha1, 6, 30);
-        let (app, other) = (app(b"12345678901234567890")?, app(b"another key of 20 by")?);
-        let now = 1_800_000_000;
-        for at in [now - 590, now, now + 590] {
-            assert!(is_of(&app, &app.code(at).expose().parse()?, now), "{at}");
-        }
-        assert!(!is_of(&app, &other.code(now).expose().parse()?, now));
-        assert!(!is_of(&app, &app.code(now + 3600).expose().parse()?, now));
-        Ok(())
-    }
 }

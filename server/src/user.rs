@@ -1,11 +1,11 @@
-//! The commands for users: enrolling them, their login names, their recovery codes and
-//! their remembered browsers.
+//! The commands for users: enrolling them, their login names, and what protects their
+//! accounts, and their remembered browsers.
 
 use crate::commands::{invalid, print};
 use crate::target::Target;
 use clap::{Args, Subcommand};
-use seconder::calls::{CreateUser, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
-use seconder::model::{LoginName, PhoneNumber, UserId};
+use seconder::calls::{CreateUser, Factors, FindUser, FoundUser, RecoveryCodes, UserStatusReply};
+use seconder::model::{AuthenticatorId, DeviceId, LoginName, PhoneNumber, UserId};
 use seconder::{Error, Handle, Result, Service};
 
 #[derive(Subcommand)]
@@ -59,6 +59,37 @@ pub(crate) enum User {
         target: Target,
         #[command(flatten)]
         who: Who,
+    },
+    /// Print what protects the account of a user: whether codes can be sent by SMS, each authenticator
+    /// app and each device with its id, and how many recovery codes are left. An app is pending until
+    /// a code of it was accepted. Times are in Unix seconds.
+    Factors {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+    },
+    /// Remove an authenticator app of a user, such as that of a lost phone. Its codes are wrong from
+    /// then on; a user without another app gets codes by SMS again.
+    RemoveAuthenticator {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+        /// Id of the app: see `seconder user factors`.
+        #[arg(long, value_name = "ID")]
+        authenticator: AuthenticatorId,
+    },
+    /// Remove a device of a user, such as a lost phone. It can no longer respond to approval
+    /// requests, which stay open for the user's other devices.
+    RemoveDevice {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+        /// Id of the device: see `seconder user factors`.
+        #[arg(long, value_name = "ID")]
+        device: DeviceId,
     },
     /// Create recovery codes for a user, in place of any that the user has, and print them. Each lets
     /// the user in once. They are shown only once.
@@ -122,6 +153,21 @@ pub(crate) fn run(command: User) -> Result<()> {
             let service = target.open()?;
             let (user_id, found) = who.find(&service)?;
             print(&shown(&service.user_status(user_id)?, found.as_ref()))
+        }
+        User::Factors { target, who } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            print(&listed(service.user_status(user_id)?.factors.as_ref())?)
+        }
+        User::RemoveAuthenticator { target, who, authenticator } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            service.remove_authenticator(user_id, &authenticator).map(drop)
+        }
+        User::RemoveDevice { target, who, device } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            service.remove_device(user_id, device).map(drop)
         }
         User::RecoveryCodes { target, who } => {
             let service = target.open()?;
@@ -213,6 +259,28 @@ pub(crate) fn groups(text: &str, length: usize) -> String {
         out.push(character);
     }
     out
+}
+
+/// The factors of a user, one in each line.
+fn listed(factors: Option<&Factors>) -> Result<String> {
+    let factors = factors.ok_or_else(|| {
+        let reason = "does not say what protects an account: only a service of Seconder does";
+        invalid("url", reason.to_owned())
+    })?;
+    let time = |at: Option<i64>| at.map_or(String::new(), |at| format!(" created_at={at}"));
+    let mut lines = vec![format!("sms {}", factors.sms)];
+    for app in &factors.authenticators {
+        let state = if app.confirmed { "confirmed" } else { "pending" };
+        // Quoted, because an application may allow any text.
+        let label = app.label.as_ref().map_or(String::new(), |label| format!(" label={label:?}"));
+        lines.push(format!("authenticator id={} {state}{}{label}", app.id, time(app.created_at)));
+    }
+    for device in &factors.devices {
+        let kind = device.r#type.as_deref().unwrap_or("unknown");
+        lines.push(format!("device id={} {kind:?}{}", device.id, time(device.created_at)));
+    }
+    lines.push(format!("recovery_codes {}", factors.recovery_codes));
+    Ok(lines.join("\n"))
 }
 
 fn shown(status: &UserStatusReply, found: Option<&FoundUser>) -> String {

@@ -80,6 +80,13 @@ impl World {
         (user, app)
     }
 
+    fn code_by_sms(&self, user: seconder::model::UserId) -> String {
+        self.service.request_sms(user).unwrap();
+        let mut files = std::fs::read_dir(self.folder.path().join("test.spool")).unwrap();
+        let text = std::fs::read_to_string(files.next().unwrap().unwrap().path()).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("Code: ")).unwrap().to_owned()
+    }
+
     fn verify(&self, user: seconder::model::UserId, code: &str) -> Verdict {
         let call = Verify { force: true, ..Verify::new(code.parse().unwrap(), user) };
         self.service.handle(&call).unwrap().verdict
@@ -295,7 +302,7 @@ fn the_user_of_the_service_is_an_option() {
 fn programs_enrol_with_json() {
     let world = World::new();
     let own = nix::unistd::User::from_uid(nix::unistd::getuid()).unwrap().unwrap().name;
-    world.user(&own);
+    let user = world.user(&own);
     let refused = world.enrol(&[]).stdin(Stdio::null()).output().unwrap();
     assert!(!refused.status.success() && refused.stdout.is_empty());
     assert!(String::from_utf8(refused.stderr).unwrap().contains("--json"));
@@ -309,6 +316,9 @@ fn programs_enrol_with_json() {
     let app = Totp::from_uri(key["uri"].as_str().unwrap()).unwrap();
     writeln!(input, "x").unwrap();
     assert!(object()["wrong"].as_str().unwrap().contains("digits"));
+    // A code by SMS would be right for the user, and does not show that the key was scanned.
+    writeln!(input, "{}", world.code_by_sms(user)).unwrap();
+    assert!(object()["wrong"].as_str().unwrap().contains("not a code of this key"));
     writeln!(input, "{}", app.code(now()).expose()).unwrap();
     let end = object();
     assert_eq!(

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{KEY, World};
-use seconder::calls::{OfflineLogin, PrepareOffline, ReportOffline};
+use seconder::calls::{EnrolAuthenticator, OfflineLogin, PrepareOffline, ReportOffline};
 use seconder::{Handle, Settings, Verdict, Verify};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -141,6 +141,38 @@ fn the_service_logs_that_a_recovery_code_let_a_user_in() {
     let expected = "seconder: user 1 was let in while the service was unreachable, by machine \
                     \"do\\nor\" (logins: 1)";
     assert_eq!(offline.flatten().as_deref(), Some(expected));
+}
+
+/// What an administrator does for a user who has lost the phone.
+#[test]
+fn a_lost_phone_is_removed() {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("lost.db").display());
+    let service = seconder::open(&url).unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    service.set_login(user, &"ada".parse().unwrap()).unwrap();
+    let engine = service.engine().unwrap();
+    engine.register_device(user, seconder::engine::DeviceType::Ios).unwrap();
+    let label = Some("Ada\u{2019}s phone".parse().unwrap());
+    service.handle(&EnrolAuthenticator { label, ..EnrolAuthenticator::new(user) }).unwrap();
+    service.create_recovery_codes(user).unwrap();
+    let ada = |command: &'static [&'static str]| -> Vec<&str> {
+        [&["user"], command, &["--login", "ada", "--database", &url]].concat()
+    };
+    let shown = printed(folder.path(), &ada(&["factors"]));
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!((lines[0], lines[3], lines.len()), ("sms true", "recovery_codes 10", 4));
+    assert!(lines[1].starts_with("authenticator id=1 pending created_at="), "{shown}");
+    assert!(lines[1].ends_with(" label=\"Ada\u{2019}s phone\""), "{shown}");
+    assert!(lines[2].starts_with("device id=1 \"ios\" created_at="), "{shown}");
+    let app = ada(&["remove-authenticator", "--authenticator", "1"]);
+    let device = ada(&["remove-device", "--device", "1"]);
+    for (command, nothing) in [(app, "no authenticator app with"), (device, "no device with")] {
+        assert_eq!(printed(folder.path(), &command), "");
+        let gone = error_of(folder.path(), &command);
+        assert!(gone.contains(nothing), "{gone}");
+    }
+    assert_eq!(printed(folder.path(), &ada(&["factors"])), "sms true\nrecovery_codes 10");
 }
 
 /// Prepares logins without the service on a machine, and reports one.

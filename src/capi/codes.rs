@@ -118,10 +118,10 @@ impl From<AuthenticatorEnrolled> for seconder_authenticator_enrolled {
     }
 }
 
-/// The one place where a verdict becomes a status.
-pub(super) fn decide(reply: Verification) -> Outcome<seconder_verification> {
+/// The one place where a verdict becomes a status. `name` is that of the argument which was checked.
+pub(super) fn decide(name: &str, reply: Verification) -> Outcome<seconder_verification> {
     let code = reply.error_code.as_deref();
-    let no = |status, message| Err(seconder_error::of_token(status, message, code));
+    let no = |status, message| Err(seconder_error::of_token(name, status, message, code));
     match reply.verdict {
         Verdict::Right => Ok(seconder_verification {
             message: Text::of(reply.message.as_deref()),
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn seconder_verify(
                 force: options.force.is_set(),
                 action: ffi::value_if("action", options.action)?,
             };
-            decide(service.service.handle(&call)?)
+            decide("token", service.service.handle(&call)?)
         })
     }
 }

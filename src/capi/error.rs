@@ -25,14 +25,15 @@ pub struct seconder_error {
 }
 
 impl seconder_error {
-    /// A token that was not accepted, and the service's code for that.
+    /// A token that was not accepted, by the name of its argument, and the service's code for that.
     pub(super) fn of_token(
+        name: &str,
         status: seconder_status,
         message: &str,
         code: Option<&str>,
     ) -> Box<seconder_error> {
-        let fields = vec![(Text::new("token"), Text::new(message))];
-        let message = Text::new(&format!("the token {message}"));
+        let fields = vec![(Text::new(name), Text::new(message))];
+        let message = Text::new(&format!("the {name} {message}"));
         let service_code = Text::of(code);
         Box::new(seconder_error { fields, service_code, ..seconder_error::bare(status, message) })
     }

@@ -152,7 +152,7 @@ pub unsafe extern "C" fn seconder_confirm_authenticator(
                 user_id: named("user_id", UserId::try_from(user_id))?,
                 code: ffi::typed("code", code)?,
             };
-            decide(service.service.handle(&call)?)
+            decide("code", service.service.handle(&call)?)
         })
     }
 }

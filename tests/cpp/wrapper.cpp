@@ -21,7 +21,7 @@ static_assert(is_owner<Service>() && is_owner<OwnedText>() && is_owner<UserCreat
 static_assert(is_owner<Done>() && is_owner<UserStatusReply>() && is_owner<CodeRequested>());
 static_assert(is_owner<Verification>() && is_owner<AuthenticatorEnrolled>());
 static_assert(is_owner<FoundUser>() && is_owner<RecoveryCodes>());
-static_assert(is_owner<OfflinePrepared>());
+static_assert(is_owner<OfflinePrepared>() && is_owner<RegisteredDevices>());
 static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Event>());
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
@@ -134,6 +134,39 @@ static void browsers(const Service &service, std::uint64_t user)
     CHECK(service.try_remember(user, {/*days*/ 401}).status() == Status::invalid_argument);
 }
 
+static void factors()
+{
+    const Service service = open("sandbox:?accept=right");
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    CHECK(service.try_confirm_authenticator(id, "123456").status() == Status::rejected);
+    const AuthenticatorEnrolled enrolled = service.enrol_authenticator(id);
+    const OwnedText code = Totp::from_uri(enrolled.uri())
+                               .code(static_cast<std::uint64_t>(std::time(nullptr)));
+    const Result<Verification> wrong = service.try_confirm_authenticator(id, "1234567");
+    CHECK(wrong.status() == Status::token_wrong);
+    const Verification right = service.confirm_authenticator(id, code.value());
+    CHECK(right.device() != nullptr && !right.message().empty());
+    const Device device = service.register_device(id, "ios");
+
+    const UserStatusReply status = service.user_status(id);
+    const std::optional<Factors> found = status.factors();
+    CHECK(found.has_value() && found->sms() && found->recovery_codes() == 0);
+    CHECK(found->authenticators().size() == 1 && found->devices().size() == 1);
+    const seconder_authenticator *app = found->authenticators()[0];
+    CHECK(app->confirmed && app->label == nullptr && app->created_at > 0);
+    CHECK(found->devices()[0]->id == device.id());
+
+    const RegisteredDevices listed = service.devices(id);
+    CHECK(listed.devices().size() == 1 && !listed.message().empty());
+    CHECK(listed.devices()[0]->type == std::string_view("ios"));
+    const Done gone = service.remove_device(id, device.id());
+    CHECK(!gone.message().empty());
+    CHECK(service.try_remove_device(id, device.id()).status() == Status::rejected);
+    const Done removed = service.remove_authenticator(id, app->id);
+    CHECK(!removed.message().empty());
+    CHECK(service.try_remove_authenticator(id, app->id).status() == Status::rejected);
+}
+
 static void offline()
 {
     OpenOptions options;
@@ -199,6 +232,7 @@ static void every_reply_is_read()
     CHECK(service.try_find_user("-ada").status() == Status::invalid_argument);
     browsers(service, user.id());
     offline();
+    factors();
 
     const PhoneVerificationStarted started =
         service.start_phone_verification("sms", "555-010-0199", "1");
