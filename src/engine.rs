@@ -29,6 +29,7 @@ pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
 pub(crate) use settings::EngineSettings;
+pub use store::{after_fork, before_fork};
 
 use crate::model::ApiKey;
 use crate::wire::{Generation, Names};

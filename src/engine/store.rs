@@ -14,6 +14,7 @@ pub(super) use factors::{
 };
 pub(super) use remembered::{BrowserKey, NewBrowser};
 pub(super) use sqlite::Sqlite;
+pub use sqlite::{after_fork, before_fork};
 
 use super::clock::Time;
 use super::limits::CLOCK_SLACK;

@@ -23,14 +23,16 @@ mod verifications;
 mod verify;
 mod watch;
 
+pub use process::{after_fork, before_fork};
+
 use super::*;
 use crate::{Error, Result};
 use group::Writer;
 use held::Held;
-use process::Opened;
+use process::{Owned, Using};
 use rusqlite::Connection;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use watch::{Guard, Watch};
 
 /// A database. Writes of several threads share commits; reads use a separate connection, so that
@@ -39,19 +41,17 @@ pub(crate) struct Sqlite {
     /// `None` in memory, where a second connection would open another database. Declared first so
     /// that it is closed first: the last connection to close moves the log into the database, and
     /// so must be able to write.
-    reader: Option<Mutex<Connection>>,
+    reader: Option<Owned>,
     writer: Writer,
     process: u32,
     /// `None` in memory. Declared after the connections, because its locks must outlive them.
     guard: Option<Arc<Guard>>,
-    /// Declared last so that it is dropped when all connections are closed.
-    _opened: Opened,
 }
 
 impl Sqlite {
     /// Opens a database file, and creates it if it is missing or empty, unless it must exist.
     pub(crate) fn open(path: &Path, must_exist: bool) -> Result<Sqlite> {
-        let opened = Opened::begin()?;
+        let using = Using::begin()?;
         let path = open::locate(path, must_exist)?;
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
@@ -65,39 +65,33 @@ impl Sqlite {
         }
         let watch = Watch::begin(&path, id, has_log)?;
         let guard = Arc::new(Guard::new(watch, held));
-        Ok(Sqlite::new(writer, Some((reader, guard)), opened))
+        Ok(Sqlite::new(&using, writer, Some((reader, guard))))
     }
 
     /// A database in memory, which is lost when it is dropped.
     pub(crate) fn in_memory() -> Result<Sqlite> {
-        let opened = Opened::begin()?;
-        Ok(Sqlite::new(open::memory()?, None, opened))
+        let using = Using::begin()?;
+        Ok(Sqlite::new(&using, open::memory()?, None))
     }
 
-    fn new(
-        writer: Connection,
-        of_file: Option<(Connection, Arc<Guard>)>,
-        opened: Opened,
-    ) -> Sqlite {
+    fn new(using: &Using, writer: Connection, of_file: Option<(Connection, Arc<Guard>)>) -> Sqlite {
         let (reader, guard) = of_file.unzip();
         Sqlite {
-            reader: reader.map(Mutex::new),
-            writer: Writer::new(writer, guard.clone()),
+            reader: reader.map(|reader| using.own(reader)),
+            writer: Writer::new(using.own(writer), guard.clone()),
             process: std::process::id(),
             guard,
-            _opened: opened,
         }
     }
 
-    /// Rejects use in a forked child. SQLite's locks do not survive a fork, and another thread may
-    /// have held one of ours at that moment, so the child could wait for ever or corrupt its
-    /// parent's database.
-    fn check_process(&self) -> Result<()> {
+    /// Begins to use the database. A forked child has to open it again: SQLite's locks do not
+    /// survive a fork.
+    fn begin(&self) -> Result<Using> {
         match std::process::id() == self.process {
-            true => Ok(()),
+            true => Using::begin(),
             false => Err(Error::storage(
                 "the database was opened before this process was forked: open services after the \
-                 fork, in the parent too (of a web server: in each worker)",
+                 fork (of a web server: in each worker), or reopen them there",
             )),
         }
     }
@@ -106,17 +100,17 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.check_process()?;
+        let _using = self.begin()?;
         self.writer.write(job)
     }
 
     /// Reads from one snapshot.
     fn read<T>(&self, job: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.check_process()?;
+        let _using = self.begin()?;
         let Some(reader) = &self.reader else { return self.writer.read(job) };
         let connection = reader.lock().map_err(|_| broken())?;
         self.guard.as_ref().map_or(Ok(()), |guard| guard.check())?;
-        snapshot(&connection, job).map_err(failed)
+        snapshot(connection.as_ref().ok_or_else(broken)?, job).map_err(failed)
     }
 }
 
@@ -158,15 +152,25 @@ fn broken() -> Error {
 }
 
 impl Drop for Sqlite {
-    /// In a forked child, closing the parent's connections would remove the parent's log, so they
-    /// are leaked instead, and the locks stay with the parent.
+    /// In a forked child, closing the parent's connections as usual would remove the parent's log.
+    /// They are closed in another way, or leaked; the locks stay with the parent.
     fn drop(&mut self) {
-        if self.check_process().is_err() {
-            self.writer.forget();
-            std::mem::forget(self.reader.take());
+        let using = Using::begin();
+        if std::process::id() != self.process || using.is_err() {
+            if using.is_err() {
+                self.writer.forget();
+                std::mem::forget(self.reader.take());
+            }
+            self.writer.forget_guard();
             std::mem::forget(self.guard.take());
             return;
         }
+        self.close();
+    }
+}
+
+impl Sqlite {
+    fn close(&mut self) {
         self.writer.write_counts();
         let Some(guard) = &self.guard else { return };
         match guard.check() {
@@ -174,11 +178,16 @@ impl Drop for Sqlite {
             Err(_) => {
                 // A log that is there now belongs to others.
                 self.writer.keep_log();
-                if let Some(Ok(reader)) = self.reader.as_mut().map(Mutex::get_mut) {
+                if let Some(reader) = &self.reader
+                    && let Ok(Some(reader)) = reader.lock().as_deref()
+                {
                     keep_log(reader);
                 }
             }
         }
+        self.reader = None;
+        self.writer.close();
+        self.guard = None;
     }
 }
 
@@ -211,7 +220,7 @@ impl Store for Sqlite {
     }
 
     fn count_call(&self, app: AppId, now: Time) {
-        if self.check_process().is_ok() {
+        if let Ok(_using) = self.begin() {
             self.writer.count_call(app, now.month());
         }
     }

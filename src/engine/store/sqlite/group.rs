@@ -2,6 +2,7 @@
 //! wait for it, in one transaction with one sync; those threads then find theirs done. This needs
 //! no background thread, and no write returns success before it is on disk.
 
+use super::process::Owned;
 use super::watch::Guard;
 use super::{broken, failed, keep_log, snapshot};
 use crate::{Error, Result};
@@ -10,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 pub(super) struct Writer {
-    /// `None` only while a forked child drops its copy.
-    connection: Mutex<Option<Connection>>,
+    /// `None` once it is closed.
+    connection: Owned,
     waiting: Mutex<Vec<Box<dyn Job>>>,
     /// The calls since the last write, by application and month.
     counted: Mutex<BTreeMap<(i64, i64), u64>>,
@@ -56,13 +57,8 @@ where
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, guard: Option<Arc<Guard>>) -> Writer {
-        Writer {
-            connection: Mutex::new(Some(connection)),
-            waiting: Mutex::default(),
-            counted: Mutex::default(),
-            guard,
-        }
+    pub(super) fn new(connection: Owned, guard: Option<Arc<Guard>>) -> Writer {
+        Writer { connection, waiting: Mutex::default(), counted: Mutex::default(), guard }
     }
 
     pub(super) fn write<T: Send + 'static>(
@@ -103,11 +99,20 @@ impl Writer {
     pub(super) fn forget(&mut self) {
         std::mem::forget(std::mem::take(&mut self.waiting));
         std::mem::forget(std::mem::take(&mut self.counted));
-        let connection = match self.connection.get_mut() {
-            Ok(connection) => connection.take(),
-            Err(poisoned) => poisoned.into_inner().take(),
-        };
-        std::mem::forget(connection);
+        std::mem::forget(Arc::clone(&self.connection));
+    }
+
+    /// Leaks the locks, which the parent still has.
+    pub(super) fn forget_guard(&mut self) {
+        std::mem::forget(self.guard.take());
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(&mut self) {
+        if let Ok(mut connection) = self.connection.lock() {
+            drop(connection.take());
+        }
+        self.guard = None;
     }
 
     fn commit(&self, db: &Connection, jobs: &mut [Box<dyn Job>]) {
@@ -134,7 +139,7 @@ impl Writer {
 
     /// Makes the connection leave the log alone when it is closed.
     pub(super) fn keep_log(&mut self) {
-        if let Ok(Some(connection)) = self.connection.get_mut() {
+        if let Ok(Some(connection)) = self.connection.lock().as_deref() {
             keep_log(connection);
         }
     }

@@ -46,9 +46,12 @@ struct Locked {
     locking: usize,
 }
 
-/// A forked child never waits for this, because it can neither open a database nor close one while
-/// its parent has one open.
+/// A forked child never waits for this, because only a thread that uses a database locks it.
 static SHARED_BY_SERVICES: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+
+/// The databases that the parent of this process had open when it forked. Its descriptors of them
+/// stay open here.
+static INHERITED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
 
 /// The locks of one service on its database. They must be released before its connections are
 /// closed, so that the last one can remove the log, and dropped after that.
@@ -77,7 +80,7 @@ impl Held {
             let mut all = shared();
             match all.iter_mut().find(|shared| shared.database == id) {
                 Some(shared) => shared.services += 1,
-                None if is_open(id) => {
+                None if !inherited().contains(&id) && is_open(id) => {
                     return Err(Error::storage(format!(
                         "{} is open in this process already, but not by this copy of the library: \
                          use one copy of SQLite per process",
@@ -182,6 +185,18 @@ impl Drop for Held {
             shared.files.retain(|locked| locked.locking > 0 || !is_removed(&locked.file));
         }
     }
+}
+
+/// Forgets the locks that a forked child inherited. They stay with the parent. Its descriptors are not
+/// closed here: later, that would drop locks of this process on the same files.
+pub(super) fn leave_to_parent() {
+    let all = std::mem::take(&mut *shared());
+    inherited().extend(all.iter().map(|shared| shared.database));
+    std::mem::forget(all);
+}
+
+fn inherited() -> MutexGuard<'static, Vec<Id>> {
+    INHERITED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn shared() -> MutexGuard<'static, Vec<Shared>> {

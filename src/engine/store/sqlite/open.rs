@@ -146,8 +146,7 @@ fn followed(path: &Path) -> PathBuf {
 /// the process on it, so a file that exists must be opened by SQLite only, and other threads must
 /// not open a new one before it is closed here.
 fn private(path: &Path) -> std::io::Result<()> {
-    /// A forked child never waits for this lock, because it cannot open a database while its parent
-    /// has one open.
+    /// A forked child never waits for this lock, because only a thread that uses a database takes it.
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut options = std::fs::OpenOptions::new();

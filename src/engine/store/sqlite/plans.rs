@@ -1,6 +1,6 @@
 //! How SQLite carries out every statement of the store: none may read a whole table that grows.
 
-use super::process::Opened;
+use super::process::Using;
 use super::{Match, Sqlite, Subject, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
@@ -71,7 +71,7 @@ impl World {
             clock: Arc::new(clock.clone()),
             ..EngineSettings::default()
         };
-        let store = Box::new(Sqlite::new(connection, None, Opened::begin().unwrap()));
+        let store = Box::new(Sqlite::new(&Using::begin().unwrap(), connection, None));
         let engine = Engine::open(store, Arc::new(deliver), None, settings).unwrap();
         World { engine, clock, failing, codes, statements }
     }

@@ -5,6 +5,8 @@ use std::path::Path;
 
 pub(super) struct Held;
 
+pub(super) fn leave_to_parent() {}
+
 impl Held {
     pub(super) fn begin(_: &Path) -> Result<Held> {
         Ok(Held)
