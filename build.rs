@@ -58,18 +58,35 @@ mod header {
 
     pub(crate) fn write() -> Result<(), Box<dyn std::error::Error>> {
         let mut config = cbindgen::Config::from_file("cbindgen.toml")?;
-        config.after_includes = config.after_includes.map(|text| with_version(&text));
+        let codes = codes(&std::fs::read_to_string("src/codes.rs")?);
+        let filled = |text: String| with_version(&text).replace("@CODES@", &codes);
+        config.after_includes = config.after_includes.map(filled);
         let mut builder = cbindgen::Builder::new().with_config(config);
         for name in SOURCES {
             builder = builder.with_src(format!("src/capi/{name}.rs"));
         }
         // Cargo then reruns this script only when the header can have changed.
-        for input in ["cbindgen.toml", "src/capi", "Cargo.toml"] {
+        for input in ["cbindgen.toml", "src/capi", "src/codes.rs", "Cargo.toml"] {
             println!("cargo:rerun-if-changed={input}");
         }
         let folder = std::env::var("OUT_DIR")?;
         builder.generate()?.write_to_file(Path::new(&folder).join("seconder.h"));
         Ok(())
+    }
+
+    /// The constants of the error codes of services, each of which is one line of the source.
+    fn codes(source: &str) -> String {
+        let mut constants = Vec::new();
+        for line in source.lines() {
+            let declared = line.trim().strip_suffix("\";");
+            if let Some((name, rest)) = declared.and_then(|line| line.split_once(" = \""))
+                && let Some((code, meaning)) = rest.split_once("\", \"")
+            {
+                let meaning = format!("/** The service code for: {meaning}. */");
+                constants.push(format!("{meaning}\n#define SECONDER_CODE_{name} \"{code}\""));
+            }
+        }
+        constants.join("\n")
     }
 
     /// Fills in the version, which is stated only in Cargo.toml.

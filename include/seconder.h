@@ -44,8 +44,9 @@
  *             process. seconder_service_cancel() ends its calls instead; it is the only function
  *             that a signal handler may call.
  * Forks       A remote service may also be used in a forked child, which gets its own connections.
- *             An engine on a database cannot be, and the child cannot open one while the parent has
- *             one open: open services after the fork, in the parent too.
+ *             An engine cannot be: the child opens one of its own, also on a database that the
+ *             parent has open. The child can open none if another thread of the parent was in a
+ *             call of an engine at the time of the fork.
  * Unloading   The shared library stays in memory after dlclose(). A module that links the static
  *             library and can be unloaded must be linked with -z nodelete.
  * Memory      If memory runs out, the process ends with abort(): no status reports it.
@@ -64,6 +65,49 @@
 #define SECONDER_VERSION_MINOR 1
 #define SECONDER_VERSION_PATCH 0
 #define SECONDER_VERSION "0.1.0"
+
+/* The codes of seconder_error_service_code(): text, to be compared with strcmp(). Services send
+ * others too. */
+/** The service code for: of no particular kind. */
+#define SECONDER_CODE_UNSPECIFIC "60000"
+/** The service code for: invalid API key. */
+#define SECONDER_CODE_INVALID_API_KEY "60001"
+/** The service code for: invalid request. */
+#define SECONDER_CODE_INVALID_REQUEST "60002"
+/** The service code for: too many requests. */
+#define SECONDER_CODE_TOO_MANY_REQUESTS "60003"
+/** The service code for: a parameter is missing or invalid. */
+#define SECONDER_CODE_INVALID_PARAMETER "60004"
+/** The service code for: SMS is not enabled. */
+#define SECONDER_CODE_SMS_NOT_ENABLED "60007"
+/** The service code for: the code was used before. */
+#define SECONDER_CODE_TOKEN_REUSED "60019"
+/** The service code for: the code is wrong. */
+#define SECONDER_CODE_TOKEN_WRONG "60020"
+/** The service code for: the code of a phone verification is wrong. */
+#define SECONDER_CODE_VERIFICATION_CODE_WRONG "60022"
+/** The service code for: no phone verification is pending. */
+#define SECONDER_CODE_VERIFICATION_NOT_FOUND "60023"
+/** The service code for: no information about the number. */
+#define SECONDER_CODE_PHONE_UNKNOWN "60025"
+/** The service code for: no such user. */
+#define SECONDER_CODE_USER_NOT_FOUND "60026"
+/** The service code for: a field of a user is not valid. */
+#define SECONDER_CODE_INVALID_USER "60027"
+/** The service code for: the phone number is not valid. */
+#define SECONDER_CODE_INVALID_PHONE_NUMBER "60033"
+/** The service code for: no such approval request. */
+#define SECONDER_CODE_APPROVAL_NOT_FOUND "60049"
+/** The service code for: the approval request was answered or has expired. */
+#define SECONDER_CODE_APPROVAL_NOT_PENDING "60079"
+/** The service code for: the number is a landline's. */
+#define SECONDER_CODE_LANDLINE "60082"
+/** The service code for: logins without the service are not allowed. */
+#define SECONDER_CODE_OFFLINE_NOT_ALLOWED "offline_not_allowed"
+/** The service code for: the code is not the one that was accepted just now. */
+#define SECONDER_CODE_NO_CODE_ACCEPTED "no_code_accepted"
+/** The service code for: no machine was given the codes of these logins. */
+#define SECONDER_CODE_OFFLINE_NOT_PREPARED "offline_not_prepared"
 
 /* Makes the compiler warn if a status is ignored. */
 #if defined(__GNUC__)

@@ -348,7 +348,7 @@ mod tests {
             fine.to_string(),
             "call=app_details outcome=ok http_status=200 attempts=2 duration_ms=12.045"
         );
-        let error = Error::Unavailable { stage: Stage::Connect, message: "secret".into() };
+        let error = Error::unavailable(Stage::Connect, "secret");
         assert_eq!(
             record("verify", user, Err(&error), None).to_string(),
             "call=verify outcome=unavailable stage=connect user_id=7 duration_ms=0.000"

@@ -37,7 +37,7 @@ mod user_status;
 mod verify;
 
 #[cfg(feature = "engine")]
-pub(crate) use failure::{WAIT, unauthorized};
+pub(crate) use failure::unauthorized;
 
 pub use app_details::{AppDetails, Application};
 pub use app_stats::{AppStats, MonthlyStatistic, Statistics};
@@ -82,7 +82,7 @@ pub use verify::{Device, Verdict, Verification, Verify};
 
 use crate::model::UserId;
 use crate::wire::{Format, Generation, Reply, Request, Wiping, loose, object, older, wipe};
-use crate::{Error, Result};
+use crate::{Error, Result, codes};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -100,9 +100,9 @@ pub trait Call: Serialize + DeserializeOwned {
     /// Where the call goes.
     const ROUTE: Route;
     /// The service's error code for an invalid parameter.
-    const INVALID: &'static str = "60004";
+    const INVALID: &'static str = codes::INVALID_PARAMETER;
     /// The service's error code for an invalid `phone_number`.
-    const INVALID_NUMBER: &'static str = "60033";
+    const INVALID_NUMBER: &'static str = codes::INVALID_PHONE_NUMBER;
     /// Whether the call changes nothing, so that a client may retry it when it is rate limited.
     const REPEATABLE: bool = false;
     /// How the older generation words a success (interface 9). Push calls are the same in both.

@@ -56,18 +56,20 @@ pub enum Error {
     },
     /// The network or the service: no response was received in time. Or this process has no
     /// descriptors or memory left.
-    #[error("service unavailable while {stage}: {message}. {}", .stage.advice())]
+    #[error("service unavailable while {stage}: {message}. {}", .stage.advice(*.reads))]
     Unavailable {
         /// How far the call got.
         stage: Stage,
         /// What failed.
         message: String,
+        /// Whether the call only reads, so that it can be made again at any stage.
+        reads: bool,
     },
     /// Nobody: the program itself ended the call, by its [`Interrupt`](crate::Interrupt).
     #[error("{}", cancelled(.sent))]
     Cancelled {
         /// Whether the request may have been sent, in whole or in part: the call may then have been
-        /// carried out.
+        /// carried out. False for a call that only reads.
         sent: bool,
     },
     /// The service: its response could not be parsed, or contradicts itself. The base URL may be
@@ -162,6 +164,22 @@ impl Error {
         }
     }
 
+    /// The same error of a call that only reads.
+    #[cfg(feature = "remote")]
+    pub(crate) fn of_reading(self) -> Error {
+        match self {
+            Error::Unavailable { stage, message, .. } => {
+                Error::Unavailable { stage, message, reads: true }
+            }
+            Error::Cancelled { .. } => Error::Cancelled { sent: false },
+            other => other,
+        }
+    }
+
+    pub(crate) fn unavailable(stage: Stage, message: impl Into<String>) -> Error {
+        Error::Unavailable { stage, message: message.into(), reads: false }
+    }
+
     pub(crate) fn invalid_response(message: impl Into<String>) -> Error {
         Error::InvalidResponse { message: message.into() }
     }
@@ -197,13 +215,15 @@ impl Error {
         matches!(self, Error::Unavailable { message, .. } if message.ends_with(DEADLINE_EXCEEDED))
     }
 
-    /// Whether the same call can be retried without the risk that it takes effect twice.
+    /// Whether the same call can be retried without the risk that it takes effect twice: it did not
+    /// reach the service, or it only reads, such as `user_status`. False where the same call would
+    /// fail again.
     pub fn retry_safe(&self) -> bool {
         match self {
             Error::RateLimited { .. } => true,
             Error::Cancelled { sent } => !sent,
-            Error::Unavailable { stage, .. } => {
-                matches!(stage, Stage::Dns | Stage::Connect | Stage::Access | Stage::Tls)
+            Error::Unavailable { stage, reads, .. } => {
+                *reads || matches!(stage, Stage::Dns | Stage::Connect | Stage::Access | Stage::Tls)
             }
             _ => false,
         }
@@ -252,7 +272,7 @@ impl Stage {
     }
 
     /// What to do about a call that failed at this stage.
-    fn advice(self) -> &'static str {
+    fn advice(self, reads: bool) -> &'static str {
         match self {
             Stage::Dns => {
                 "Check the host of the URL, the network, and the name servers of resolv.conf or of \
@@ -262,6 +282,7 @@ impl Stage {
                 "Check that it runs, and the host and port, or the socket, of the URL"
             }
             Stage::Tls => "Nothing was sent",
+            Stage::Response if reads => "The call changes nothing, and can be retried",
             Stage::Response => "The call may have been carried out: check before you retry it",
             Stage::Delivery => "Check the delivery function or gateway, and request the code again",
             Stage::Access => {
@@ -326,9 +347,12 @@ mod tests {
 
     #[test]
     fn only_calls_that_cannot_have_taken_effect_are_safe_to_retry() {
-        let unavailable = |stage| Error::Unavailable { stage, message: String::new() };
+        let unavailable = |stage| Error::unavailable(stage, "");
         assert!(unavailable(Stage::Connect).retry_safe());
         assert!(!unavailable(Stage::Response).retry_safe());
+        assert!(unavailable(Stage::Response).of_reading().retry_safe());
+        assert!(!Error::Cancelled { sent: true }.retry_safe());
+        assert!(Error::Cancelled { sent: true }.of_reading().retry_safe());
         assert!(!Error::invalid_response("").retry_safe());
     }
 }

@@ -27,7 +27,7 @@ use crate::calls::{self, MatchedCall, RouteMatch, match_route};
 use crate::error::{Rejection, whole_seconds};
 use crate::model::{ApiKey, Secret};
 use crate::wire::{Format, Generation, Names, Reply, Wiping};
-use crate::{Error, Result};
+use crate::{Error, Result, codes};
 use params::Params;
 use peer::Denied;
 use serde_json::{Map, Value};
@@ -333,7 +333,7 @@ fn method_not_allowed(path: &str, methods: &[&'static str], replies: Generation)
 }
 
 fn rejected(status: u16, message: &str) -> Error {
-    let code = Some("60002".to_owned());
+    let code = Some(codes::INVALID_REQUEST.to_owned());
     Error::Rejected(Box::new(Rejection {
         status,
         code,

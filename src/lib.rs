@@ -7,6 +7,7 @@ pub mod callback;
 pub mod calls;
 #[cfg(all(feature = "capi", any(feature = "engine", feature = "remote")))]
 pub mod capi;
+pub mod codes;
 #[cfg(feature = "engine")]
 pub mod engine;
 mod error;

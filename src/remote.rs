@@ -117,7 +117,8 @@ pub enum Repeats {
     /// None: the caller gets [`Error::RateLimited`] and decides.
     None,
     /// Those that change nothing: `app_details`, `user_status`, `app_stats`, `phone_info`,
-    /// `phone_verification_status`, `check_approval`, `find_user` and `recognise`.
+    /// `phone_verification_status`, `check_approval`, `find_user`, `devices` and
+    /// `recognise`.
     #[default]
     Questions,
     /// All, including those that check a code, send a message or change something. These take
@@ -217,10 +218,11 @@ impl Remote {
             request: &request.0,
         };
         let mut result = None;
-        self.exchange(&exchange, self.repeats.allow::<C>(), &mut |reply| {
+        let exchanged = self.exchange(&exchange, self.repeats.allow::<C>(), &mut |reply| {
             result = Some(read(reply)?);
             Ok(())
-        })?;
+        });
+        exchanged.map_err(|error| if C::REPEATABLE { error.of_reading() } else { error })?;
         result.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
     }
 

@@ -38,6 +38,13 @@ const SCHEMES: &str = "must begin with https: (a remote service), unix: (the soc
                        this machine), sqlite: (a database file) or sandbox: (for tests); a build \
                        of the library may lack some of these";
 
+/// The URL with the part before the first colon, in which capitals do not count (RFC 3986, 3.1), in
+/// small letters.
+fn with_plain_scheme(url: &str) -> String {
+    let (scheme, rest) = url.split_at(url.find(':').unwrap_or(0));
+    scheme.to_ascii_lowercase() + rest
+}
+
 /// Opens a service with the defaults of [`Settings`].
 ///
 /// # Errors
@@ -93,7 +100,7 @@ impl Settings {
     /// seconds, 1 to 31536000, when a call begins; `Engine::clear_sandbox` empties it at once.
     pub fn new(url: &str) -> Settings {
         Settings {
-            url: url.to_owned(),
+            url: with_plain_scheme(url),
             api_key: None,
             given: Vec::new(),
             #[cfg(feature = "engine")]

@@ -170,7 +170,7 @@ fn limited(retry_after: Option<std::time::Duration>) -> Error {
 }
 
 fn unavailable(stage: Stage) -> Error {
-    Error::Unavailable { stage, message: "no".into() }
+    Error::Unavailable { stage, message: "no".into(), reads: false }
 }
 
 #[test]

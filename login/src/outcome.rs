@@ -1,6 +1,6 @@
 //! How a login ends.
 
-use seconder::{Error, Stage};
+use seconder::{Error, Stage, codes};
 
 /// How a login ends. Only [`Outcome::Accepted`] lets a user in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Outcome {
 pub fn outcome_of(error: &Error) -> Outcome {
     match error {
         Error::Rejected(rejection) => match rejection.code.as_deref() {
-            Some(USER_NOT_FOUND) => Outcome::Unenrolled,
+            Some(codes::USER_NOT_FOUND) => Outcome::Unenrolled,
             _ => Outcome::Denied,
         },
         Error::TokenMalformed { .. } | Error::Cancelled { .. } => Outcome::Denied,
@@ -96,7 +96,6 @@ pub fn outcome_of(error: &Error) -> Outcome {
 }
 
 /// The code of a user whom the service does not know.
-const USER_NOT_FOUND: &str = "60026";
 
 /// The exit statuses of `seconder-login`. All but 0 mean that the user may not log in, unless the
 /// program that reads them decides otherwise.

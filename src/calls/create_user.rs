@@ -4,7 +4,7 @@ use super::{Call, Route, is_false, yes};
 use crate::model::{CountryCode, Email, PhoneNumber, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Reply, loose};
-use crate::{Error, Result};
+use crate::{Error, Result, codes};
 use serde::{Deserialize, Serialize};
 
 /// Enrols a user, or adds an e-mail address to the user who already has this cellphone (interface
@@ -49,7 +49,7 @@ impl CreateUser {
 
 impl Call for CreateUser {
     const ROUTE: Route = Route::post("create_user", "/protected/{format}/users/new");
-    const INVALID: &'static str = "60027";
+    const INVALID: &'static str = codes::INVALID_USER;
     const OLDER: Shape = Shape::Bare;
     const REPLY_OBJECT: Option<&'static str> = Some("user");
     type Reply = UserCreated;

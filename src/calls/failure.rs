@@ -1,6 +1,10 @@
 //! Errors on the wire, in both directions (interface 7).
 
 use super::{Call, OWN_PATHS, Route, USER_ID_ON_THE_WIRE};
+use crate::codes::{
+    APPROVAL_NOT_FOUND, AUTHENTICATOR_NOT_FOUND, DEVICE_NOT_FOUND, INVALID_API_KEY, INVALID_USER,
+    NO_PENDING_AUTHENTICATOR, TOO_MANY_REQUESTS, UNSPECIFIC, USER_NOT_FOUND,
+};
 use crate::error::Rejection;
 #[cfg(feature = "engine")]
 use crate::model::LoginName;
@@ -11,19 +15,9 @@ use crate::{Error, Result, Stage};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-const WRONG_KEY: &str = "60001";
-pub(crate) const WAIT: &str = "60003";
-const GENERIC: &str = "60000";
-pub(super) const USER_NOT_FOUND: &str = "60026";
-const APPROVAL_NOT_FOUND: &str = "60049";
-const NO_PENDING_AUTHENTICATOR: &str = "no_pending_authenticator";
-const AUTHENTICATOR_NOT_FOUND: &str = "authenticator_not_found";
-const DEVICE_NOT_FOUND: &str = "device_not_found";
 /// The codes with the status 404 of calls that only this project's service has.
 const OWN_NOT_FOUND: [&str; 4] =
     [USER_NOT_FOUND, NO_PENDING_AUTHENTICATOR, AUTHENTICATOR_NOT_FOUND, DEVICE_NOT_FOUND];
-/// The one rejection whose fields are also at the top level of the body.
-const USER_NOT_VALID: &str = "60027";
 
 /// The body of a success: status 200, and an object that reports no error and does not deny
 /// success. `must_say` requires the field `success`; without it, the reply's other fields show the
@@ -61,8 +55,8 @@ pub(super) fn read(reply: Reply) -> Error {
     let code = code(&reply);
     let message = message(body).unwrap_or_else(|| format!("status {}", reply.status));
     match (reply.status, code.as_deref()) {
-        (401, Some(WRONG_KEY) | None) => Error::Unauthorized { message, code },
-        (429, _) | (503, Some(WAIT)) => {
+        (401, Some(INVALID_API_KEY) | None) => Error::Unauthorized { message, code },
+        (429, _) | (503, Some(TOO_MANY_REQUESTS)) => {
             Error::RateLimited { message, retry_after: reply.retry_after, code }
         }
         // Without a code, only the text distinguishes an account that waiting does not help.
@@ -72,7 +66,7 @@ pub(super) fn read(reply: Reply) -> Error {
                 false => Error::RateLimited { message, retry_after: reply.retry_after, code },
             }
         }
-        (500.., Some(GENERIC) | None) => Error::Unavailable { stage: Stage::Response, message },
+        (500.., Some(UNSPECIFIC) | None) => Error::unavailable(Stage::Response, message),
         (200 | 400.., _) => rejection(&reply, code, message, body),
         (status, _) => Error::invalid_response(format!("the interface has no status {status}")),
     }
@@ -198,7 +192,7 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
 /// The error for a wrong API key, with the code that a service sends.
 #[cfg(feature = "engine")]
 pub(crate) fn unauthorized(message: &str) -> Error {
-    Error::Unauthorized { message: message.into(), code: Some(WRONG_KEY.into()) }
+    Error::Unauthorized { message: message.into(), code: Some(INVALID_API_KEY.into()) }
 }
 
 /// The reply that reports an error of call `C`, in this generation.
@@ -232,7 +226,7 @@ fn describe<C: Call>(error: &Error) -> Reply {
         | Error::TokenMalformed { parameter, reason } => {
             let code = if parameter == "phone_number" { C::INVALID_NUMBER } else { C::INVALID };
             let message = match code {
-                USER_NOT_VALID => "User was not valid".to_owned(),
+                INVALID_USER => "User was not valid".to_owned(),
                 _ => format!("{parameter} {reason}"),
             };
             let field = (parameter.to_string(), reason.to_string());
@@ -241,20 +235,20 @@ fn describe<C: Call>(error: &Error) -> Reply {
         }
         Error::Rejected(no) => body(no.status, no.code.as_deref(), &no.message, &no.fields),
         Error::Unauthorized { .. } | Error::InvalidCallback { .. } => {
-            plain(401, WRONG_KEY, "Invalid API key")
+            plain(401, INVALID_API_KEY, "Invalid API key")
         }
         Error::RateLimited { message, retry_after, code } => {
             // What a relay was sent without a code is no decision of the service behind it, and must
             // not become one.
             let fields = [("message".to_owned(), message.clone())].into();
-            let reply = body(503, code.as_ref().map(|_| WAIT), message, &fields);
+            let reply = body(503, code.as_ref().map(|_| TOO_MANY_REQUESTS), message, &fields);
             Reply { retry_after: *retry_after, ..reply }
         }
         Error::Unavailable { .. } | Error::InvalidResponse { .. } => {
-            plain(503, GENERIC, "The request could not be carried out. Try again later.")
+            plain(503, UNSPECIFIC, "The request could not be carried out. Try again later.")
         }
         Error::Cancelled { .. } | Error::Storage { .. } | Error::Internal { .. } => {
-            plain(503, GENERIC, "Internal error.")
+            plain(503, UNSPECIFIC, "Internal error.")
         }
     }
 }
@@ -269,7 +263,8 @@ fn body(
     body.insert("message".into(), message.into());
     body.insert("success".into(), false.into());
     body.insert("errors".into(), json!(fields));
-    if code == Some(USER_NOT_VALID) {
+    // The one rejection whose fields are also at the top level of the body.
+    if code == Some(INVALID_USER) {
         for (name, text) in fields.iter().filter(|(name, _)| *name != "message") {
             body.insert(name.clone(), text.as_str().into());
         }

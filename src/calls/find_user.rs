@@ -1,6 +1,7 @@
 //! `GET /-/{format}/logins/{login}`
 
-use super::{Call, Route, failure};
+use super::{Call, Route};
+use crate::codes;
 use crate::model::{LoginName, UserId};
 use crate::wire::Reply;
 use crate::wire::older::Shape;
@@ -27,7 +28,7 @@ impl FindUser {
     pub fn found(result: Result<FoundUser>) -> Result<Option<FoundUser>> {
         match result {
             Ok(found) => Ok(Some(found)),
-            Err(error) if error.code() == Some(failure::USER_NOT_FOUND) => Ok(None),
+            Err(error) if error.code() == Some(codes::USER_NOT_FOUND) => Ok(None),
             Err(error) => Err(error),
         }
     }

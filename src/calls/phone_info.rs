@@ -1,6 +1,7 @@
 //! `GET /protected/{format}/phones/info`
 
 use super::{Call, Route};
+use crate::codes;
 use crate::model::{CountryCode, PhoneNumber};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -26,7 +27,7 @@ impl PhoneInfo {
 impl Call for PhoneInfo {
     const ROUTE: Route = Route::get("phone_info", "/protected/{format}/phones/info");
     const REPEATABLE: bool = true;
-    const INVALID_NUMBER: &'static str = "60025";
+    const INVALID_NUMBER: &'static str = codes::PHONE_UNKNOWN;
     type Reply = PhoneInformation;
 }
 

@@ -4,13 +4,12 @@ use super::{Call, Route, failure};
 use crate::model::{BrowserToken, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Reply, loose};
-use crate::{Error, Result};
+use crate::{Error, Result, codes};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 const RECOGNISED: &str = "is recognised";
 const NOT_RECOGNISED: &str = "is not recognised";
-/// The service's error code for a token that is not recognised.
 const CODE: &str = "not_recognised";
 
 /// Checks the token of a browser that [`Remember`](super::Remember) returned (interface 4.28).
@@ -87,7 +86,7 @@ impl Call for Recognise {
     /// Decides whether a reply recognises a browser of some user, and [`Call::read_own`] whether that
     /// is the user of the call; nothing else does.
     fn read(reply: Reply) -> Result<BrowserCheck> {
-        if reply.status == 403 && failure::code(&reply).as_deref() == Some(CODE) {
+        if reply.status == 403 && failure::code(&reply).as_deref() == Some(codes::NOT_RECOGNISED) {
             let message = reply.body.as_object().and_then(failure::message);
             return Ok(BrowserCheck { message, ..BrowserCheck::default() });
         }
@@ -132,7 +131,7 @@ impl Call for Recognise {
                     "browser": NOT_RECOGNISED,
                     "success": false,
                     "errors": { "message": message },
-                    "error_code": CODE,
+                    "error_code": codes::NOT_RECOGNISED,
                 });
                 Reply::new(403, body)
             }

@@ -1,6 +1,7 @@
 //! `GET /protected/{format}/verify/{token}/{svc_id}`
 
 use super::{Call, Route, failure, is_false};
+use crate::codes::{TOKEN_REUSED, TOKEN_WRONG};
 use crate::model::{Action, Token, UserId};
 use crate::wire::{Generation, Reply, has_error, loose, scalar};
 use crate::{Error, Result};
@@ -10,8 +11,6 @@ use serde_json::{Map, Value, json};
 const VALID: &str = "is valid";
 const INVALID: &str = "is invalid";
 const INVALID_MESSAGE: &str = "token is invalid";
-const WRONG_TOKEN: &str = "60020";
-const USED_TOKEN: &str = "60019";
 
 /// Checks the code that a user typed (interface 4.4).
 ///
@@ -160,7 +159,7 @@ impl Call for Verify {
             (200, ..) => {
                 return Err(Error::invalid_response("status 200 without a valid token field"));
             }
-            (401, ..) if code.as_deref() == Some(USED_TOKEN) => (Verdict::Wrong, true),
+            (401, ..) if code.as_deref() == Some(TOKEN_REUSED) => (Verdict::Wrong, true),
             (401, ..) if is_wrong(body, code.as_deref()) => (Verdict::Wrong, false),
             (401, ..)
                 if reply.generation == Generation::Older
@@ -218,7 +217,7 @@ fn is_wrong(body: &Map<String, Value>, code: Option<&str>) -> bool {
     let inner = body.get("errors").and_then(|errors| errors.get("token"));
     let says = |field: Option<&Value>| field.and_then(Value::as_str) == Some(INVALID);
     match code {
-        Some(code) => code == WRONG_TOKEN,
+        Some(code) => code == TOKEN_WRONG,
         None => says(body.get("token")) || says(inner),
     }
 }
@@ -233,7 +232,7 @@ fn says_wrong(message: Option<String>) -> bool {
 }
 
 fn wrong_code(reused: bool) -> &'static str {
-    if reused { USED_TOKEN } else { WRONG_TOKEN }
+    if reused { TOKEN_REUSED } else { TOKEN_WRONG }
 }
 
 fn wrong(body: &mut Map<String, Value>, reused: bool, message: Option<&str>) {

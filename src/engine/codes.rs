@@ -121,7 +121,7 @@ impl Engine {
             true => "the delivery failed with a message that contains the code".to_owned(),
             false => message,
         })
-        .map_err(|message| Error::Unavailable { stage: Stage::Delivery, message })?;
+        .map_err(|message| Error::unavailable(Stage::Delivery, message))?;
         Ok((expires_at, uuid))
     }
 

@@ -5,79 +5,91 @@ pub(super) use crate::calls::{
     no_pending_authenticator, user_not_found,
 };
 
-use crate::calls;
+use crate::codes;
 use crate::error::Rejection;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(super) fn sms_not_enabled() -> Error {
-    reject(503, "60007", "SMS is not enabled for this application.")
+    reject(503, codes::SMS_NOT_ENABLED, "SMS is not enabled for this application.")
 }
 
 pub(super) fn phone_information_failed(reason: &str) -> Error {
-    reject(400, "60025", &format!("The phone number {reason}."))
+    reject(400, codes::PHONE_UNKNOWN, &format!("The phone number {reason}."))
 }
 
 pub(super) fn verification_code_wrong() -> Error {
-    reject(401, "60022", "Verification code is incorrect")
+    reject(401, codes::VERIFICATION_CODE_WRONG, "Verification code is incorrect")
 }
 
 pub(super) fn no_pending_verification() -> Error {
-    reject(404, "60023", "No pending verification for this phone number was found.")
+    reject(
+        404,
+        codes::VERIFICATION_NOT_FOUND,
+        "No pending verification for this phone number was found.",
+    )
 }
 
 pub(super) fn landline() -> Error {
-    reject(403, "60082", "The number is a landline's, which receives no SMS. Use via=call.")
+    reject(403, codes::LANDLINE, "The number is a landline's, which receives no SMS. Use via=call.")
 }
 
 pub(super) fn approval_not_pending() -> Error {
-    reject(400, "60079", "The approval request is no longer pending.")
+    reject(400, codes::APPROVAL_NOT_PENDING, "The approval request is no longer pending.")
 }
 
 pub(super) fn login_taken() -> Error {
     let message = "The login name belongs to another user. Remove it from that user first.";
-    reject(409, "60002", message)
+    reject(409, codes::INVALID_REQUEST, message)
 }
 
 pub(super) fn has_login(login: &str) -> Error {
-    reject(409, "60002", &format!("The user has the login name {login}: remove it first."))
+    reject(
+        409,
+        codes::INVALID_REQUEST,
+        &format!("The user has the login name {login}: remove it first."),
+    )
 }
 
 pub(super) fn is_protected() -> Error {
     let message = "The account is protected already, by SMS, a device, an authenticator app or \
                    recovery codes. Only an administrator can enrol an authenticator app for it.";
-    reject(403, "60002", message)
+    reject(403, codes::INVALID_REQUEST, message)
 }
 
 pub(super) fn not_for_own_account() -> Error {
-    reject(403, "60002", "Only an administrator can change what protects an account.")
+    reject(
+        403,
+        codes::INVALID_REQUEST,
+        "Only an administrator can change what protects an account.",
+    )
 }
 
 pub(super) fn no_own_recovery_codes() -> Error {
     let message = "Users can create recovery codes for themselves only while they have none left, \
                    and soon after a code of their authenticator app. An administrator can always.";
-    reject(403, "60002", message)
+    reject(403, codes::INVALID_REQUEST, message)
 }
 
 pub(super) fn offline_not_allowed() -> Error {
-    reject(403, "offline_not_allowed", "Logins without the service are not allowed.")
+    reject(403, codes::OFFLINE_NOT_ALLOWED, "Logins without the service are not allowed.")
 }
 
 pub(super) fn no_code_accepted() -> Error {
     let message = "The code is not that of the user's authenticator app that was accepted just \
                    now, or has prepared logins already.";
-    reject(403, "no_code_accepted", message)
+    reject(403, codes::NO_CODE_ACCEPTED, message)
 }
 
 pub(super) fn offline_not_prepared() -> Error {
     let message = "No machine was given the codes of these logins, or their time has not come.";
-    reject(403, "offline_not_prepared", message)
+    reject(403, codes::OFFLINE_NOT_PREPARED, message)
 }
 
 /// The caller must wait, and can then retry the same call.
 pub(super) fn wait<T>(message: &str, retry_after: Option<Duration>) -> Result<T> {
-    let code = Some(calls::WAIT.to_owned());
+    let code = Some(codes::TOO_MANY_REQUESTS.to_owned());
     Err(Error::RateLimited { message: message.into(), retry_after, code })
 }
 
@@ -101,7 +113,7 @@ pub(super) fn number_taken() -> Error {
 fn reject_user(status: u16, mut fields: BTreeMap<String, String>) -> Error {
     let message = "User was not valid";
     fields.insert("message".to_owned(), message.to_owned());
-    reject_with(status, "60027", message, fields)
+    reject_with(status, codes::INVALID_USER, message, fields)
 }
 
 fn reject_with(status: u16, code: &str, message: &str, fields: BTreeMap<String, String>) -> Error {

@@ -6,12 +6,8 @@ use crate::engine::Engine;
 use crate::error::Rejection;
 use crate::model::{ApiKey, UserId};
 use crate::wire::{Generation, Names, Reply};
-use crate::{Error, Result};
+use crate::{Error, Result, codes};
 use serde_json::{Map, Value};
-
-/// The error code of a failure that has no other.
-const GENERIC: &str = "60000";
-const WRONG_KEY: &str = "60001";
 
 /// Handles the calls of requests: an [`Engine`], or a [`Relay`].
 pub trait Backend {
@@ -174,17 +170,21 @@ fn worded(error: Error) -> Error {
     match error {
         Error::Unavailable { ref message, .. } => {
             let status = if is_timeout(&error) { 504 } else { 503 };
-            behind(status, GENERIC, format!("The service behind this relay failed: {message}"))
+            behind(
+                status,
+                codes::UNSPECIFIC,
+                format!("The service behind this relay failed: {message}"),
+            )
         }
         Error::InvalidResponse { message } => {
             let message = format!("The service behind this relay is not understood: {message}");
-            behind(502, GENERIC, message)
+            behind(502, codes::UNSPECIFIC, message)
         }
         // Whoever made the call sent no key: it is the relay's that is wrong.
         Error::Unauthorized { message, .. } => {
             let message =
                 format!("The service behind this relay rejected the relay's API key: {message}");
-            behind(401, WRONG_KEY, message)
+            behind(401, codes::INVALID_API_KEY, message)
         }
         other => other,
     }

@@ -62,11 +62,10 @@ impl Fault {
             Fault::Peer(reason) => reason,
             #[cfg(all(feature = "unix", target_os = "linux"))]
             Fault::Access(reason) => {
-                let message = format!("{host}: {reason}");
-                return Error::Unavailable { stage: Stage::Access, message };
+                return Error::unavailable(Stage::Access, format!("{host}: {reason}"));
             }
         };
-        Error::Unavailable { stage, message: format!("{host}: {message}") }
+        Error::unavailable(stage, format!("{host}: {message}"))
     }
 }
 

@@ -124,10 +124,9 @@ fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
 /// the same argument is accepted once there are.
 fn read(file: &Path, bad: impl FnOnce(io::Error) -> Error) -> Result<Vec<u8>> {
     std::fs::read(file).map_err(|error| match exhausted(&error) {
-        Some(cause) => Error::Unavailable {
-            stage: Stage::Tls,
-            message: format!("{} cannot be read: {cause}", file.display()),
-        },
+        Some(cause) => {
+            Error::unavailable(Stage::Tls, format!("{} cannot be read: {cause}", file.display()))
+        }
         None => bad(error),
     })
 }

@@ -373,7 +373,7 @@ mod tests {
         let wait = |seconds| Some(Duration::from_secs(seconds));
         let busy =
             |s| Error::RateLimited { message: "busy".into(), retry_after: wait(s), code: None };
-        let gone = Error::Unavailable { stage: Stage::Response, message: "gone".into() };
+        let gone = Error::unavailable(Stage::Response, "gone");
         let found = Ok(approval(Approved, Some(7)));
         let (answer, pauses) = waited(60, vec![Err(busy(3)), Err(gone.clone()), found]);
         assert!(answer.is_ok() && pauses == [3000, 750], "{pauses:?}");

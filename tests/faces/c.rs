@@ -193,6 +193,7 @@ fn every_field_of_an_error_has_an_accessor() {
             "the name of a number includes its unit",
         ),
         mapped("sent", &["seconder_error_retry_safe"], "a call that was not sent can be retried"),
+        mapped("reads", &["seconder_error_retry_safe"], "a call that only reads can be retried"),
         mapped("status", &["seconder_error_http_status"], "`status` is C's own"),
         mapped(
             "fields",

@@ -4,6 +4,7 @@
 
 use super::{fields, flat, in_the_api, names, python_parameters as parameters, read, sources};
 use seconder::calls::*;
+use seconder::codes;
 use std::collections::BTreeSet;
 
 const PACKAGE: &str = "bindings/python/seconder";
@@ -139,10 +140,12 @@ fn every_setting_is_a_parameter() {
         ),
     ];
     let wanted = needed("Settings", &rust, &others);
+    // In Rust, a delivery function has its own limit, and `Service::with_log` sets a log.
+    let of_python = ["deliver_timeout", "on_call"];
     for (file, own) in [("opening.py", None), ("aio.py", Some("threads"))] {
         let function = if own.is_some() { "open_async" } else { "open" };
         let mut shown = parameters(&python(file), function).unwrap_or_default();
-        assert!(own.is_none_or(|own| shown.remove(own)), "{file}");
+        assert!(of_python.into_iter().chain(own).all(|own| shown.remove(own)), "{file}");
         same("Settings", file, &shown, &wanted);
     }
     let others: [Mapped; 4] = [
@@ -178,7 +181,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     ] {
         rust.extend(methods(file, "Engine"));
     }
-    rust.extend(["close".to_owned()]);
+    rust.extend(["close".to_owned(), "reopen".to_owned()]);
     let others: [Mapped; 11] = [
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),
@@ -238,14 +241,28 @@ fn every_error_has_its_class_and_its_attributes() {
         ("Internal", &["InternalError"], "the bare name does not say that it is an exception"),
     ];
     let mut wanted = needed("Error", &variants("src/error.rs", "Error"), &others);
-    let own = ["SecondFactorError", "TokenInvalid", "NotChecked", "Timeout"];
+    let own = ["SecondFactorError", "TokenInvalid", "NotChecked", "Timeout", "SpoolWarning"];
     wanted.extend(own.map(str::to_owned));
+    // Kinds of `Rejected` and `TokenInvalid`, which Rust distinguishes by their codes.
+    let kinds = [
+        "AlreadyEnrolled",
+        "AlreadyUsed",
+        "ApprovalNotFound",
+        "ApprovalNotPending",
+        "UserNotFound",
+        "VerificationCodeWrong",
+        "VerificationNotFound",
+    ];
+    wanted.extend(kinds.map(str::to_owned));
     same("Error", "errors.py", &shown, &wanted);
     let mut rust = members("src/error.rs", "Rejection");
     rust.extend(sources::variant_fields("src/error.rs", "Error"));
     rust.extend(methods("src/error.rs", "Error"));
     rust.extend(["reused".to_owned()]);
-    let others: [Mapped; 5] = [
+    // Ids are Python's, which makes one for each call.
+    rust.extend(["request_id".to_owned()]);
+    let others: [Mapped; 6] = [
+        ("reads", &["retry_safe"], "a call that only reads can be retried"),
         ("retry_after_seconds", &["retry_after"], "a number of seconds in Python"),
         ("reason", &[], "it is the message"),
         ("sent", &["retry_safe"], "a call that was not sent can be retried"),
@@ -272,13 +289,40 @@ fn every_enum_has_all_variants() {
         ("src/otp.rs", "Algorithm"),
         ("src/error.rs", "Stage"),
     ] {
-        let shown: BTreeSet<String> = body(&module, name)
-            .filter_map(|line| Some(line.split_once(" = \"")?.0.trim().to_owned()))
-            .collect();
+        let shown: BTreeSet<String> = words(&module, name).map(|(word, _)| word).collect();
         let rust = variants(file, name).into_iter().map(|variant| sources::constant_case(&variant));
         let rust = rust.map(|word| if word == "CHROME" { "SVC_CHROME".to_owned() } else { word });
         same(name, "enums.py", &shown, &rust.collect());
     }
+}
+
+#[test]
+fn every_service_code_is_in_the_enum_the_header_and_the_document() {
+    let wanted: Vec<(String, String)> =
+        codes::ALL.iter().map(|(name, code, _)| ((*name).to_owned(), (*code).to_owned())).collect();
+    let shown: Vec<(String, String)> = words(&python("enums.py"), "Code").collect();
+    assert_eq!(shown, wanted, "enums.py and src/codes.rs");
+    let header = read("include/seconder.h");
+    let constants: Vec<(String, String)> = header
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define SECONDER_CODE_")?.split_once(" \""))
+        .map(|(name, code)| (name.to_owned(), code.trim_end_matches('"').to_owned()))
+        .collect();
+    assert_eq!(constants, wanted, "cbindgen.toml and src/codes.rs");
+    let document = read("docs/interface.md");
+    for (name, code, meaning) in codes::ALL {
+        let row = format!("| {code} | `{name}` | {meaning} |");
+        assert!(document.lines().any(|line| line == row), "docs/interface.md lacks {row}");
+    }
+}
+
+/// The names and words of an enum.
+fn words<'a>(module: &'a str, class: &'a str) -> impl Iterator<Item = (String, String)> + 'a {
+    let word = |line: &str| {
+        let (name, word) = line.split_once(" = \"")?;
+        Some((name.trim().to_owned(), word.trim_end_matches('"').to_owned()))
+    };
+    body(module, class).filter_map(word)
 }
 
 #[test]

@@ -8,16 +8,15 @@ use crate::conversation::{Journal, Style};
 use crate::machine::{Machine, ThisMachine, host_name};
 use crate::offline::{Limits, Offline, OfflineVerdict, Problem, system_random};
 use crate::outcome::{Outcome, Trouble};
-use seconder::Error;
 use seconder::calls::{PrepareOffline, ReportOffline, Verification};
 use seconder::model::{DisplayText, Token, UserId};
+use seconder::{Error, codes};
 
 /// The question while the service cannot be reached.
 pub(super) const QUESTION: &str = "The service cannot be reached. Code of your authenticator app: ";
 /// What the service calls an authenticator app among a user's devices.
 const APP: &str = "authenticator";
 /// The code of a service that prepares nothing.
-const NOT_ALLOWED: &str = "offline_not_allowed";
 const UNAVAILABLE: Outcome = Outcome::Trouble(Trouble::Unavailable);
 
 /// The cache of this machine, if the configuration has one.
@@ -169,7 +168,7 @@ impl Dialogue<'_> {
         };
         let prepared = self.backend.prepare_offline(&call);
         let not_allowed = matches!(&prepared, Err(Error::Rejected(rejection))
-            if rejection.code.as_deref() == Some(NOT_ALLOWED));
+            if rejection.code.as_deref() == Some(codes::OFFLINE_NOT_ALLOWED));
         let kept = prepared.map_err(text).and_then(|reply| {
             cache.offline.prepared(self.user, &reply, cache.machine.now()).map_err(text)
         });

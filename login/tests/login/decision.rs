@@ -67,7 +67,7 @@ pub(crate) fn errors() -> Vec<(Error, Outcome)> {
         let rejection = Rejection { status, code, message: message(), fields: [].into() };
         Error::Rejected(Box::new(rejection))
     };
-    let unavailable = |stage| Error::Unavailable { stage, message: message() };
+    let unavailable = |stage| Error::Unavailable { stage, message: message(), reads: false };
     let (parameter, reason) = ("x".into(), "is y".into());
     let malformed = Error::TokenMalformed { parameter: "token".into(), reason: "is x".into() };
     let trouble = Outcome::Trouble;
@@ -188,7 +188,8 @@ fn only_the_verdict_right_is_accepted() {
 #[test]
 fn a_code_that_was_not_sent_does_not_end_a_login_with_an_app() {
     let stage = Stage::new();
-    let unavailable = Error::Unavailable { stage: Reached::Delivery, message: "gateway".into() };
+    let unavailable =
+        Error::Unavailable { stage: Reached::Delivery, message: "gateway".into(), reads: false };
     let fails = &["request_sms", "request_call", "create_approval"];
     let backend = Fixed { error: Some(unavailable), verdict: Verdict::Right, fails };
     let mut user = Script::of(&["sms", "push", "000000"]);
@@ -206,7 +207,11 @@ fn trouble_that_a_user_can_make_is_not_ignored() {
         [(false, Outcome::Ignored), (true, Outcome::Trouble(Trouble::Unavailable))]
     {
         for fails in [&["find_user"], &["user_status"], &["verify"]] {
-            let error = Error::Unavailable { stage: Reached::Connect, message: "late".into() };
+            let error = Error::Unavailable {
+                stage: Reached::Connect,
+                message: "late".into(),
+                reads: false,
+            };
             let backend = Fixed { error: Some(error), verdict: Verdict::Wrong, fails };
             let login = Login { user: "ada", started_by_user, ..Login::default() };
             let config = stage.config("users = directory\non_trouble = ignore");

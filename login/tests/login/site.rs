@@ -131,7 +131,11 @@ impl Site {
 }
 
 pub(crate) fn unavailable() -> Error {
-    Error::Unavailable { stage: Reached::Connect, message: "connection refused".into() }
+    Error::Unavailable {
+        stage: Reached::Connect,
+        message: "connection refused".into(),
+        reads: false,
+    }
 }
 
 pub(crate) fn rejected(code: &str) -> Error {

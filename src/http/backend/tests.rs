@@ -43,10 +43,7 @@ fn trouble_behind_a_relay_is_a_failure_with_its_message() {
     type Case = (fn() -> Error, u16, &'static str, &'static str);
     let cases: [Case; 3] = [
         (
-            || Error::Unavailable {
-                stage: Stage::Connect,
-                message: "h: connection refused".into(),
-            },
+            || Error::unavailable(Stage::Connect, "h: connection refused"),
             503,
             "60000",
             "behind this relay failed: h: connection refused",
@@ -75,9 +72,8 @@ fn trouble_behind_a_relay_is_a_failure_with_its_message() {
 
 #[test]
 fn a_deadline_that_was_exceeded_is_a_504() {
-    let (reply, body) = through(|| Error::Unavailable {
-        stage: Stage::Response,
-        message: format!("h: {}", crate::error::DEADLINE_EXCEEDED),
+    let (reply, body) = through(|| {
+        Error::unavailable(Stage::Response, format!("h: {}", crate::error::DEADLINE_EXCEEDED))
     });
     assert_eq!(reply.status, 504, "{body}");
 }
