@@ -17,6 +17,7 @@ def verify() -> None:
         body=body,
         signature=signature,
         nonce="1700000000.5",
+        fresh=None,
     )
     if not event.approved_by(12345):
         raise SystemExit("the user did not approve")

@@ -16,7 +16,7 @@ installs as the man page ``seconder-interface(7)``.
 
 from __future__ import annotations
 
-from seconder import callback, enums, errors, results, totp
+from seconder import _forks, callback, enums, errors, results, totp
 from seconder._seconder import __version__
 from seconder.enums import (
     ActivityType,
@@ -24,6 +24,7 @@ from seconder.enums import (
     ApprovalResponse,
     ApprovalStatus,
     Channel,
+    Code,
     DeviceType,
     Format,
     Generation,
@@ -33,6 +34,10 @@ from seconder.enums import (
     VerificationStatus,
 )
 from seconder.errors import (
+    AlreadyEnrolled,
+    AlreadyUsed,
+    ApprovalNotFound,
+    ApprovalNotPending,
     Cancelled,
     InternalError,
     InvalidArgument,
@@ -42,12 +47,16 @@ from seconder.errors import (
     RateLimited,
     Rejected,
     SecondFactorError,
+    SpoolWarning,
     StorageError,
     Timeout,
     TokenInvalid,
     TokenMalformed,
     Unauthorized,
     Unavailable,
+    UserNotFound,
+    VerificationCodeWrong,
+    VerificationNotFound,
 )
 from seconder.names import Names
 from seconder.opening import open
@@ -58,6 +67,7 @@ from seconder.results import (
     ApprovalRequest,
     Authenticator,
     AuthenticatorEnrolled,
+    CallRecord,
     CodeRequested,
     Device,
     DeviceRegistered,
@@ -118,17 +128,23 @@ else:
 __all__ = [
     "ActivityType",
     "Algorithm",
+    "AlreadyEnrolled",
+    "AlreadyUsed",
     "Application",
     "Approval",
     "ApprovalCreated",
+    "ApprovalNotFound",
+    "ApprovalNotPending",
     "ApprovalRequest",
     "ApprovalResponse",
     "ApprovalStatus",
     "AsyncService",
     "Authenticator",
     "AuthenticatorEnrolled",
+    "CallRecord",
     "Cancelled",
     "Channel",
+    "Code",
     "CodeRequested",
     "Device",
     "DeviceRegistered",
@@ -165,6 +181,7 @@ __all__ = [
     "SecondFactorError",
     "Service",
     "SignedCallback",
+    "SpoolWarning",
     "Stage",
     "Statistics",
     "StorageError",
@@ -174,8 +191,11 @@ __all__ = [
     "Unauthorized",
     "Unavailable",
     "UserCreated",
+    "UserNotFound",
     "UserStatus",
     "Verification",
+    "VerificationCodeWrong",
+    "VerificationNotFound",
     "VerificationStatus",
     "__version__",
     "callback",

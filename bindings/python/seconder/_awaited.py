@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
+
+from seconder._frames import guarded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +24,24 @@ else:
     _Opens, _Enters = Coroutine, AbstractAsyncContextManager
 
 
+def running_loop() -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        # Both are imported by the program, if it uses them.
+        others = [name for name in ("trio", "curio") if name in sys.modules]
+        found = f" {others[0]} is not supported: call seconder.Service in a thread." if others else ""
+        message = f"seconder.AsyncService needs a running event loop of asyncio.{found}"
+        raise RuntimeError(message) from None
+
+
+@guarded
 async def open_async(opening: Callable[[], AsyncService]) -> AsyncService:
     """Opens the service in a thread, because opening a database blocks.
 
     Python's warning about a coroutine that was never awaited shows this function's name.
     """
+    running_loop()
     return await asyncio.to_thread(opening)
 
 

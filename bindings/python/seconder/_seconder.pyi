@@ -7,6 +7,7 @@ __all__ = [
     "ApprovalWait",
     "BODY_LIMIT",
     "CALLS",
+    "CODES",
     "Canceller",
     "Clock",
     "QUESTIONS",
@@ -15,6 +16,8 @@ __all__ = [
     "Service",
     "Totp",
     "__version__",
+    "after_fork",
+    "before_fork",
     "headers",
     "open",
     "open_sandbox",
@@ -35,8 +38,11 @@ _Reply = tuple[int, list[tuple[str, str]], bytes]
 __version__: str
 BODY_LIMIT: int
 CALLS: list[str]
+CODES: list[tuple[str, str, str]]
 QUESTIONS: list[str]
 
+def after_fork() -> None: ...
+def before_fork() -> None: ...
 @final
 class Canceller:
     def __new__(cls) -> Canceller: ...
@@ -55,8 +61,20 @@ class Clock:
 class Service:
     @property
     def closed(self) -> bool: ...
-    def poll_approval(self, wait: ApprovalWait) -> Any: ...
-    def call(self, name: str, params: dict[str, Any]) -> Any: ...
+    def poll_approval(
+        self,
+        wait: ApprovalWait,
+        request_id: str | None = None,
+        hook: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Any: ...
+    def call(
+        self,
+        name: str,
+        params: dict[str, Any],
+        request_id: str | None = None,
+        hook: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Any: ...
+    def reopen(self, url: str, settings: dict[str, Any]) -> None: ...
     def cancel(self) -> None: ...
     def close(self) -> None: ...
     def with_repeats(self, repeats: str) -> Service: ...

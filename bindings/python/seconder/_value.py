@@ -116,6 +116,7 @@ class Value(metaclass=ValueType):
     """The base of all values: frozen, equal by their fields, hashable, picklable."""
 
     if not TYPE_CHECKING:
+        __slots__ = ("__weakref__",)
 
         def __setattr__(self, name, value):
             raise AttributeError(f"cannot assign to {name!r}: a {type(self).__name__} is frozen")

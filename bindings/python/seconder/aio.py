@@ -9,10 +9,12 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 from seconder import _seconder
-from seconder._awaited import Opening
+from seconder._awaited import Opening, running_loop
+from seconder._frames import guarded, guarded_class
+from seconder._functions import LOOP
 from seconder.enums import Format, Generation, Repeats
 from seconder.errors import InvalidArgument
-from seconder.opening import open
+from seconder.opening import _opened
 from seconder.results import Approval
 
 TYPE_CHECKING = False
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         ApprovalCreated,
         ApprovalRequest,
         AuthenticatorEnrolled,
+        CallRecord,
         CodeRequested,
         DeviceRegistered,
         Done,
@@ -86,6 +89,7 @@ class _Threads:
             pool.shutdown(wait=False)
 
 
+@guarded_class
 class AsyncService:
     """A :class:`seconder.Service` for programs that use :mod:`asyncio`, with the same calls as
     coroutines; :func:`seconder.open_async` returns one.
@@ -108,7 +112,7 @@ class AsyncService:
         True
     """
 
-    __slots__ = ("_service", "_threads")
+    __slots__ = ("__weakref__", "_service", "_threads")
 
     def __init__(self, service: Service, *, threads: int = 16) -> None:
         """Wraps a service that is already open.
@@ -426,12 +430,16 @@ class AsyncService:
         """As :meth:`seconder.Service.cancel`. To end one call, cancel its task instead."""
         self._service.cancel()
 
+    async def reopen(self) -> None:
+        """As :meth:`seconder.Service.reopen`."""
+        return await self._run(self._service.reopen)
+
     async def close(self) -> None:
         """As :meth:`seconder.Service.close`. The threads end with the calls that are in progress.
         The service is closed even if the task is cancelled meanwhile."""
         try:
             # Not in the pool, where it would wait behind the calls that are in progress.
-            closing = asyncio.get_running_loop().run_in_executor(None, self._service.close)
+            closing = running_loop().run_in_executor(None, self._service.close)
             await asyncio.shield(closing)
         finally:
             self._threads.stop()
@@ -448,11 +456,17 @@ class AsyncService:
             return call(*args, **options)
         # As asyncio.to_thread does, the call sees the context variables of its task.
         context = contextvars.copy_context()
-        in_context = functools.partial(context.run, call, *args, **options)
+        loop = running_loop()
+        context.run(LOOP.set, loop)
         canceller = _seconder.Canceller()
-        running = functools.partial(canceller.run, in_context)
+
+        # Not a functools.partial, whose repr shows the arguments.
+        def running() -> _T:
+            in_context = functools.partial(context.run, call, *args, **options)
+            return canceller.run(in_context)
+
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads.pool(), running)
+            return await loop.run_in_executor(self._threads.pool(), running)
         finally:
             # If the task was cancelled, its call may still be waiting in the thread.
             canceller.cancel()
@@ -475,6 +489,7 @@ class AsyncService:
         raise TypeError("an AsyncService cannot be pickled or copied: open one in each process")
 
 
+@guarded
 def open_async(
     url: str,
     *,
@@ -503,13 +518,17 @@ def open_async(
     authenticator_period: int | None = None,
     offline_days: int | None = None,
     deliver: Callable[[Message], object] | None = None,
+    deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], object] | None = None,
+    on_call: Callable[[CallRecord], object] | None = None,
     threads: int = 16,
 ) -> Opening:
     """Opens a service for programs that use :mod:`asyncio`. The settings are those of
     :func:`seconder.open`.
 
-    ``deliver`` and ``post`` are plain functions here too, and run in the thread of the call.
+    ``deliver`` and ``post`` may be async functions here, which run on the event loop of the call that
+    needs them. Plain functions run in the thread of the call. So does ``on_call``, which is always a
+    plain function.
 
     Args:
         threads: How many calls can be in progress at the same time, 1 to 1024.
@@ -528,42 +547,14 @@ def open_async(
         >>> asyncio.run(seconder.open_async("sandbox:"))
         <seconder.AsyncService on sandbox:>
     """
-    opening = functools.partial(
-        open,
-        url,
-        api_key=api_key,
-        timeout=timeout,
-        repeats=repeats,
-        ca_file=ca_file,
-        pins=pins,
-        client_certificate=client_certificate,
-        proxy=proxy,
-        name_servers=name_servers,
-        service_uid=service_uid,
-        allow_loopback_http=allow_loopback_http,
-        format=format,
-        generation=generation,
-        nested_as_json=nested_as_json,
-        names=names,
-        must_exist=must_exist,
-        application_name=application_name,
-        callback_url=callback_url,
-        callback_ca_file=callback_ca_file,
-        install_link=install_link,
-        replies=replies,
-        token_length=token_length,
-        authenticator_digits=authenticator_digits,
-        authenticator_period=authenticator_period,
-        offline_days=offline_days,
-        deliver=deliver,
-        post=post,
-    )
-    return Opening(functools.partial(_opened, opening, threads))
+    given = locals()
+    threads = given.pop("threads")
+    return Opening(lambda: _opened_with(given, threads))
 
 
-def _opened(opening: Callable[[], Service], threads: int) -> AsyncService:
+def _opened_with(given: dict[str, Any], threads: int) -> AsyncService:
     # An invalid number of threads must be rejected before a database is created.
     own = _Threads(threads)
-    service = AsyncService(opening())
+    service = AsyncService(_opened(given, may_await=True))
     service._threads = own
     return service

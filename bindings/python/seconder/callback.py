@@ -10,6 +10,7 @@ import time
 from _thread import allocate_lock
 
 from seconder import _seconder
+from seconder._frames import guarded
 from seconder.errors import InvalidArgument, RateLimited
 from seconder.names import Names, _given
 from seconder.results import Event
@@ -93,6 +94,7 @@ class Memory:
             return True
 
 
+@guarded
 def verify(
     *,
     api_key: str,
@@ -103,13 +105,13 @@ def verify(
     signature: str | None,
     nonce: str | None,
     names: Names | None = None,
-    fresh: float | None = None,
+    fresh: float | None = 300,
     replay: Replay | None = None,
 ) -> Event:
     """Verifies a callback's signature and parses it. Trust nothing in a callback before that.
 
-    Without ``fresh`` and ``replay``, a recorded callback stays valid for ever: store the ``uuid``
-    of every request that was acted upon.
+    Without ``replay``, a recorded callback stays valid for as long as it is ``fresh``: store the
+    ``uuid`` of every request that was acted upon.
 
     Args:
         api_key: The application's API key, which the service signs with.
@@ -119,13 +121,12 @@ def verify(
         body: The raw body of a POST. The body of a GET is not signed, and is ignored.
         query: The raw query of a GET, without the ``?``. The query of a POST is not signed, and is
             ignored.
-        query: The raw query of a GET, without the ``?``. That of a POST is not signed, and is not
-            read.
         signature: The header ``X-Svc-Signature``; None if it is missing.
         nonce: The header ``X-Svc-Signature-Nonce``; None if it is missing.
         names: The service's names, if they differ from the interface document's.
-        fresh: Rejects callbacks whose nonce is not a time within this many seconds of now. A few
-            minutes allow for clock skew. None for a service whose nonces are not times.
+        fresh: Rejects callbacks whose nonce is not a time within this many seconds of now. The 5
+            minutes of the default allow for clock skew. None for a service whose nonces are not
+            times: a recorded callback then stays valid for ever.
         replay: Rejects callbacks that it remembers. A service signs a retry with a new nonce, so
             two callbacks can still report one response.
 
@@ -149,6 +150,7 @@ def verify(
         ...     body=body,
         ...     signature=signature,
         ...     nonce=nonce,
+        ...     fresh=None,  # the nonce of this example is an old time
         ... )
         >>> event.approved_by(7), event.approved_by(8)
         (True, False)
@@ -169,6 +171,7 @@ def verify(
     return Event._from_native(native)
 
 
+@guarded
 def verify_parameters(
     *,
     api_key: str,
@@ -211,6 +214,7 @@ def verify_parameters(
     return parameters
 
 
+@guarded
 def sign(
     *,
     api_key: str,

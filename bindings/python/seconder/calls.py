@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from os import urandom
+
+from seconder._frames import guarded_class
 from seconder.errors import InvalidArgument
 from seconder.results import (
     Application,
@@ -26,7 +29,7 @@ from seconder.results import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Literal
 
     from seconder import _seconder
@@ -34,15 +37,17 @@ if TYPE_CHECKING:
     from seconder.typed import Logo, OfflineLogin
 
 
+@guarded_class
 class Calls:
     """The calls of the interface; :class:`seconder.Service` makes them."""
 
-    __slots__ = ("_native",)
+    __slots__ = ("__weakref__", "_hook", "_native")
 
     _native: _seconder.Service
+    _hook: Callable[[dict[str, Any]], None] | None
 
     def _call(self, name: str, **params: Any) -> Any:
-        return self._native.call(name, params)
+        return self._native.call(name, params, urandom(8).hex(), self._hook)
 
     def create_user(
         self,

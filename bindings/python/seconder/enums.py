@@ -166,3 +166,56 @@ class Stage(Word):
     """A code was being handed over for delivery."""
     ACCESS = "access"
     """The socket may not be used by this process, or is not that of a trusted service."""
+
+
+class Code(Word):
+    """The error codes of services (section 7), as ``error.code`` has them. Services send others too,
+    which stay text and are no error in themselves.
+
+    >>> try:
+    ...     service.user_status(12345)
+    ... except seconder.Rejected as error:
+    ...     error.code == seconder.Code.USER_NOT_FOUND, error.code
+    (True, '60026')
+    """
+
+    UNSPECIFIC = "60000"
+    """Of no particular kind."""
+    INVALID_API_KEY = "60001"
+    """Invalid API key."""
+    INVALID_REQUEST = "60002"
+    """Invalid request."""
+    TOO_MANY_REQUESTS = "60003"
+    """Too many requests."""
+    INVALID_PARAMETER = "60004"
+    """A parameter is missing or invalid."""
+    SMS_NOT_ENABLED = "60007"
+    """SMS is not enabled."""
+    TOKEN_REUSED = "60019"
+    """The code was used before."""
+    TOKEN_WRONG = "60020"
+    """The code is wrong."""
+    VERIFICATION_CODE_WRONG = "60022"
+    """The code of a phone verification is wrong."""
+    VERIFICATION_NOT_FOUND = "60023"
+    """No phone verification is pending."""
+    PHONE_UNKNOWN = "60025"
+    """No information about the number."""
+    USER_NOT_FOUND = "60026"
+    """No such user."""
+    INVALID_USER = "60027"
+    """A field of a user is not valid."""
+    INVALID_PHONE_NUMBER = "60033"
+    """The phone number is not valid."""
+    APPROVAL_NOT_FOUND = "60049"
+    """No such approval request."""
+    APPROVAL_NOT_PENDING = "60079"
+    """The approval request was answered or has expired."""
+    LANDLINE = "60082"
+    """The number is a landline's."""
+    OFFLINE_NOT_ALLOWED = "offline_not_allowed"
+    """Logins without the service are not allowed."""
+    NO_CODE_ACCEPTED = "no_code_accepted"
+    """The code is not the one that was accepted just now."""
+    OFFLINE_NOT_PREPARED = "offline_not_prepared"
+    """No machine was given the codes of these logins."""

@@ -1,4 +1,8 @@
-"""The exceptions, by who must act on them. No error lets anyone in, and none holds a secret."""
+"""The exceptions, by who must act on them. No error lets anyone in, and none holds a secret.
+
+Those that say more, such as :class:`UserNotFound`, are kinds of the others, such as
+:class:`Rejected`.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,14 @@ class SecondFactorError(Exception):
     fields: dict[str, str]
     """Why each invalid field was rejected, by its name in the interface."""
     retry_safe: bool
-    """Whether the call can be retried without the risk of doing its work twice."""
+    """Whether the call can be retried without the risk of doing its work twice: it did not reach the
+    service, or it only reads, such as ``user_status``. False where the same call would fail again."""
     retry_after: float | None
     """How long to wait before a retry, in whole seconds as in the message, if known."""
+    request_id: str | None
+    """The id of the call: 16 hexadecimal digits. The record of the call in the logger ``seconder``, and
+    the one that ``on_call`` gets, have it too, so a page of errors can show it to the user. It is not
+    sent to the service. None for an error that no call of a service has raised."""
 
     def __init__(
         self,
@@ -51,6 +60,7 @@ class SecondFactorError(Exception):
         self.fields = dict(fields or {})
         self.retry_safe = retry_safe
         self.retry_after = retry_after
+        self.request_id = None
 
 
 class TokenInvalid(SecondFactorError):
@@ -64,6 +74,10 @@ class TokenInvalid(SecondFactorError):
     ) -> None:
         super().__init__(message, code=code)
         self.reused = reused
+
+
+class AlreadyUsed(TokenInvalid):
+    """The user: the code was right, but has been used before; ``reused`` is true."""
 
 
 class NotChecked(SecondFactorError):
@@ -108,6 +122,32 @@ class Unauthorized(SecondFactorError):
 
 class Rejected(SecondFactorError):
     """The service rejected the call: see ``http_status``, ``code`` and ``fields``."""
+
+
+class UserNotFound(Rejected):
+    """The service has no user with that id, or nobody has that login name: ``code`` is
+    :attr:`seconder.Code.USER_NOT_FOUND`."""
+
+
+class AlreadyEnrolled(Rejected):
+    """:meth:`seconder.Service.create_user` was called with ``new_only``, and the number is that of a
+    user who is enrolled already."""
+
+
+class ApprovalNotFound(Rejected):
+    """The service has no such approval request."""
+
+
+class ApprovalNotPending(Rejected):
+    """The approval request was answered before, or has expired."""
+
+
+class VerificationNotFound(Rejected):
+    """No verification of that number is pending."""
+
+
+class VerificationCodeWrong(Rejected):
+    """The user: the code of a phone verification is wrong (section 4.14)."""
 
 
 class RateLimited(SecondFactorError):
@@ -156,6 +196,12 @@ class InvalidCallback(SecondFactorError):
 class StorageError(SecondFactorError):
     """The operator: the database cannot be opened, read or written, or was removed or replaced while
     it was open. In the latter case, open the service again."""
+
+
+class SpoolWarning(UserWarning):
+    """A ``sqlite:`` service was opened without ``deliver``: nobody gets its messages, which are written
+    to a folder. For a program that wants that, and no warning:
+    ``warnings.simplefilter("ignore", seconder.SpoolWarning)``."""
 
 
 class InternalError(SecondFactorError):

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from seconder import _seconder
-from seconder.enums import Channel, Format, Generation, Repeats
-from seconder.errors import InvalidArgument
+from seconder._frames import guarded
+from seconder._functions import carrier, checked, checked_limit, poster
+from seconder._hook import hook_of
+from seconder.enums import Format, Generation, Repeats
+from seconder.errors import SpoolWarning
 from seconder.names import _given
-from seconder.results import Message, SignedCallback, _moment
 from seconder.service import Service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
-    from typing import Any, Literal, TypeVar
+    from typing import Any, Literal
 
     from seconder.names import Names
+    from seconder.results import CallRecord, Message, SignedCallback
 
-    _F = TypeVar("_F", bound=Callable[..., object])
 
-
+@guarded
 def open(
     url: str,
     *,
@@ -48,7 +50,9 @@ def open(
     authenticator_period: int | None = None,
     offline_days: int | None = None,
     deliver: Callable[[Message], object] | None = None,
+    deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], object] | None = None,
+    on_call: Callable[[CallRecord], object] | None = None,
 ) -> Service:
     """Opens a service. Nothing is read from the environment, and nothing is sent before the first
     call. A setting that has no effect with the URL is an :class:`seconder.InvalidArgument`: those
@@ -135,14 +139,26 @@ def open(
             apps while it cannot reach the service; 0 forbids it. See :meth:`Service.prepare_offline`.
             Default: the number in the database, and 0 in a new one.
         deliver: A function that delivers the SMS and voice calls of an engine. An exception from it
-            means that the message was not delivered. It may run in any thread that makes calls. The
+            means that the message was not delivered: the logger ``seconder`` gets it with its
+            traceback, and it is the ``__cause__`` of the :class:`seconder.Unavailable` of the call
+            that needed the code. One whose text includes the code is replaced by one that does not.
+            It may run in any thread that makes calls. The
             service keeps a reference to it until it is closed, which the garbage collector cannot
             see: close a service that its own function refers to.
             The install message has an empty ``code``.
             Default: a folder of text files beside the database, with the database's name and
-            ``.spool`` in place of ``.db``. A file is removed after its code has expired.
+            ``.spool`` in place of ``.db``. A file is removed after its code has expired. Nobody gets
+            these messages, so the first time that a process opens a ``sqlite:`` service without
+            ``deliver`` there is a :class:`seconder.SpoolWarning`.
+        deliver_timeout: How long ``deliver`` may take, in seconds: more than 0 and at most 3600.
+            After that, the message counts as not delivered. A plain function cannot be ended, so
+            with a limit it runs in a thread of its own, which is given up. Default: 15 for the async
+            function of an :class:`seconder.AsyncService`, and no limit for a plain one.
         post: A function that posts the callbacks of an engine, under the same rules. Default:
             HTTPS within 15 s, trusting ``callback_ca_file`` or else the system's roots.
+        on_call: A function that gets a :class:`seconder.CallRecord` of each call when it has ended,
+            also of one that failed, in the thread of the call. Its exceptions are logged, and change
+            nothing. Calls that it makes itself have no record.
 
     Returns:
         The service, which is closed at the end of a ``with`` block.
@@ -161,72 +177,56 @@ def open(
         ...     service.app_details().name
         'Example'
     """
-    settings = {
-        "api_key": api_key,
-        "timeout": timeout,
-        "repeats": repeats,
-        "ca_file": ca_file,
-        "pins": pins,
-        "client_certificate": client_certificate,
-        "proxy": proxy,
-        "name_servers": name_servers,
-        "service_uid": service_uid,
-        "allow_loopback_http": allow_loopback_http,
-        "format": format,
-        "generation": generation,
-        "nested_as_json": nested_as_json,
-        "names": None if names is None else _given(names),
-        "must_exist": must_exist,
-        "application_name": application_name,
-        "callback_url": callback_url,
-        "callback_ca_file": callback_ca_file,
-        "install_link": install_link,
-        "replies": replies,
-        "token_length": token_length,
-        "authenticator_digits": authenticator_digits,
-        "authenticator_period": authenticator_period,
-        "offline_days": offline_days,
-        "deliver": None if deliver is None else _carrier(_function("deliver", deliver)),
-        "post": None if post is None else _poster(_function("post", post)),
-    }
-    return Service(_seconder.open(url, settings), url.partition(":")[0])
+    given = locals()
+    return _opened(given, may_await=False)
 
 
-def _function(name: str, given: _F) -> _F:
-    """Rejects what is not callable at once, before the first message is lost."""
-    if not callable(given):
-        raise InvalidArgument(f"{name} must be a function", parameter=name)
-    return given
+def _opened(given: dict[str, Any], *, may_await: bool) -> Service:
+    """Opens a service with the arguments of ``open``."""
+    url, scheme, settings, hook = _settings(given, may_await=may_await)
+    service = Service(_seconder.open(url, settings), scheme)
+    service._hook = hook
+    # Settings hold keys, so they are kept where no traceback shows them.
+    service._reopening = lambda: _settings(given, may_await=may_await)
+    if scheme == "sqlite" and given["deliver"] is None:
+        try:
+            _warn_of_spool()
+        except SpoolWarning:
+            service.close()
+            raise
+    return service
 
 
-def _carrier(
-    deliver: Callable[[Message], object],
-) -> Callable[[str, str, str, str, int], None]:
-    def carry(to: str, via: str, text: str, code: str, expires_at: int) -> None:
-        # The install message has no code that could expire.
-        expires = _moment(expires_at) if code else None
-        if expires is None and code:
-            raise ValueError("the code expires after the last year that datetime supports")
-        message = Message(to=to, via=Channel(via), text=text, code=code, expires_at=expires)
-        _reject_awaitable("deliver", deliver(message))
-
-    return carry
-
-
-def _poster(
-    post: Callable[[SignedCallback], object],
-) -> Callable[[str, bytes, list[tuple[str, str]]], None]:
-    def send(url: str, body: bytes, headers: list[tuple[str, str]]) -> None:
-        _reject_awaitable("post", post(SignedCallback(url=url, body=body, headers=dict(headers))))
-
-    return send
+def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict[str, Any], Any]:
+    """The URL, its scheme, the settings as the native module takes them, and the hook."""
+    settings = dict(given)
+    url, names = settings.pop("url"), settings["names"]
+    hook = hook_of(settings.pop("on_call"))
+    deliver, post = settings["deliver"], settings["post"]
+    limit = checked_limit(settings.pop("deliver_timeout"), deliver)
+    if names is not None:
+        settings["names"] = _given(names)
+    if deliver is not None:
+        settings["deliver"] = carrier(checked("deliver", deliver, may_await=may_await), limit)
+    if post is not None:
+        settings["post"] = poster(checked("post", post, may_await=may_await))
+    return url, str(url).partition(":")[0].lower(), settings, hook
 
 
-def _reject_awaitable(name: str, result: Any) -> None:
-    """Rejects the result of an async function: it would never run, and the message would be lost
-    silently."""
-    if hasattr(result, "__await__"):
-        if hasattr(result, "close"):
-            # A closed coroutine does not warn that it was never awaited.
-            result.close()
-        raise TypeError(f"{name} must not be an async function")
+_warned = False
+
+
+def _warn_of_spool() -> None:
+    """Warns once in each process."""
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    import warnings
+
+    message = (
+        "this sqlite: service has no deliver function: nobody gets its messages, which are written "
+        "to a folder beside the database"
+    )
+    # The caller of open(), past the frames of this package.
+    warnings.warn(message, SpoolWarning, stacklevel=5)

@@ -676,3 +676,48 @@ class SignedCallback(Result):
     """The JSON body."""
     headers: Mapping[str, str] = field(hash=False)
     """The headers with the signature and its nonce, by name."""
+
+
+class CallRecord(Result):
+    """A call that has ended, as passed to ``on_call``. It holds no code, key, number, e-mail address or
+    message, only the ids that it names.
+
+    >>> records: list[seconder.CallRecord] = []
+    >>> with seconder.open("sandbox:", on_call=records.append) as own:
+    ...     own.app_details().name
+    'Seconder'
+    >>> records[0].call, records[0].outcome, records[0].error, records[0].retries
+    ('app_details', 'ok', None, 0)
+    """
+
+    call: str
+    """The call's name, such as ``verify``. A wait for an approval is one call, and for an event loop
+    each poll of it."""
+    outcome: str
+    """How it ended: ``ok``, or why it failed, such as ``token_wrong``, ``rejected``,
+    ``rate_limited`` or ``unavailable``."""
+    duration: float
+    """How long it took, with all its waits, in seconds."""
+    error: str | None = None
+    """The name of the class of its exception; None for a success."""
+    code: str | None = None
+    """The service's error code, if it is one of the interface: 60000 to 60999."""
+    http_status: int | None = None
+    """The HTTP status of the service's last response. An engine has those of rejections."""
+    stage: str | None = None
+    """Where it failed, if there was no response: a value of :class:`seconder.Stage`."""
+    timed_out: bool = False
+    """Whether it exceeded its timeout."""
+    attempts: int = 0
+    """How many requests it sent, or began to send, to a remote service; 0 for an engine."""
+    user_id: int | None = None
+    """The user it is about."""
+    factor: str | None = None
+    """What was accepted, where an operator may want to look at it: ``recovery_code``."""
+    request_id: str | None = None
+    """The id of the call, which its error has too."""
+
+    @property
+    def retries(self) -> int:
+        """How many requests after the first one were sent because the service asked to wait."""
+        return max(0, self.attempts - 1)

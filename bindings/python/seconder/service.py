@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from os import urandom
+
 from seconder import _seconder
+from seconder._frames import guarded_class
 from seconder.calls import Calls
 from seconder.enums import Repeats
+from seconder.errors import InvalidArgument
 from seconder.results import Approval, ApprovalRequest, DeviceRegistered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Any, Literal, NoReturn
 
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from seconder.enums import ApprovalResponse, DeviceType
 
 
+@guarded_class
 class Service(Calls):
     """A second-factor service; :func:`seconder.open` returns one.
 
@@ -34,12 +40,17 @@ class Service(Calls):
     ``DEBUG`` if it succeeded, at ``WARNING`` if an operator has to act, and at ``INFO`` if it failed
     otherwise, as with a wrong code. Its attributes are ``seconder_call``, ``seconder_outcome``,
     ``seconder_stage``, ``seconder_timed_out``, ``seconder_user_id``, ``seconder_http_status``,
-    ``seconder_code``, ``seconder_factor``, ``seconder_attempts`` and ``seconder_duration`` (in seconds). An argument that
-    is invalid by its form is not logged, because no call is made. Calls that a handler of the log
-    makes are not logged either.
+    ``seconder_code``, ``seconder_factor``, ``seconder_attempts``, ``seconder_duration`` (in seconds)
+    and ``seconder_request_id``: those of :class:`seconder.CallRecord`, which the setting ``on_call``
+    receives. An argument that is invalid by its form is not logged, because no call is made. Calls
+    that a handler of the log makes are not logged either. A ``deliver`` or ``post`` that fails is
+    logged at ``ERROR``, with its traceback.
+
+    Tracebacks of errors hold no frame of this package: what reports errors also sends the local
+    variables of frames, and these would be codes and numbers.
 
     After a fork, a client of a remote service keeps working in both processes. An engine keeps
-    working in the parent alone; open one in each worker.
+    working in the parent alone: in the child, :meth:`reopen` it, or open another one.
 
     Example:
         >>> with seconder.open("sandbox:") as service:
@@ -47,11 +58,13 @@ class Service(Calls):
         <seconder.Service on sandbox:>
     """
 
-    __slots__ = ("_scheme",)
+    __slots__ = ("_reopening", "_scheme")
 
     def __init__(self, native: _seconder.Service, scheme: str) -> None:
         self._native = native
         self._scheme = scheme
+        self._hook = None
+        self._reopening: Callable[[], tuple[Any, str, dict[str, Any], Any]] | None = None
 
     def wait_for_approval(
         self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
@@ -108,7 +121,7 @@ class Service(Calls):
 
     def _poll_approval(self, wait: Any) -> Any:
         """Polls once. Returns the reply, or how long to pause, in seconds."""
-        return self._native.poll_approval(wait)
+        return self._native.poll_approval(wait, urandom(8).hex(), self._hook)
 
     def _pass(self, pause: float) -> float:
         """Returns how long to sleep for a pause, in seconds."""
@@ -256,7 +269,7 @@ class Service(Calls):
             >>> service.with_timeout(2.5).user_status(user.id).user_id == user.id
             True
         """
-        return type(self)(self._native.with_timeout(timeout), self._scheme)
+        return self._like(self._native.with_timeout(timeout))
 
     def with_repeats(self, repeats: Repeats | Literal["none", "questions", "all"]) -> Self:
         """Returns the same service, on the same connections, with other calls retried when the
@@ -276,7 +289,7 @@ class Service(Calls):
             >>> service.with_repeats("none").request_sms(user.id).cellphone
             '+1-XXX-XXX-XX23'
         """
-        return type(self)(self._native.with_repeats(repeats), self._scheme)
+        return self._like(self._native.with_repeats(repeats))
 
     def cancel(self) -> None:
         """Ends the calls under way with this handle, on whichever threads, and every later one, with
@@ -297,6 +310,37 @@ class Service(Calls):
             True
         """
         self._native.cancel()
+
+    def reopen(self) -> None:
+        """Opens the service again, in place and with the settings that it was opened with. For a child
+        process that was forked while the service was open: the service has connections of its own
+        then, also to a database that the parent still has open. The services of :meth:`with_timeout`
+        and :meth:`with_repeats` are reopened with it, and one that was closed is open again.
+
+        The sandbox of a ``sandbox:`` service is a new, empty one.
+
+        Raises:
+            InvalidArgument: The service is that of a :class:`seconder.testing.Sandbox`, or a file
+                that a setting names has become invalid.
+            StorageError: The database cannot be opened; or this process was forked while another
+                thread of its parent used a database, and not by Python, which waits for that.
+
+        Example:
+            >>> own = seconder.open("sandbox:")
+            >>> own.reopen()
+            >>> own.app_stats().total_users
+            0
+        """
+        if self._reopening is None:
+            raise InvalidArgument("service is that of a test, which opens it", parameter="service")
+        url, _, settings, _ = self._reopening()
+        self._native.reopen(url, settings)
+
+    def _like(self, native: _seconder.Service) -> Self:
+        """Wraps another view of the service."""
+        made = type(self)(native, self._scheme)
+        made._hook, made._reopening = self._hook, self._reopening
+        return made
 
     def close(self) -> None:
         """Releases the resources of the service. Later calls raise

@@ -7,6 +7,7 @@ import os
 import time
 
 from seconder import _seconder
+from seconder._frames import guarded, guarded_class
 from seconder.enums import Algorithm
 from seconder.errors import InvalidArgument
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Totp", "code"]
 
 
+@guarded_class
 class Totp:
     """The secret that an authenticator app shares with a service, and the parameters of its codes.
     It is immutable, and ``repr`` does not show the secret.
@@ -207,6 +209,7 @@ class Totp:
         return (native.secret, native.algorithm, native.digits, native.period)
 
 
+@guarded
 def code(uri: str, at: float | None = None) -> str:
     """Returns the code that an authenticator app shows, for tests and for devices without an app.
 

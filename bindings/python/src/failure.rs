@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use seconder::Error;
+use seconder::{Error, Rejection, codes};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,6 +10,23 @@ thread_local! {
     /// An exception, such as Ctrl-C, that a Python function raised within a call, until that call
     /// returns to Python. It is kept here because an error of the library cannot hold it.
     static EXCEPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+thread_local! {
+    /// The exception of a function of the application that failed within a call, until that call
+    /// returns to Python.
+    static CAUSE: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Keeps the exception that made a call fail.
+pub(crate) fn keep_cause(error: PyErr) {
+    CAUSE.set(Some(error));
+}
+
+/// Returns the exception that made the call fail that has just returned. It must be called after
+/// every call that can run Python code.
+pub(crate) fn take_cause() -> Option<PyErr> {
+    CAUSE.take()
 }
 
 /// Keeps an exception that ends a call, until that call returns to Python.
@@ -71,6 +88,19 @@ pub(crate) fn detached<T: Send>(
     result.map_err(|failure| failure.raise(py))
 }
 
+/// The class of a rejection, by its code.
+fn class_of(rejection: &Rejection) -> &'static str {
+    match (rejection.code.as_deref(), rejection.status) {
+        (Some(codes::USER_NOT_FOUND), _) => "UserNotFound",
+        (Some(codes::INVALID_USER), 409) => "AlreadyEnrolled",
+        (Some(codes::APPROVAL_NOT_FOUND), _) => "ApprovalNotFound",
+        (Some(codes::APPROVAL_NOT_PENDING), _) => "ApprovalNotPending",
+        (Some(codes::VERIFICATION_NOT_FOUND), _) => "VerificationNotFound",
+        (Some(codes::VERIFICATION_CODE_WRONG), _) => "VerificationCodeWrong",
+        _ => "Rejected",
+    }
+}
+
 impl Failure {
     pub(crate) fn raise(&self, py: Python<'_>) -> PyErr {
         self.exception(py).map_or_else(|error| error, PyErr::from_value)
@@ -83,13 +113,14 @@ impl Failure {
 
     fn class(&self) -> &'static str {
         match self {
+            Failure::TokenInvalid { reused: true, .. } => "AlreadyUsed",
             Failure::TokenInvalid { .. } => "TokenInvalid",
             Failure::NotChecked { .. } => "NotChecked",
             Failure::Error(error) => match error {
                 Error::InvalidArgument { .. } => "InvalidArgument",
                 Error::TokenMalformed { .. } => "TokenMalformed",
                 Error::Unauthorized { .. } => "Unauthorized",
-                Error::Rejected(_) => "Rejected",
+                Error::Rejected(rejection) => class_of(rejection),
                 Error::RateLimited { .. } => "RateLimited",
                 Error::Unavailable { .. } if error.timed_out() => "Timeout",
                 Error::Unavailable { .. } => "Unavailable",

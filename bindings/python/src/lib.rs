@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _seconder {
     #[pymodule_export]
-    use super::service::{Service, open};
+    use super::service::{Service, after_fork, before_fork, open};
 
     #[pymodule_export]
     use super::callback::{ReceivedEvent, query, sign, signed_parameters, verify_callback};
@@ -53,6 +53,7 @@ mod _seconder {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("CALLS", super::calls::names())?;
         module.add("QUESTIONS", super::calls::questions())?;
+        module.add("CODES", seconder::codes::ALL.to_vec())?;
         module.add("BODY_LIMIT", seconder::http::BODY_LIMIT)
     }
 }

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 use seconder::{CallOutcome, CallRecord, Log};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -51,14 +51,26 @@ fn level(outcome: CallOutcome) -> u8 {
     }
 }
 
-/// Logs the call that has just ended on this thread, if it was made.
-pub(crate) fn log_call(py: Python<'_>) -> PyResult<()> {
+/// Logs the call that has just ended on this thread, if it was made, and passes its record to the
+/// application's hook. `error` is the class of its exception.
+pub(crate) fn log_call(
+    py: Python<'_>,
+    request_id: Option<&str>,
+    error: Option<&Bound<'_, PyType>>,
+    hook: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
     let Some(record) = RECORD.take() else { return Ok(()) };
     if LOGGING.replace(true) {
         return Ok(());
     }
-    let emitted = emit(py, &record);
+    let emitted = emit(py, &record, request_id);
+    let called = hook.map_or(Ok(()), |hook| {
+        let fields = fields(py, &record, request_id)?;
+        fields.set_item("error", error.map(|class| class.name()).transpose()?)?;
+        hook.call1((fields,)).map(drop)
+    });
     LOGGING.set(false);
+    called?;
     match emitted {
         // A log that fails must not turn a call that succeeded into one that failed.
         Err(error) if error.is_instance_of::<PyException>(py) => {
@@ -69,7 +81,28 @@ pub(crate) fn log_call(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-fn emit(py: Python<'_>, record: &CallRecord) -> PyResult<()> {
+/// What is known of a call, by the names of Python's `CallRecord`.
+fn fields<'py>(
+    py: Python<'py>,
+    record: &CallRecord,
+    request_id: Option<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("call", record.call)?;
+    fields.set_item("outcome", record.outcome.name())?;
+    fields.set_item("stage", record.stage.map(seconder::Stage::name))?;
+    fields.set_item("timed_out", record.timed_out)?;
+    fields.set_item("user_id", record.user_id.map(|user| user.get()))?;
+    fields.set_item("http_status", record.http_status)?;
+    fields.set_item("code", record.code.as_deref())?;
+    fields.set_item("factor", record.factor)?;
+    fields.set_item("attempts", record.attempts)?;
+    fields.set_item("duration", record.duration.as_secs_f64())?;
+    fields.set_item("request_id", request_id)?;
+    Ok(fields)
+}
+
+fn emit(py: Python<'_>, record: &CallRecord, request_id: Option<&str>) -> PyResult<()> {
     let logger = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
         PyResult::Ok(logging.call_method1("getLogger", ("seconder",))?.unbind())
@@ -79,18 +112,16 @@ fn emit(py: Python<'_>, record: &CallRecord) -> PyResult<()> {
         return Ok(());
     }
     let extra = PyDict::new(py);
-    extra.set_item("seconder_call", record.call)?;
-    extra.set_item("seconder_outcome", record.outcome.name())?;
-    extra.set_item("seconder_stage", record.stage.map(seconder::Stage::name))?;
-    extra.set_item("seconder_timed_out", record.timed_out)?;
-    extra.set_item("seconder_user_id", record.user_id.map(|user| user.get()))?;
-    extra.set_item("seconder_http_status", record.http_status)?;
-    extra.set_item("seconder_code", record.code.as_deref())?;
-    extra.set_item("seconder_factor", record.factor)?;
-    extra.set_item("seconder_attempts", record.attempts)?;
-    extra.set_item("seconder_duration", record.duration.as_secs_f64())?;
+    for (name, value) in fields(py, record, request_id)? {
+        extra.set_item(format!("seconder_{name}"), value)?;
+    }
+    let mut line = record.to_string();
+    if let Some(id) = request_id {
+        line.push_str(" request_id=");
+        line.push_str(id);
+    }
     let options = PyDict::new(py);
     options.set_item("extra", extra)?;
-    logger.call_method("log", (level, record.to_string()), Some(&options))?;
+    logger.call_method("log", (level, line), Some(&options))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The native part of Python's `Service`.
 
-use crate::failure::{Failure, detached, invalid, take_exception};
+use crate::failure::{Failure, detached, invalid, take_cause, take_exception};
 use crate::interrupt::CallInterrupt;
 use crate::waiting::ApprovalWait;
 use crate::{calls, logging, settings, values};
@@ -26,28 +26,54 @@ pub(crate) struct Service {
 
 #[pymethods]
 impl Service {
-    /// Makes the call with this name and returns the fields of its reply.
+    /// Makes the call with this name and returns the fields of its reply. The identifier is that of
+    /// the call in its record and its error; the hook gets the record.
+    #[pyo3(signature = (name, params, request_id = None, hook = None))]
     fn call<'py>(
         &self,
         py: Python<'py>,
         name: &str,
         params: &Bound<'py, PyDict>,
+        request_id: Option<&str>,
+        hook: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let params = values::params(params)?;
-        let service = self.callable(py)?;
-        let reply = detached(py, move || calls::call(&service, name, params));
-        finish(py, reply)
+        let made = || {
+            let params = values::params(params)?;
+            let service = self.callable(py)?;
+            let reply = detached(py, move || calls::call(&service, name, params));
+            finish(py, reply, request_id, hook)
+        };
+        made().map_err(|error| identified(py, error, request_id))
     }
 
     /// Polls once for the response that is awaited. Returns it, or how long to pause, in seconds.
+    #[pyo3(signature = (wait, request_id = None, hook = None))]
     fn poll_approval<'py>(
         &self,
         py: Python<'py>,
         wait: &ApprovalWait,
+        request_id: Option<&str>,
+        hook: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let service = self.callable(py)?;
-        let reply = detached(py, || wait.poll(&service));
-        finish(py, reply)
+        let polled = || {
+            let service = self.callable(py)?;
+            let reply = detached(py, || wait.poll(&service));
+            finish(py, reply, request_id, hook)
+        };
+        polled().map_err(|error| identified(py, error, request_id))
+    }
+
+    /// Opens the service again, in place, with what was given to open it.
+    fn reopen(
+        &self,
+        py: Python<'_>,
+        url: &Bound<'_, PyAny>,
+        settings: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let service = opened(py, url, settings)?;
+        let before = self.open.lock().unwrap_or_else(PoisonError::into_inner).replace(service);
+        py.detach(|| drop(before));
+        Ok(())
     }
 
     /// The same service with another timeout for each call, in seconds.
@@ -121,10 +147,36 @@ impl Service {
     }
 }
 
+/// Sets the identifier of the call on its error, or on the error in the context of an exception that
+/// ended the call.
+fn identified(py: Python<'_>, error: PyErr, request_id: Option<&str>) -> PyErr {
+    let value = error.value(py);
+    let context = value.getattr("__context__").ok();
+    for one in [Some(value.as_any().clone()), context].into_iter().flatten() {
+        if one.hasattr("request_id").unwrap_or(false) {
+            // It is an attribute of these exceptions that can be set.
+            let _ = one.setattr("request_id", request_id);
+        }
+    }
+    error
+}
+
 /// Logs a call that has just ended, and returns its reply, or raises.
-fn finish<'py>(py: Python<'py>, reply: PyResult<Value>) -> PyResult<Bound<'py, PyAny>> {
-    let exception = take_exception();
-    let logged = logging::log_call(py);
+fn finish<'py>(
+    py: Python<'py>,
+    reply: PyResult<Value>,
+    request_id: Option<&str>,
+    hook: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (exception, cause) = (take_exception(), take_cause());
+    if let Err(error) = &reply
+        && let Some(cause) = cause
+    {
+        error.set_cause(py, Some(cause));
+    }
+    let error = exception.as_ref().or(reply.as_ref().err());
+    let error = error.map(|error| error.get_type(py));
+    let logged = logging::log_call(py, request_id, error.as_ref(), hook);
     // The log's too, such as Ctrl-C in a handler.
     if let Some(exception) = exception.or(logged.err()) {
         if let Err(error) = reply {
@@ -143,9 +195,28 @@ pub(crate) fn open(
     url: &Bound<'_, PyAny>,
     settings: &Bound<'_, PyDict>,
 ) -> PyResult<Service> {
+    opened(py, url, settings).map(Service::new)
+}
+
+fn opened(
+    py: Python<'_>,
+    url: &Bound<'_, PyAny>,
+    settings: &Bound<'_, PyDict>,
+) -> PyResult<seconder::Service> {
     let codes = settings::argument_of_codes(settings)?;
     let settings = settings::read(values::text("url", url)?, settings)?;
     let named = |error| settings::by_argument(error, codes);
-    let service = detached(py, move || Ok(settings.open().map_err(named)?))?;
-    Ok(Service::new(service))
+    detached(py, move || Ok(settings.open().map_err(named)?))
+}
+
+/// Waits until no thread uses a database, before this thread forks.
+#[pyfunction]
+pub(crate) fn before_fork(py: Python<'_>) {
+    py.detach(seconder::engine::before_fork);
+}
+
+/// Lets threads use databases again, in the process that forked.
+#[pyfunction]
+pub(crate) fn after_fork() {
+    seconder::engine::after_fork();
 }

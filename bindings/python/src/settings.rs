@@ -1,6 +1,6 @@
 //! The settings of `open`, as Python passes them.
 
-use crate::failure::{Failure, interrupted, invalid};
+use crate::failure::{Failure, interrupted, invalid, keep_cause};
 use crate::{names, values};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -202,8 +202,8 @@ pub(crate) fn by_argument(error: Error, codes: &'static str) -> Error {
 }
 
 /// Calls a Python function of the application. Its exception becomes an error text without
-/// `hidden`. An exception that is not an `Exception`, such as `KeyboardInterrupt`, is also kept,
-/// and raised by the call.
+/// `hidden`, and is kept as the cause of that of the call. One that is not an `Exception`, such as
+/// `KeyboardInterrupt`, is raised by the call.
 fn in_python(
     hidden: Option<&str>,
     work: impl FnOnce(Python<'_>) -> PyResult<()>,
@@ -211,8 +211,9 @@ fn in_python(
     let result = Python::try_attach(|py| {
         work(py).map_err(|error| {
             let text = error.to_string();
-            if !error.is_instance_of::<PyException>(py) {
-                interrupted(error);
+            match error.is_instance_of::<PyException>(py) {
+                true => keep_cause(error),
+                false => drop(interrupted(error)),
             }
             match hidden.is_some_and(|code| text.contains(code)) {
                 true => "deliver raised an exception whose text includes the code".to_owned(),

@@ -34,5 +34,7 @@ pub(crate) fn spellings(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for (kind, names) in known() {
         all.set_item(kind, names)?;
     }
+    let codes: Vec<&str> = seconder::codes::ALL.iter().map(|(_, code, _)| *code).collect();
+    all.set_item("Code", codes)?;
     Ok(all)
 }

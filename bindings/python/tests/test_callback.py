@@ -22,6 +22,11 @@ URL = "https://example.com/callback"
 PARAMETERS: dict[str, Any] = {"status": "approved", "svc_id": 7, "uuid": "3f05a350-4b2c-0136"}
 
 
+def verified(**given: Any) -> seconder.Event:
+    """Verifies a callback whose nonce may be old, unless the test says how old."""
+    return seconder.callback.verify(**{"fresh": None, **given})
+
+
 def received(**changes: Any) -> dict[str, Any]:
     nonce, method = "1700000000", "POST"
     pairs = "&".join(f"{key}={quote_plus(str(PARAMETERS[key]))}" for key in sorted(PARAMETERS))
@@ -39,7 +44,7 @@ def received(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_signed_callback_is_an_event() -> None:
-    event = seconder.callback.verify(**received())
+    event = verified(**received())
     assert event.uuid == "3f05a350-4b2c-0136" and event.user_id == 7
     assert event.status is seconder.ApprovalStatus.APPROVED and event.approved_by(7)
     assert event.parameters == PARAMETERS
@@ -49,7 +54,7 @@ def from_the_service() -> seconder.Event:
     body = json.dumps({**PARAMETERS, "device": {"id": "3", "city": "Vienna"}, "x": {}}).encode()
     given: dict[str, Any] = {"api_key": KEY, "url": URL, "nonce": "1700000000", "body": body}
     signature = seconder.callback.sign(**given)
-    return seconder.callback.verify(method="POST", signature=signature, **given)
+    return verified(method="POST", signature=signature, **given)
 
 
 DEVICE = {"id": "3", "city": "Vienna"}
@@ -123,13 +128,13 @@ def test_an_event_is_frozen_and_has_no_other_attributes() -> None:
 )
 def test_any_change_invalidates_the_signature(change: dict[str, Any]) -> None:
     with pytest.raises(seconder.InvalidCallback) as caught:
-        seconder.callback.verify(**received(**change))
+        verified(**received(**change))
     assert KEY not in f"{caught.value!r} {caught.value}"
 
 
 def test_a_missing_key_is_rejected() -> None:
     with pytest.raises(seconder.InvalidArgument) as caught:
-        seconder.callback.verify(**received(api_key=""))
+        verified(**received(api_key=""))
     assert caught.value.parameter == "api_key"
 
 
@@ -137,7 +142,7 @@ def test_settings_of_the_wrong_type_are_named() -> None:
     given = [("api_key", "\udcff"), ("url", "\udcff"), ("fresh", 10**400), ("names", ())]
     for parameter, wrong in given:
         with pytest.raises(seconder.InvalidArgument) as caught:
-            seconder.callback.verify(**received(**{parameter: wrong}))
+            verified(**received(**{parameter: wrong}))
         assert caught.value.parameter == parameter
 
 
@@ -149,27 +154,27 @@ def signed(nonce: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_several_urls_can_be_configured() -> None:
-    event = seconder.callback.verify(**received(url=["https://old.example/", URL]))
+    event = verified(**received(url=["https://old.example/", URL]))
     assert event.approved_by(7)
     with pytest.raises(seconder.InvalidCallback):
-        seconder.callback.verify(**received(url=("https://old.example/", URL + "/")))
+        verified(**received(url=("https://old.example/", URL + "/")))
     nothings: list[str | list[str]] = ["", []]
     for nothing in nothings:
         with pytest.raises(seconder.InvalidArgument):
-            seconder.callback.verify(**received(url=nothing))
+            verified(**received(url=nothing))
 
 
 def test_stale_callbacks_are_rejected() -> None:
     now = int(time.time())
-    assert seconder.callback.verify(**signed(str(now)), fresh=60)
-    assert seconder.callback.verify(**signed(f"{now - 30}.0123"), fresh=60.5)
+    assert verified(**signed(str(now)), fresh=60)
+    assert verified(**signed(f"{now - 30}.0123"), fresh=60.5)
     for nonce in (str(now - 90), str(now + 90), "opaque"):
-        assert seconder.callback.verify(**signed(nonce))
+        assert verified(**signed(nonce))
         with pytest.raises(seconder.InvalidCallback):
-            seconder.callback.verify(**signed(nonce), fresh=60)
+            verified(**signed(nonce), fresh=60)
     for window in (-1.0, float("nan")):
         with pytest.raises(seconder.InvalidArgument) as caught:
-            seconder.callback.verify(**signed(str(now)), fresh=window)
+            verified(**signed(str(now)), fresh=window)
         assert caught.value.parameter == "fresh"
 
 
@@ -178,7 +183,7 @@ def test_replayed_callbacks_are_rejected() -> None:
     memory = seconder.callback.Memory(2)
 
     def check(nonce: str, **changes: Any) -> seconder.Event:
-        return seconder.callback.verify(**signed(nonce, **changes), fresh=60, replay=memory)
+        return verified(**signed(nonce, **changes), fresh=60, replay=memory)
 
     with pytest.raises(seconder.InvalidCallback):
         check(str(now), body=b"{}")
@@ -190,7 +195,7 @@ def test_replayed_callbacks_are_rejected() -> None:
         check(f"{now}.2")
     assert caught.value.retry_after is not None and 0 < caught.value.retry_after <= 61
     with pytest.raises(seconder.InvalidArgument):
-        seconder.callback.verify(**signed(str(now)), replay=memory)
+        verified(**signed(str(now)), replay=memory)
 
 
 def test_a_memory_forgets_stale_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,10 +221,10 @@ def test_a_custom_memory_is_consulted_last_and_its_exceptions_propagate() -> Non
     table, now = Table(), int(time.time())
     given = signed(str(now))
     with pytest.raises(seconder.InvalidCallback):
-        seconder.callback.verify(**{**given, "nonce": "1"}, replay=table)
+        verified(**{**given, "nonce": "1"}, replay=table)
     assert not table.calls
-    assert seconder.callback.verify(**given, fresh=60, replay=table)
-    assert seconder.callback.verify(**given, replay=table)
+    assert verified(**given, fresh=60, replay=table)
+    assert verified(**given, replay=table)
     assert table.calls == [(given["signature"], now + 60), (given["signature"], float("inf"))]
     for answer, kind in [
         (False, seconder.InvalidCallback),
@@ -230,8 +235,8 @@ def test_a_custom_memory_is_consulted_last_and_its_exceptions_propagate() -> Non
     ]:
         table.answer = answer
         with pytest.raises(kind):
-            seconder.callback.verify(**given, replay=table)
-    assert seconder.callback.verify(**given)
+            verified(**given, replay=table)
+    assert verified(**given)
 
 
 def test_sign_agrees_with_verify_and_with_other_implementations() -> None:
@@ -241,9 +246,9 @@ def test_sign_agrees_with_verify_and_with_other_implementations() -> None:
     query = seconder.callback.query(body)
     signature = seconder.callback.sign(method="GET", query=query, **given)
     query_request: Any = {**given, "method": "GET", "query": query, "signature": signature}
-    assert seconder.callback.verify(**query_request).approved_by(7)
-    verified = seconder.callback.verify_parameters(**query_request)
-    assert verified == {name: str(value) for name, value in PARAMETERS.items()}
+    assert verified(**query_request).approved_by(7)
+    signed_alone = seconder.callback.verify_parameters(**query_request)
+    assert signed_alone == {name: str(value) for name, value in PARAMETERS.items()}
     assert seconder.callback.verify_parameters(**received()) == PARAMETERS
     for wrong in ({"query": query + "&a=1"}, {"signature": None}, {"method": "PUT"}):
         with pytest.raises(seconder.InvalidCallback):
@@ -262,5 +267,19 @@ def test_the_id_field_can_have_another_name() -> None:
     given: Any = {"api_key": KEY, "url": URL, "nonce": "1"}
     signature = seconder.callback.sign(body=body, **given)
     given.update(method="POST", body=body, signature=signature)
-    assert not seconder.callback.verify(**given).approved_by(7)
-    assert seconder.callback.verify(**given, names=seconder.Names("acme")).approved_by(7)
+    assert not verified(**given).approved_by(7)
+    assert verified(**given, names=seconder.Names("acme")).approved_by(7)
+
+
+def test_callbacks_older_than_five_minutes_are_rejected() -> None:
+    def verify(age: int) -> seconder.Event:
+        given: Any = {"api_key": KEY, "url": URL, "nonce": str(int(time.time()) - age)}
+        given["body"] = json.dumps(PARAMETERS).encode()
+        signature = seconder.callback.sign(**given)
+        return seconder.callback.verify(method="POST", signature=signature, **given)
+
+    assert verify(240).approved_by(7)
+    with pytest.raises(seconder.InvalidCallback, match="s old"):
+        verify(310)
+    with pytest.raises(seconder.InvalidCallback):
+        seconder.callback.verify(**received())

@@ -265,12 +265,3 @@ def test_the_error_of_a_failed_delivery_does_not_include_the_code(tmp_path: Path
         with pytest.raises(seconder.SecondFactorError) as caught:
             service.request_sms(user.id)
     assert codes and codes[-1] not in f"{caught.value!r} {caught.value}"
-
-
-def test_an_async_deliver_is_rejected(tmp_path: Path) -> None:
-    async def deliver(message: seconder.Message) -> None: ...
-
-    with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
-        user = service.create_user("ada@example.com", "555-010-0123", 1)
-        with pytest.raises(seconder.SecondFactorError):
-            service.request_sms(user.id)

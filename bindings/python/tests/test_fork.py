@@ -1,12 +1,39 @@
-"""A service opened before a fork is rejected in the child, and keeps working in the parent."""
+"""A service opened before a fork is rejected in the child until it is reopened there, and keeps
+working in the parent."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import seconder
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Does work in a forked child, whose error is that of the test."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def enrol(service: seconder.Service, number: int) -> None:
+    service.create_user("eve@example.com", f"555-010-{number:04}", 1)
 
 
 def test_a_child_must_open_the_service_again(tmp_path: Path) -> None:
@@ -45,3 +72,165 @@ def test_calls_without_the_database_work_in_a_child(tmp_path: Path) -> None:
                 os._exit(1)
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_a_child_opens_another_database(tmp_path: Path) -> None:
+    def work() -> None:
+        with seconder.open(f"sqlite:{tmp_path / 'other.db'}") as other:
+            enrol(other, 1)
+            assert other.app_stats().total_users == 1
+        with seconder.open("sandbox:") as sandbox:
+            enrol(sandbox, 1)
+
+    with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service, seconder.open("sandbox:"):
+        enrol(service, 1)
+        in_child(work)
+        enrol(service, 2)
+        assert service.app_stats().total_users == 2
+
+
+def test_a_child_reopens_the_service(tmp_path: Path) -> None:
+    """Both write to one database, and a child of the child does too."""
+    with seconder.open(f"sqlite:{tmp_path / 'fork.db'}", application_name="Fork") as service:
+        view = service.with_timeout(5)
+        enrol(service, 1)
+
+        def work(number: int) -> None:
+            service.reopen()
+            enrol(service, number)
+            assert view.app_stats().total_users == number
+            assert service.app_details().name == "Fork"
+            if number < 4:
+                in_child(lambda: work(number + 1))
+                enrol(service, number)
+
+        in_child(lambda: work(2))
+        assert service.app_stats().total_users == 4
+        enrol(service, 9)
+        assert service.app_stats().total_users == 5
+
+
+@pytest.mark.parametrize("first", ["parent", "child"])
+def test_nothing_is_lost_whoever_closes_first(tmp_path: Path, first: str) -> None:
+    url = f"sqlite:{tmp_path / 'fork.db'}"
+    to_child, from_parent = os.pipe()
+    to_parent, from_child = os.pipe()
+    service = seconder.open(url)
+    enrol(service, 1)
+    child = os.fork()
+    if child == 0:
+        try:
+            service.reopen()
+            enrol(service, 2)
+            os.write(from_child, b"w")
+            if first == "parent":
+                os.read(to_child, 1)
+                enrol(service, 3)
+            service.close()
+            os.write(from_child, b"c")
+            os._exit(0)
+        finally:
+            traceback.print_exc()
+            os._exit(1)
+    assert os.read(to_parent, 1) == b"w"
+    if first == "parent":
+        service.close()
+        os.write(from_parent, b"g")
+        assert os.read(to_parent, 1) == b"c"
+    else:
+        assert os.read(to_parent, 1) == b"c"
+        enrol(service, 3)
+        service.close()
+    _, status = os.waitpid(child, 0)
+    for descriptor in (to_child, from_parent, to_parent, from_child):
+        os.close(descriptor)
+    assert os.waitstatus_to_exitcode(status) == 0
+    with seconder.open(url) as again:
+        assert again.app_stats().total_users == 3
+    # The last one to close it has put the log into the database.
+    assert [each.name for each in tmp_path.iterdir()] == ["fork.db"]
+
+
+def test_a_child_that_only_drops_its_copy_leaves_the_log(tmp_path: Path) -> None:
+    service = seconder.open(f"sqlite:{tmp_path / 'fork.db'}")
+    enrol(service, 1)
+    in_child(service.close)
+    assert (tmp_path / "fork.db-wal").stat().st_size > 0
+    enrol(service, 2)
+    service.close()
+    with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as again:
+        assert again.app_stats().total_users == 2
+
+
+def test_children_of_a_process_whose_threads_use_the_database(tmp_path: Path) -> None:
+    """Python's fork waits until no thread is in SQLite, so each child can open the database."""
+    with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
+        enrol(service, 1)
+        stop = threading.Event()
+
+        def use() -> None:
+            while not stop.is_set():
+                service.app_stats()
+
+        threads = [threading.Thread(target=use) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(10):
+                in_child(lambda: (service.reopen(), service.app_stats()))
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+FORKS_ITSELF = """
+import logging, os, sys, threading
+# The library does not see the forks then, as those of a program in C.
+os.register_at_fork = lambda **_: None
+import seconder
+service = seconder.open(sys.argv[1], deliver=lambda message: None)
+stop = False
+def use():
+    while not stop:
+        service.app_stats()
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+outcomes = set()
+for _ in range(300):
+    child = os.fork()
+    if child == 0:
+        try:
+            service.reopen()
+            service.app_stats()
+            os._exit(0)
+        except seconder.StorageError as error:
+            os._exit(1 if "while a thread of its parent used" in str(error) else 2)
+        finally:
+            os._exit(3)
+    outcomes.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if outcomes == {0, 1}:
+        break
+stop = True
+for thread in threads:
+    thread.join()
+print(sorted(outcomes))
+"""
+
+
+def test_a_fork_that_the_library_does_not_see_never_hangs(tmp_path: Path) -> None:
+    """A child of a busy process works, or is rejected."""
+    command = [sys.executable, "-c", FORKS_ITSELF, f"sqlite:{tmp_path / 'fork.db'}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() in ("[0]", "[1]", "[0, 1]"), done.stderr
+
+
+def test_a_service_in_use_can_be_reopened(tmp_path: Path) -> None:
+    with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
+        enrol(service, 1)
+        service.reopen()
+        assert service.app_stats().total_users == 1
+    service.reopen()
+    assert service.app_stats().total_users == 1
+    service.close()

@@ -76,7 +76,7 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
         return True
 
     if kind == "callback":
-        given: Any = {"api_key": "key", "url": "https://app.example/", "nonce": "1"}
+        given: Any = {"api_key": "key", "url": "https://app.example/", "nonce": str(int(time.time()))}
         body = b'{"uuid":"a-1","status":"denied"}'
         signature = seconder.callback.sign(body=body, **given)
 

@@ -30,6 +30,7 @@ SAMPLES: list[results.Result] = [
     seconder.Event("u", APPROVED, 7, seconder.Device(id=1), {"uuid": "u", "list": ["hush"]}),
     seconder.Factors(True, devices=(seconder.RegisteredDevice(1),), recovery_codes=9),
     seconder.FoundUser(7, "ada", authenticator=True, devices=("ios",), recovery_codes_left=9),
+    seconder.CallRecord("verify", "token_wrong", 0.25, error="TokenInvalid", code="60020"),
     seconder.Message("+15550100123", seconder.Channel.SMS, "Your code is hush", "hush", SOON),
     seconder.MonthlyStatistic("May", 2026, sms_count=3),
     seconder.OfflinePrepared(1, 6, 30, 9, 10, 1776000000, hash_key="hush", hashes="hush"),

@@ -9,12 +9,13 @@ import math
 import socket
 import threading
 from collections.abc import Callable
+from os import urandom
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from seconder import _seconder, errors
 from seconder.names import Names, _given
-from seconder.opening import _carrier
+from seconder._functions import carrier
 from seconder.opening import open as open_remote
 from seconder.results import DeviceRegistered, Message
 from seconder.service import Service
@@ -71,7 +72,7 @@ class Inside:
         self._servers: dict[bool, Server] = {}
         # By thread, because the engine delivers and posts in the thread of the call.
         self._current = threading.local()
-        self._record_message = _carrier(self._delivered)
+        self._record_message = carrier(self._delivered)
         self.engine = _seconder.open_sandbox(
             url,
             clock=time.clock,
@@ -173,7 +174,7 @@ class Inside:
     def _make_in_engine(self, service: Shared, name: str, params: dict[str, Any]) -> Any:
         view = service._view
         self._begin(name, params.get("user_id"), view.deliver)
-        reply = service._native.call(name, params)
+        reply = service._native.call(name, params, urandom(8).hex(), service._hook)
         self._note(name, params, reply)
         return reply
 
@@ -189,7 +190,7 @@ class Inside:
             # With the waits of the sandbox's clock, _make retries.
             repeats = view.repeats if self._real_waits else "none"
             url = self._server(recorded=False).url
-            with self._client(url, timeout=view.timeout, repeats=repeats) as client:
+            with self._client(service, url, view.timeout, repeats) as client:
                 return make(client)
         self.faults.use(fault)
         end = self.time.now() + view.timeout
@@ -197,14 +198,15 @@ class Inside:
             # The system accepts connections here, and nobody reads what they send.
             with socket.create_server(("127.0.0.1", 0)) as silent:
                 url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-                with self._client(url, timeout=TIMEOUT_OF_FAULT, repeats="none") as client:
+                with self._client(service, url, TIMEOUT_OF_FAULT, "none") as client:
                     return make(client)
         finally:
             if not self._real_waits:
                 self.time.pass_until(end)
 
-    def _client(self, url: str, *, timeout: float, repeats: Any) -> Service:
-        return open_remote(
+    def _client(self, service: Shared, url: str, timeout: float, repeats: Any) -> Service:
+        """A remote client that makes a call for a service of the sandbox."""
+        client = open_remote(
             url,
             api_key=self.api_key,
             names=self.names,
@@ -212,6 +214,8 @@ class Inside:
             timeout=timeout,
             repeats=repeats,
         )
+        client._hook = service._hook
+        return client
 
     # Waits in this process.
 
@@ -228,7 +232,7 @@ class Inside:
 
     def _wait(self, service: Shared, params: dict[str, Any]) -> Any:
         if self._real_waits and self._fault(service, "check_approval") is None:
-            return service._native.call("wait_for_approval", params)
+            return Service._call(service, "wait_for_approval", **params)
         wait = self.begin_wait(params)
         while True:
             reply_or_pause = self._poll(service, wait)
@@ -251,7 +255,7 @@ class Inside:
     def _poll(self, service: Shared, wait: Wait) -> Any:
         fault = self._fault(service, "check_approval")
         if fault is None:
-            return service._native.poll_approval(wait.native)
+            return service._native.poll_approval(wait.native, urandom(8).hex(), service._hook)
         return self._fail(service, fault, lambda client: client._poll_approval(wait.native))
 
     # Calls over HTTP.

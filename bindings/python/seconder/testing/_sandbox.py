@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from seconder import _seconder, totp
+from seconder._functions import carrier, poster
+from seconder._hook import hook_of
 from seconder.callback import sign
 from seconder.enums import DeviceType
 from seconder.names import Names
-from seconder.opening import _carrier, _poster
 from seconder.results import ApprovalRequest, DeviceRegistered, Message
 from seconder.service import Service
 from seconder.testing._callbacks import Callback, made
@@ -136,7 +137,10 @@ class Sandbox:
             seconder.InvalidArgument: The URL or a setting is invalid, or has no effect with the URL.
             TypeError: There is no such setting.
         """
-        check(url, settings)
+        return self._open(url, settings, may_await=False)
+
+    def _open(self, url: str, settings: dict[str, Any], *, may_await: bool) -> Service:
+        check(url, settings, may_await=may_await)
         return self._inside.share(self._view(settings))
 
     def open_async(self, url: str, *, threads: int = 16, **settings: Any) -> Opening:
@@ -148,7 +152,8 @@ class Sandbox:
         inspect.signature(open_async).bind(url, **settings)
 
         def opened() -> AsyncService:
-            return self._inside.keep(AsyncService(self.open(url, **settings), threads=threads))
+            service = self._open(url, settings, may_await=True)
+            return self._inside.keep(AsyncService(service, threads=threads))
 
         return Opening(opened)
 
@@ -161,9 +166,12 @@ class Sandbox:
         if "repeats" in given:
             view = replace(view, repeats=str(given["repeats"]))
         if self._run_deliver and "deliver" in given:
-            view = replace(view, deliver=_carrier(given["deliver"]))
+            limit = given.get("deliver_timeout")
+            view = replace(view, deliver=carrier(given["deliver"], limit))
         if self._run_post and "post" in given:
-            view = replace(view, post=_poster(given["post"]))
+            view = replace(view, post=poster(given["post"]))
+        if "on_call" in given:
+            view = replace(view, hook=hook_of(given["on_call"]))
         return view
 
     @property

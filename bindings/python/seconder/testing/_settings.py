@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from seconder._functions import checked
 from seconder.errors import StorageError
 from seconder.opening import open as really_open
 
@@ -11,9 +12,14 @@ NO_FOLDER = "/dev/null"
 """A file, in which no database can be."""
 
 
-def check(url: str, settings: dict[str, Any]) -> None:
-    """Raises what :func:`seconder.open` raises for a wrong setting. Nothing is sent, no database is
-    opened, and none is created."""
+def check(url: str, settings: dict[str, Any], *, may_await: bool = False) -> None:
+    """Raises what :func:`seconder.open` raises for a wrong setting, or :func:`seconder.open_async` if
+    functions may be async. Nothing is sent, no database is opened, and none is created."""
+    if may_await:
+        functions = {name: settings[name] for name in ("deliver", "post") if settings.get(name)}
+        for name, function in functions.items():
+            checked(name, function, may_await=True)
+        settings = {**settings, **dict.fromkeys(functions, _nothing)}
     if isinstance(url, str):
         scheme, _, path = url.partition(":")
         path = path.removeprefix("//")
@@ -25,3 +31,7 @@ def check(url: str, settings: dict[str, Any]) -> None:
     except StorageError:
         # Whether there is such a database does not concern a test.
         pass
+
+
+def _nothing(value: object) -> None:
+    """Stands for a function that was checked already."""

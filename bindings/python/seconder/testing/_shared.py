@@ -26,6 +26,8 @@ class View:
     """The application's own function, as the native module calls it."""
     post: Callable[..., None] | None = None
     """The application's own function, as the native module calls it."""
+    hook: Callable[[dict[str, Any]], None] | None = None
+    """The application's ``on_call``, as the native module calls it."""
     recorded: bool = True
     """Whether its calls are the application's."""
 
@@ -47,6 +49,7 @@ class Shared(Service):
         super().__init__(native, "sandbox")
         self._inside = inside
         self._view = view
+        self._hook = view.hook
 
     def with_timeout(self, timeout: float) -> Shared:
         native = self._native.with_timeout(timeout)
