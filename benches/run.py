@@ -24,6 +24,7 @@ from statistics import median
 from urllib.request import Request, urlopen
 
 import logins
+import otp
 import users
 
 HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ BODY = HERE / "callback.json"
 SIGNATURE = "wpIQsoYlu8dycBR9G1TxMPPQQQjz8kheB5Tl9lMGZ08="
 """The signature of that body, with the key, the URL and the nonce of the programs."""
 
-PEERS = ("_authy", "_requests", "_urllib3")
+PEERS = ("_authy", "_plugin", "_requests", "_urllib3")
 """The endings of the names of programs that need the peers' environment."""
 
 Measures = dict[str, float]
@@ -427,6 +428,7 @@ def main() -> None:
         (nullcontext, real, lambda server: logins.through_pam(programs, server, pam)),
         (on_one_processor, bare, lambda server: in_python_pinned(programs, server)),
         (nullcontext, bare, lambda server: in_python(programs, server)),
+        (nullcontext, bare, lambda _: otp.devices(programs)),
     )
     for where, service, kind in kinds:
         with where(), service() as server:
