@@ -31,7 +31,8 @@ autodoc_typehints = "signature"
 # Describing the integrations does not require the frameworks themselves to be installed.
 autodoc_mock_imports = [
     *("pytest", "flask", "flask_login", "flask_security", "werkzeug", "wtforms", "click"),
-    *("django", "asgiref", "starlette", "fastapi", "pydantic"),
+    *("django", "allauth", "django_otp", "rest_framework", "asgiref"),
+    *("starlette", "fastapi", "pydantic"),
 ]
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False

@@ -71,6 +71,10 @@ def problems() -> list[Problem]:
         value = setting.get(name.upper())
         if value is not None:
             found += _function_problems(name.upper(), value)
+    try:
+        _value("names", setting.get("NAMES"))
+    except (TypeError, seconder.InvalidArgument) as error:
+        found.append(Problem("seconder.E003", f'SECONDER["NAMES"]: {error}'))
     if not isinstance(setting.get("DECISIONS", True), bool):
         found.append(Problem("seconder.E003", 'SECONDER["DECISIONS"] is neither True nor False.'))
     if setting.get("API_KEY") == "":
@@ -138,4 +142,6 @@ def _value(name: str, value: Any) -> Any:
         return function
     if name == "names" and isinstance(value, str):
         return seconder.Names(value)
+    if name == "names" and isinstance(value, Mapping):
+        return seconder.Names(**value)
     return value

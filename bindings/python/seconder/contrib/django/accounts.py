@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
@@ -38,7 +38,7 @@ __all__ = [
     "verify",
 ]
 
-User = AbstractBaseUser | AnonymousUser
+User: TypeAlias = "AbstractBaseUser | AnonymousUser"
 """What ``request.user`` is. Nobody who is not logged in has a second factor."""
 
 _log = logging.getLogger("seconder.contrib")

@@ -69,7 +69,7 @@ def test_the_options_reach_the_service(settings: Settings, tmp_path: Path) -> No
     settings.SECONDER = {
         "URL": f"sqlite:{tmp_path}/site.db",
         "DELIVER": f"{__name__}.deliver",
-        "NAMES": "acme",
+        "NAMES": {"word": "acme"},
         "APPLICATION_NAME": "Site",
         "API_KEY": None,
         "TOKEN_LENGTH": 8,
@@ -96,6 +96,8 @@ WRONG: list[tuple[Any, str]] = [
     ({"URL": "sandbox:", "DELIVER": "no.such.module"}, "DELIVER.* cannot be imported"),
     ({"URL": "sandbox:", "DELIVER": "os.path"}, "DELIVER.* not a function"),
     ({"URL": "sandbox:", "POST": 7}, "POST.* neither a function nor"),
+    ({"URL": "sandbox:", "NAMES": {"wort": "acme"}}, "NAMES"),
+    ({"URL": "sandbox:", "NAMES": "not a word"}, "NAMES"),
     ({"URL": "sandbox:", "DECISIONS": 1}, "DECISIONS.* neither True nor False"),
     ({"URL": "sandbox:", "TOKEN_LENGTH": 99}, "TOKEN_LENGTH"),
     ({"URL": "sandbox:", "TIMEOUT": 5}, "TIMEOUT"),
