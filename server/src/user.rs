@@ -70,7 +70,8 @@ pub(crate) enum User {
         who: Who,
     },
     /// Remove an authenticator app of a user, such as that of a lost phone. Its codes are wrong from
-    /// then on; a user without another app gets codes by SMS again.
+    /// then on, except on machines that have prepared logins without the service, and the remembered
+    /// browsers of the user are forgotten. A user without an app and a device gets codes by SMS again.
     RemoveAuthenticator {
         #[command(flatten)]
         target: Target,

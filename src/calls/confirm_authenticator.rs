@@ -1,10 +1,10 @@
 //! `POST /-/{format}/users/{user_id}/authenticators/confirm`
 
-use super::{Call, Route, Verification, Verify, failure};
-use crate::Result;
+use super::{Call, Route, Verdict, Verification, Verify, failure};
 use crate::model::{Token, UserId};
 use crate::wire::older::Shape;
 use crate::wire::{Generation, Reply};
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Checks a code of the authenticator app that was enrolled last and is still pending (interface
@@ -49,8 +49,14 @@ impl Call for ConfirmAuthenticator {
     fn read(reply: Reply) -> Result<Verification> {
         match failure::lacks_call(&Self::ROUTE, &reply) {
             Some(error) => Err(error),
-            // What only services of the older generation leave out is always there.
-            None => Verify::read(Reply { generation: Generation::Current, ..reply }),
+            // What only services of the older generation leave out is always there, and no code is
+            // left unchecked.
+            None => match Verify::read(Reply { generation: Generation::Current, ..reply })? {
+                Verification { verdict: Verdict::NotChecked, .. } => {
+                    Err(Error::invalid_response("the service did not check the code"))
+                }
+                checked => Ok(checked),
+            },
         }
     }
 

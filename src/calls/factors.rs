@@ -3,22 +3,19 @@
 use crate::model::{AuthenticatorId, DeviceId};
 use serde::{Deserialize, Serialize};
 
-/// The factors of a user (interface 2.7). None of these is a secret.
+/// The factors of a user (interface 2.7). None of these is a secret. A service that leaves one of them
+/// out says nothing: an empty list would mean that the user has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Factors {
     /// Whether codes can be sent to the user's number by SMS.
-    #[serde(default)]
     pub sms: bool,
     /// The user's authenticator apps, oldest first: at most one that is confirmed, and one that is
     /// pending.
-    #[serde(default)]
     pub authenticators: Vec<Authenticator>,
     /// The devices that the user has registered for approval requests, oldest first.
-    #[serde(default)]
     pub devices: Vec<RegisteredDevice>,
     /// How many recovery codes the user has left.
-    #[serde(default)]
     pub recovery_codes: u64,
 }
 

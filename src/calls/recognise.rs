@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 const RECOGNISED: &str = "is recognised";
 const NOT_RECOGNISED: &str = "is not recognised";
-const CODE: &str = "not_recognised";
 
 /// Checks the token of a browser that [`Remember`](super::Remember) returned (interface 4.28).
 ///

@@ -6,7 +6,8 @@ use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Removes an authenticator app of a user, whether it is confirmed or pending (interface 4.24). Its
-/// codes are wrong from then on.
+/// codes are wrong from then on, except on machines that have prepared logins without the service.
+/// Removing a confirmed app also forgets the remembered browsers of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoveAuthenticator {
     /// The user.

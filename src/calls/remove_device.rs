@@ -5,8 +5,9 @@ use crate::model::{DeviceId, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Removes a registered device of a user (interface 4.26). Its secret is void from then on; approval
-/// requests stay open for the user's other devices.
+/// Removes a registered device of a user (interface 4.26). Its secret is void from then on, and
+/// the remembered browsers of the user are forgotten; approval requests stay open for the user's other
+/// devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoveDevice {
     /// The user.

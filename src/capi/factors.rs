@@ -158,7 +158,9 @@ pub unsafe extern "C" fn seconder_confirm_authenticator(
 }
 
 /// Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are wrong
-/// from then on, and a user who has no other app is sent codes by SMS again.
+/// from then on, except on machines that have prepared logins without the service (4.21). A user who
+/// has no app and no device left is sent codes by SMS again. Removing a confirmed app also forgets the
+/// remembered browsers of the user.
 ///
 /// `authenticator_id` is its id from seconder_factors_authenticator(). `out` may be NULL; otherwise free
 /// it with seconder_done_free(). SECONDER_REJECTED, with the service code "authenticator_not_found", if
@@ -207,8 +209,9 @@ pub unsafe extern "C" fn seconder_devices(
     }
 }
 
-/// Removes a registered device of a user (interface 4.26). Its secret is void from then on. Approval
-/// requests stay open for the user's other devices.
+/// Removes a registered device of a user (interface 4.26). Its secret is void from then on, and the
+/// remembered browsers of the user are forgotten. Approval requests stay open for the user's other
+/// devices; a user who has no app and no device left is sent codes by SMS again.
 ///
 /// `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED, with the service
 /// code "device_not_found", if the user has no such device. Other statuses are as described at the top

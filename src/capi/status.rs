@@ -10,8 +10,8 @@ use std::ffi::{CStr, c_char};
 /// a success.
 pub type seconder_status = i32;
 
-/// The call succeeded. From seconder_verify(), seconder_check_phone_verification() and
-/// seconder_totp_check() it means that the code was checked and is correct, and from
+/// The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
+/// seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked and is correct, and from
 /// seconder_recognise() that the browser is recognised.
 pub const SECONDER_OK: i32 = 0;
 /// The code is not the user's, or is no longer valid.
@@ -103,7 +103,7 @@ pub const SECONDER_GENERATION_OLDER: i32 = 2;
 pub const SECONDER_REPEATS_NONE: i32 = 1;
 /// Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
 /// seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status(),
-/// seconder_check_approval(), seconder_find_user() and seconder_recognise().
+/// seconder_check_approval(), seconder_find_user(), seconder_devices() and seconder_recognise().
 pub const SECONDER_REPEATS_QUESTIONS: i32 = 2;
 /// Every call is retried. If a service asks to wait after it has already sent an SMS, it then sends
 /// a second one.

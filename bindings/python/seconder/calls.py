@@ -563,7 +563,8 @@ class Calls:
     def find_user(self, login: str) -> FoundUser:
         """Finds the user who has a login name, and what the user can log in with (section 4.17).
 
-        Only Seconder's own service has this call, and those of sections 4.18 to 4.26: another service rejects it, with a message that says so.
+        Only Seconder's own service has this call, and those of the sections after it: another
+        service rejects it, with a message that says so.
 
         Args:
             login: The name on machines: 1 to 64 letters, digits and the characters ``_.@+-`` of
@@ -761,7 +762,9 @@ class Calls:
 
     def remove_authenticator(self, user_id: int, authenticator_id: str) -> Done:
         """Removes an authenticator app of a user, confirmed or pending (section 4.24). Its codes are
-        wrong from then on, and a user who has no other app is sent codes by SMS again.
+        wrong from then on, except on machines that have prepared logins without the service. A user
+        who has no app and no device left is sent codes by SMS again. Removing a confirmed app also
+        forgets the remembered browsers of the user.
 
         Args:
             user_id: The user.
@@ -806,8 +809,9 @@ class Calls:
         return RegisteredDevices._read(self._call("devices", user_id=user_id))
 
     def remove_device(self, user_id: int, device_id: int) -> Done:
-        """Removes a registered device of a user (section 4.26). Its secret is void from then on.
-        Approval requests stay open for the user's other devices.
+        """Removes a registered device of a user (section 4.26). Its secret is void from then on, and
+        the remembered browsers of the user are forgotten. Approval requests stay open for the user's
+        other devices; a user who has no app and no device left is sent codes by SMS again.
 
         Args:
             user_id: The user.

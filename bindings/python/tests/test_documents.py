@@ -32,6 +32,10 @@ def test_the_tutorial_runs_as_one_session_again_and_again(
     assert not list(tmp_path.iterdir())
 
 
+def test_the_procedures_for_lost_phones_and_new_numbers_work_as_documented() -> None:
+    run_session("users.md")
+
+
 def run_session(document: str) -> None:
     """Runs the examples of a document, each with what those before it have left."""
     session: dict[str, Any] = {}
@@ -51,9 +55,10 @@ def run_session(document: str) -> None:
 def test_a_database_is_backed_up_and_restored_as_documented(tmp_path: Path) -> None:
     database = tmp_path / "seconder.db"
     text = (DOCUMENTS / "operations.md").read_text()
-    back_up, restore = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    back_up, restore, forget = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     with seconder.open(f"sqlite:{database}") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
+        browser = service.remember(user.id)
         # While the service has it open, the user is in the log alone.
         assert shell(back_up, tmp_path) == "ok\n"
         service.delete_user(user.id)
@@ -61,6 +66,9 @@ def test_a_database_is_backed_up_and_restored_as_documented(tmp_path: Path) -> N
     assert database.stat().st_mode & 0o777 == 0o600
     with seconder.open(f"sqlite:{database}", must_exist=True) as service:
         assert service.user_status(user.id).user_id == user.id
+        assert service.recognise(user.id, browser.token)
+        shell(forget, tmp_path)
+        assert not service.recognise(user.id, browser.token)
 
 
 def shell(commands: str, folder: Path) -> str:

@@ -3,7 +3,7 @@
 use super::users::{self, user_id};
 use super::{
     AppId, AuthenticatorInfo, DeviceInfo, DeviceRow, FactorRows, NewAuthenticator, NewDevice,
-    Removed, UserRow, recovery,
+    Removed, UserRow, recovery, remembered,
 };
 use crate::engine::clock::Time;
 use crate::model::{DeviceId, UserId};
@@ -117,13 +117,18 @@ pub(super) fn remove_authenticator(
     user: UserId,
     authenticator_id: i64,
 ) -> Result<Removed> {
-    let removed = db
+    let confirmed: Option<bool> = db
         .prepare_cached(
             "DELETE FROM authenticators WHERE authenticator_id = $1 AND user_id = $2 \
-             AND EXISTS (SELECT 1 FROM users WHERE user_id = $2 AND app_id = $3)",
+             AND EXISTS (SELECT 1 FROM users WHERE user_id = $2 AND app_id = $3) \
+             RETURNING last_step IS NOT NULL",
         )?
-        .execute(params![authenticator_id, user.get() as i64, app])?;
-    outcome(db, app, user, removed)
+        .query_row(params![authenticator_id, user.get() as i64, app], |row| row.get(0))
+        .optional()?;
+    if confirmed == Some(true) {
+        forget_browsers(db, user)?;
+    }
+    outcome(db, app, user, confirmed.is_some())
 }
 
 pub(super) fn remove_device(
@@ -138,14 +143,22 @@ pub(super) fn remove_device(
              AND EXISTS (SELECT 1 FROM users WHERE user_id = $2 AND app_id = $3)",
         )?
         .execute(params![device.get() as i64, user.get() as i64, app])?;
-    outcome(db, app, user, removed)
+    if removed > 0 {
+        forget_browsers(db, user)?;
+    }
+    outcome(db, app, user, removed > 0)
 }
 
-fn outcome(db: &Connection, app: AppId, user: UserId, removed: usize) -> Result<Removed> {
+/// For a phone that may be lost, with a browser on it that is remembered.
+fn forget_browsers(db: &Connection, user: UserId) -> Result<()> {
+    remembered::forget_those_of(db, user.get() as i64)
+}
+
+fn outcome(db: &Connection, app: AppId, user: UserId, removed: bool) -> Result<Removed> {
     Ok(match removed {
-        0 if users::find(db, app, user)?.is_none() => Removed::NoUser,
-        0 => Removed::NotFound,
-        _ => Removed::Done,
+        true => Removed::Done,
+        false if users::find(db, app, user)?.is_none() => Removed::NoUser,
+        false => Removed::NotFound,
     })
 }
 

@@ -117,6 +117,10 @@ fn accept(db: &Connection, attempt: &Attempt, subject: &str, factor: Factor) -> 
             "UPDATE users SET confirmed = 1, sms_used = max(sms_used, $1) WHERE user_id = $2",
         )?
         .execute(params![by_sms, id])?;
+        // Whoever uses one has probably lost a phone, with a browser on it that is remembered.
+        if let Match::Recovery { .. } = attempt.found {
+            remembered::forget_those_of(db, id)?;
+        }
         if let Match::Step { authenticator_id, .. } = attempt.found {
             // The app evidently has this secret, so earlier ones are obsolete.
             let replaced = db
