@@ -8,29 +8,26 @@ from collections.abc import Callable
 
 import django
 from common import (
+    BROWSER,
     CALLBACK_URL,
     DATA,
     FOLDER,
     HEADERS,
     NOT_APPROVED,
-    NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
-    PUBLIC_URL,
     SECRET,
+    SECURE,
+    SERVICE_URL,
     WRONG_PASSWORD,
-    Account,
-    Accounts,
-    DemoPhone,
-    NotSignedUp,
     Problem,
-    SignUp,
+    Refused,
     digits,
     explain,
-    is_from_an_app,
-    open_service,
 )
+from demo import DemoPhone
 from django.conf import settings
+from users import Account, Accounts, SignUp
 
 # A site of several files has these settings in its settings.py.
 settings.configure(
@@ -49,8 +46,9 @@ settings.configure(
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
     ],
-    SESSION_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
-    CSRF_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
+    SECONDER={"URL": SERVICE_URL, "APPLICATION_NAME": "Example", "CALLBACK_URL": CALLBACK_URL},
+    SESSION_COOKIE_SECURE=SECURE,
+    CSRF_COOKIE_SECURE=SECURE,
     TEMPLATES=[
         {
             "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -69,10 +67,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.static import serve
 
 import seconder
-from seconder.contrib.django import TableReplay, callback
+from seconder.contrib.django import TableReplay, callback, service
 
 View = Callable[[HttpRequest], HttpResponse]
-service = open_service()
 memory = TableReplay()
 accounts = Accounts(service)
 phone = DemoPhone(service, accounts)
@@ -97,15 +94,24 @@ def typed(request: HttpRequest, name: str) -> str:
 
 def login(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
-        name = request.session.get("new")
-        return page(request, "login.html", name=name, new=name is not None)
+        new = request.session.get("new")
+        return page(request, "login.html", name=new, new=new is not None)
     name = typed(request, "name")
     account = accounts.with_password(name, typed(request, "password"))
     if account is None:
         return page(request, "login.html", WRONG_PASSWORD, name=name)
+    token = request.COOKIES.get(BROWSER)
+    if token and service().recognise(account.user_id, token):
+        logging.warning("user %s logged in with a remembered browser", account.user_id)
+        return log_in(request, account, proven=False)
     request.session.flush()
-    request.session.update({"pending": account.name, "until": time.time() + PENDING_LIFE})
+    hold(request, account)
     return redirect("/second")
+
+
+def hold(request: HttpRequest, account: Account) -> None:
+    """Has the second step follow for the user."""
+    request.session.update({"pending": account.name, "until": time.time() + PENDING_LIFE})
 
 
 def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
@@ -120,12 +126,13 @@ def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
     return guarded
 
 
-def log_in(request: HttpRequest, account: Account) -> HttpResponse:
-    """The only place that lets a user in. Nothing of the login is kept in the session, and its key
-    changes, so that a session key known before the login is useless."""
+def log_in(request: HttpRequest, account: Account, *, proven: bool = True) -> HttpResponse:
+    """The only place that lets a user in, who has proven the second factor now or, in a remembered
+    browser, earlier. Nothing of the login is kept in the session, and its key changes, so that a
+    session key known before the login is useless."""
     request.session.flush()
     rotate_token(request)
-    request.session["user"] = account.name
+    request.session.update({"user": account.name, "proven": proven})
     return redirect("/")
 
 
@@ -139,7 +146,7 @@ def signup(request: HttpRequest) -> HttpResponse:
     user = SignUp(*(typed(request, name) for name in fields))
     try:
         ticket = accounts.begin(user)
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page(request, "signup.html", explain(error), typed=user)
     request.session.flush()
     request.session["signup"] = ticket
@@ -163,7 +170,7 @@ def signup_code(request: HttpRequest, number: str) -> HttpResponse:
     ticket = request.session["signup"]
     try:
         name = accounts.finish(ticket, digits(typed(request, "code")))
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error), number=accounts.number(ticket))
     request.session.flush()
     request.session["new"] = name
@@ -175,7 +182,7 @@ def signup_code(request: HttpRequest, number: str) -> HttpResponse:
 def signup_again(request: HttpRequest, number: str) -> HttpResponse:
     try:
         accounts.send_again(request.session["signup"])
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error, sending=True), number=number)
     return redirect("/signup/code")
 
@@ -186,14 +193,21 @@ def signup_again(request: HttpRequest, number: str) -> HttpResponse:
 @require_GET
 @pending
 def second(request: HttpRequest, account: Account) -> HttpResponse:
-    return page(request, "second.html", account=account)
+    return second_page(request, account)
+
+
+def second_page(
+    request: HttpRequest, account: Account, problem: Problem | None = None
+) -> HttpResponse:
+    ways = accounts.ways(account)
+    return page(request, "second.html", problem, account=account, ways=ways)
 
 
 @require_POST
 @pending
 def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        sent = service.request_sms(account.user_id, force=True)
+        sent = service().request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error, sending=True))
     request.session["sent"] = sent.cellphone
@@ -203,8 +217,8 @@ def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
 def code_page(
     request: HttpRequest, account: Account, problem: Problem | None = None
 ) -> HttpResponse:
-    sent = request.session.get("sent")
-    return page(request, "code.html", problem, account=account, sent=sent)
+    shown = {"sent": request.session.get("sent"), "ways": accounts.ways(account)}
+    return page(request, "code.html", problem, remember=typed(request, "remember"), **shown)
 
 
 @pending
@@ -213,10 +227,21 @@ def second_code(request: HttpRequest, account: Account) -> HttpResponse:
         return code_page(request, account)
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service.verify(digits(typed(request, "code")), account.user_id, force=True)
+        service().verify(digits(typed(request, "code")), account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error))
-    return log_in(request, account)
+    response = log_in(request, account)
+    if typed(request, "remember"):
+        browser = service().remember(account.user_id)
+        response.set_cookie(
+            BROWSER,
+            browser.token,
+            expires=browser.expires_at,
+            secure=SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
 
 
 @pending
@@ -225,11 +250,11 @@ def second_push(request: HttpRequest, account: Account) -> HttpResponse:
         return page(request, "push.html")
     details = {"Name": account.name, "Address": request.META["REMOTE_ADDR"]}
     try:
-        created = service.create_approval(
+        created = service().create_approval(
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
-        return page(request, "second.html", explain(error), account=account)
+        return second_page(request, account, explain(error))
     request.session["approval"] = created.uuid
     return redirect("/second/push")
 
@@ -240,7 +265,7 @@ def second_push_status(request: HttpRequest, account: Account) -> HttpResponse:
     uuid = request.session.get("approval")
     if uuid is None:
         return HttpResponseNotFound()
-    return JsonResponse({"status": service.check_approval(uuid).status})
+    return JsonResponse({"status": service().check_approval(uuid).status})
 
 
 @require_POST
@@ -249,17 +274,17 @@ def second_push_finish(request: HttpRequest, account: Account) -> HttpResponse:
     uuid = request.session.get("approval")
     if uuid is None:
         return redirect("/second")
-    approval = service.check_approval(uuid)
+    approval = service().check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
         return page(request, "push.html", early=True)
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
-    return page(request, "second.html", NOT_APPROVED, account=account)
+    return second_page(request, account, NOT_APPROVED)
 
 
-@callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
+@callback(api_key=service().api_key(), url=CALLBACK_URL, replay=memory)
 def answered(event: seconder.Event) -> None:
     logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
@@ -277,13 +302,34 @@ def user(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
     return guarded
 
 
+def proven(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
+    """Wraps a view for users who proved the second factor in this session. In a remembered browser
+    they did not, so it is asked for first."""
+
+    @user
+    def guarded(request: HttpRequest, account: Account) -> HttpResponse:
+        if not request.session.get("proven"):
+            hold(request, account)
+            return redirect("/second")
+        return view(request, account)
+
+    return guarded
+
+
 @require_GET
 @user
 def home(request: HttpRequest, account: Account) -> HttpResponse:
-    return page(request, "home.html", account=account)
+    return home_page(request, account)
 
 
-@user
+def home_page(
+    request: HttpRequest, account: Account, problem: Problem | None = None
+) -> HttpResponse:
+    shown = {"account": account, "ways": accounts.ways(account)}
+    return page(request, "home.html", problem, proven=request.session.get("proven"), **shown)
+
+
+@proven
 def authenticator(request: HttpRequest, account: Account) -> HttpResponse:
     if request.method != "POST":
         return authenticator_page(request, account)
@@ -297,28 +343,47 @@ def authenticator_page(
     enrolment = accounts.enrolment(account)
     if enrolment is None:
         return redirect("/")
-    shown = {"account": account, "enrolment": enrolment}
-    return page(request, "authenticator.html", problem, **shown)
+    return page(request, "authenticator.html", problem, account=account, enrolment=enrolment)
 
 
 @require_POST
-@user
+@proven
 def confirm(request: HttpRequest, account: Account) -> HttpResponse:
     try:
-        code = digits(typed(request, "code"))
-        verification = service.verify(code, account.user_id, force=True)
+        accounts.confirm_authenticator(account, typed(request, "code"))
     except seconder.SecondFactorError as error:
         return authenticator_page(request, account, explain(error))
-    if not is_from_an_app(verification):
-        return authenticator_page(request, account, NOT_FROM_AN_APP)
-    accounts.confirm_authenticator(account)
     return redirect("/")
 
 
 @require_POST
-@user
+@proven
+def remove(request: HttpRequest, account: Account) -> HttpResponse:
+    try:
+        accounts.remove(account, typed(request, "way"))
+    except Refused as error:
+        return home_page(request, account, error.problem)
+    return redirect("/")
+
+
+@require_POST
+@proven
 def device(request: HttpRequest, account: Account) -> HttpResponse:
     accounts.add_device(account)
+    return redirect("/")
+
+
+@require_POST
+@proven
+def recovery(request: HttpRequest, account: Account) -> HttpResponse:
+    return page(request, "recovery.html", codes=accounts.create_recovery_codes(account))
+
+
+@require_POST
+@user
+def forget_browsers(request: HttpRequest, account: Account) -> HttpResponse:
+    # This needs no code: whoever is worried about a browser must not have to look for a phone.
+    service().forget(account.user_id)
     return redirect("/")
 
 
@@ -371,7 +436,10 @@ urlpatterns = [
     path("second/push/finish", second_push_finish),
     path("authenticator", authenticator),
     path("authenticator/confirm", confirm),
+    path("remove", remove),
     path("device", device),
+    path("recovery", recovery),
+    path("browsers/forget", forget_browsers),
     path("demo/phone", demo_phone),
     path("seconder/callback", answered),
     path("static/<path:path>", serve, {"document_root": FOLDER / "static"}),

@@ -14,40 +14,43 @@ from typing import Annotated
 
 import uvicorn
 from common import (
+    BROWSER,
     CALLBACK_URL,
     FOLDER,
     HEADERS,
     NOT_APPROVED,
-    NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
-    PUBLIC_URL,
     SECRET,
+    SECURE,
+    SERVICE_URL,
     WRONG_PASSWORD,
-    Account,
-    Accounts,
-    DemoPhone,
-    NotSignedUp,
     Problem,
-    SignUp,
+    Refused,
     digits,
     explain,
-    is_from_an_app,
     open_memory,
-    open_service,
 )
+from demo import DemoPhone
 from fastapi import APIRouter, Depends, FastAPI, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.sessions import SessionMiddleware
+from users import Account, Accounts, SignUp
 
 import seconder
 from seconder.contrib.asgi import callback
 
 app = FastAPI(openapi_url=None)
-service = open_service()
+opened = seconder.open(SERVICE_URL, application_name="Example", callback_url=CALLBACK_URL)
+
+
+def service() -> seconder.Service:
+    return opened
+
+
 memory = open_memory()
 accounts = Accounts(service)
 phone = DemoPhone(service, accounts)
@@ -104,7 +107,7 @@ app.add_middleware(
     SessionMiddleware,
     secret_key=SECRET,
     same_site="lax",
-    https_only=PUBLIC_URL.startswith("https:"),
+    https_only=SECURE,
 )
 
 
@@ -122,9 +125,18 @@ def login(request: Request, name: Typed = "", password: Typed = "") -> Response:
     account = accounts.with_password(name, password)
     if account is None:
         return page(request, "login.html", WRONG_PASSWORD, name=name)
+    token = request.cookies.get(BROWSER)
+    if token and service().recognise(account.user_id, token):
+        logging.warning("user %s logged in with a remembered browser", account.user_id)
+        return log_in(request, account, proven=False)
     request.session.clear()
-    request.session.update(pending=account.name, until=time.time() + PENDING_LIFE)
+    hold(request, account)
     return go("/second")
+
+
+def hold(request: Request, account: Account) -> None:
+    """Has the second step follow for the user."""
+    request.session.update(pending=account.name, until=time.time() + PENDING_LIFE)
 
 
 def pending(request: Request) -> Account:
@@ -135,10 +147,11 @@ def pending(request: Request) -> Account:
     return account
 
 
-def log_in(request: Request, account: Account) -> Response:
-    """The only place that lets a user in. Nothing of the login is kept in the session."""
+def log_in(request: Request, account: Account, *, proven: bool = True) -> Response:
+    """The only place that lets a user in, who has proven the second factor now or, in a remembered
+    browser, earlier. Nothing of the login is kept in the session."""
     request.session.clear()
-    request.session["user"] = account.name
+    request.session.update(user=account.name, proven=proven)
     return go("/")
 
 
@@ -164,7 +177,7 @@ def signup(
     user = SignUp(name, password, email, cellphone)
     try:
         ticket = accounts.begin(user)
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page(request, "signup.html", explain(error), typed=user)
     request.session.clear()
     request.session["signup"] = ticket
@@ -191,7 +204,7 @@ def signup_code_page(request: Request, number: Number) -> Response:
 def signup_again(request: Request, number: Number) -> Response:
     try:
         accounts.send_again(request.session["signup"])
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error, sending=True), number=number)
     return go("/signup/code")
 
@@ -201,7 +214,7 @@ def signup_code(request: Request, code: Typed = "") -> Response:
     ticket = request.session["signup"]
     try:
         name = accounts.finish(ticket, digits(code))
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page(request, "number.html", explain(error), number=accounts.number(ticket))
     request.session.clear()
     request.session["new"] = name
@@ -213,22 +226,29 @@ def signup_code(request: Request, code: Typed = "") -> Response:
 
 @app.get("/second")
 def second(request: Request, account: Pending) -> Response:
-    return page(request, "second.html", account=account)
+    return second_page(request, account)
+
+
+def second_page(request: Request, account: Account, problem: Problem | None = None) -> Response:
+    ways = accounts.ways(account)
+    return page(request, "second.html", problem, account=account, ways=ways)
 
 
 @forms.post("/second/sms")
 def second_sms(request: Request, account: Pending) -> Response:
     try:
-        sent = service.request_sms(account.user_id, force=True)
+        sent = service().request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error, sending=True))
     request.session["sent"] = sent.cellphone
     return go("/second/code")
 
 
-def code_page(request: Request, account: Account, problem: Problem | None = None) -> Response:
-    sent = request.session.get("sent")
-    return page(request, "code.html", problem, account=account, sent=sent)
+def code_page(
+    request: Request, account: Account, problem: Problem | None = None, remember: str = ""
+) -> Response:
+    shown = {"sent": request.session.get("sent"), "ways": accounts.ways(account)}
+    return page(request, "code.html", problem, remember=remember, **shown)
 
 
 @app.get("/second/code")
@@ -237,24 +257,37 @@ def second_code_page(request: Request, account: Pending) -> Response:
 
 
 @forms.post("/second/code")
-def second_code(request: Request, account: Pending, code: Typed = "") -> Response:
+def second_code(
+    request: Request, account: Pending, code: Typed = "", remember: Typed = ""
+) -> Response:
     try:
         # Without `force`, the first code of a new user would not be checked.
-        service.verify(digits(code), account.user_id, force=True)
+        service().verify(digits(code), account.user_id, force=True)
     except seconder.SecondFactorError as error:
-        return code_page(request, account, explain(error))
-    return log_in(request, account)
+        return code_page(request, account, explain(error), remember)
+    response = log_in(request, account)
+    if remember:
+        browser = service().remember(account.user_id)
+        response.set_cookie(
+            BROWSER,
+            browser.token,
+            expires=browser.expires_at,
+            secure=SECURE,
+            httponly=True,
+            samesite="lax",
+        )
+    return response
 
 
 @forms.post("/second/push")
 def second_push(request: Request, account: Pending) -> Response:
     details = {"Name": account.name, "Address": request.client.host if request.client else ""}
     try:
-        created = service.create_approval(
+        created = service().create_approval(
             account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
-        return page(request, "second.html", explain(error), account=account)
+        return second_page(request, account, explain(error))
     request.session["approval"] = created.uuid
     return go("/second/push")
 
@@ -269,7 +302,7 @@ def second_push_status(request: Request, account: Pending) -> dict[str, str]:
     uuid = request.session.get("approval")
     if uuid is None:
         raise HTTPException(404)
-    return {"status": service.check_approval(uuid).status}
+    return {"status": service().check_approval(uuid).status}
 
 
 @forms.post("/second/push/finish")
@@ -277,17 +310,17 @@ def second_push_finish(request: Request, account: Pending) -> Response:
     uuid = request.session.get("approval")
     if uuid is None:
         return go("/second")
-    approval = service.check_approval(uuid)
+    approval = service().check_approval(uuid)
     if approval.status is seconder.ApprovalStatus.PENDING:
         return page(request, "push.html", early=True)
     # Only this user's approval counts, and it lets the user in once.
     until = request.session["until"]
     if approval.approved_by(account.user_id) and memory.first_time(uuid, until):
         return log_in(request, account)
-    return page(request, "second.html", NOT_APPROVED, account=account)
+    return second_page(request, account, NOT_APPROVED)
 
 
-@callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
+@callback(api_key=service().api_key(), url=CALLBACK_URL, replay=memory)
 async def answered(event: seconder.Event) -> None:
     logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
@@ -308,19 +341,36 @@ def user(request: Request) -> Account:
 User = Annotated[Account, Depends(user)]
 
 
+def proven(request: Request, account: User) -> Account:
+    """Returns the user, if the second factor was proven in this session. In a remembered browser it
+    was not, so it is asked for first."""
+    if not request.session.get("proven"):
+        hold(request, account)
+        raise HTTPException(303, headers={"Location": "/second"})
+    return account
+
+
+Proven = Annotated[Account, Depends(proven)]
+
+
 @app.get("/")
 def home(request: Request, account: User) -> Response:
-    return page(request, "home.html", account=account)
+    return home_page(request, account)
+
+
+def home_page(request: Request, account: Account, problem: Problem | None = None) -> Response:
+    shown = {"account": account, "ways": accounts.ways(account)}
+    return page(request, "home.html", problem, proven=request.session.get("proven"), **shown)
 
 
 @forms.post("/authenticator")
-def enrol(account: User) -> Response:
+def enrol(account: Proven) -> Response:
     accounts.enrol_authenticator(account)
     return go("/authenticator")
 
 
 @app.get("/authenticator")
-def authenticator(request: Request, account: User) -> Response:
+def authenticator(request: Request, account: Proven) -> Response:
     return authenticator_page(request, account)
 
 
@@ -330,25 +380,42 @@ def authenticator_page(
     enrolment = accounts.enrolment(account)
     if enrolment is None:
         return go("/")
-    shown = {"account": account, "enrolment": enrolment}
-    return page(request, "authenticator.html", problem, **shown)
+    return page(request, "authenticator.html", problem, account=account, enrolment=enrolment)
 
 
 @forms.post("/authenticator/confirm")
-def confirm(request: Request, account: User, code: Typed = "") -> Response:
+def confirm(request: Request, account: Proven, code: Typed = "") -> Response:
     try:
-        verification = service.verify(digits(code), account.user_id, force=True)
+        accounts.confirm_authenticator(account, code)
     except seconder.SecondFactorError as error:
         return authenticator_page(request, account, explain(error))
-    if not is_from_an_app(verification):
-        return authenticator_page(request, account, NOT_FROM_AN_APP)
-    accounts.confirm_authenticator(account)
+    return go("/")
+
+
+@forms.post("/remove")
+def remove(request: Request, account: Proven, way: Typed = "") -> Response:
+    try:
+        accounts.remove(account, way)
+    except Refused as error:
+        return home_page(request, account, error.problem)
     return go("/")
 
 
 @forms.post("/device")
-def device(account: User) -> Response:
+def device(account: Proven) -> Response:
     accounts.add_device(account)
+    return go("/")
+
+
+@forms.post("/recovery")
+def recovery(request: Request, account: Proven) -> Response:
+    return page(request, "recovery.html", codes=accounts.create_recovery_codes(account))
+
+
+@forms.post("/browsers/forget")
+def forget_browsers(account: User) -> Response:
+    # This needs no code: whoever is worried about a browser must not have to look for a phone.
+    service().forget(account.user_id)
     return go("/")
 
 

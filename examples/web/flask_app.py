@@ -5,31 +5,26 @@ from __future__ import annotations
 import hmac
 import logging
 import secrets
-import time
 
 from common import (
+    BROWSER,
     CALLBACK_URL,
     FOLDER,
     HEADERS,
     NOT_APPROVED,
-    NOT_FROM_AN_APP,
     PENDING_LIFE,
     PORT,
-    PUBLIC_URL,
     SECRET,
+    SECURE,
+    SERVICE_URL,
     WRONG_PASSWORD,
-    Account,
-    Accounts,
-    DemoPhone,
-    NotSignedUp,
     Problem,
-    SignUp,
+    Refused,
     digits,
     explain,
-    is_from_an_app,
     open_memory,
-    open_service,
 )
+from demo import DemoPhone
 from flask import (
     Flask,
     Response,
@@ -40,19 +35,33 @@ from flask import (
     request,
     session,
 )
+from users import Account, Accounts, SignUp
 from werkzeug.wrappers import Response as Reply
 
 import seconder
-from seconder.contrib.flask import callback
+from seconder.contrib.flask import Seconder, callback
 
 app = Flask(__name__, root_path=str(FOLDER))
 app.config.update(
     SECRET_KEY=SECRET,
     SESSION_COOKIE_SAMESITE="Lax",
-    SESSION_COOKIE_SECURE=PUBLIC_URL.startswith("https:"),
+    SESSION_COOKIE_SECURE=SECURE,
     MAX_CONTENT_LENGTH=2**20,
+    SECONDER_URL=SERVICE_URL,
+    SECONDER_APPLICATION_NAME="Example",
+    SECONDER_CALLBACK_URL=CALLBACK_URL,
+    SECONDER_HOLD_SECONDS=PENDING_LIFE,
+    SECONDER_PASSWORD_VIEW="login_page",
 )
-service = open_service()
+second_factor = Seconder(app)
+
+
+def service() -> seconder.Service:
+    """Returns the service, also where there is no request."""
+    with app.app_context():
+        return second_factor.service
+
+
 memory = open_memory()
 accounts = Accounts(service)
 phone = DemoPhone(service, accounts)
@@ -83,22 +92,24 @@ def login() -> Reply:
     account = accounts.with_password(typed("name"), typed("password"))
     if account is None:
         return page("login.html", WRONG_PASSWORD, name=typed("name"))
-    session.clear()
-    session.update(pending=account.name, until=time.time() + PENDING_LIFE)
+    token = request.cookies.get(BROWSER)
+    if token and service().recognise(account.user_id, token):
+        logging.warning("user %s logged in with a remembered browser", account.user_id)
+        session.clear()
+        return log_in(account)
+    second_factor.hold(account.name, account.user_id)
     return redirect("/second", 303)
 
 
 def pending() -> Account:
     """Returns the user with a right password who has not passed the second factor yet."""
-    account = accounts.get(session.get("pending"))
-    if account is None or session["until"] < time.time():
-        abort(redirect("/login", 303))
-    return account
+    held = second_factor.require_held()
+    return accounts.get(held.account) or abort(redirect("/login", 303))
 
 
 def log_in(account: Account) -> Reply:
-    """The only place that lets a user in. Nothing of the login is kept in the session."""
-    session.clear()
+    """The only place that lets a user in. The session is new and holds nothing of the login: only
+    whether the second factor was proven now, or earlier in a remembered browser."""
     session["user"] = account.name
     return redirect("/", 303)
 
@@ -116,7 +127,7 @@ def signup() -> Reply:
     user = SignUp(*(typed(name) for name in ("name", "password", "email", "cellphone")))
     try:
         ticket = accounts.begin(user)
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page("signup.html", explain(error), typed=user)
     session.clear()
     session["signup"] = ticket
@@ -138,7 +149,7 @@ def signup_again() -> Reply:
     sent = number()
     try:
         accounts.send_again(session["signup"])
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page("number.html", explain(error, sending=True), number=sent)
     return redirect("/signup/code", 303)
 
@@ -149,7 +160,7 @@ def signup_code() -> Reply:
     ticket = session["signup"]
     try:
         name = accounts.finish(ticket, digits(typed("code")))
-    except (NotSignedUp, seconder.SecondFactorError) as error:
+    except (Refused, seconder.SecondFactorError) as error:
         return page("number.html", explain(error), number=accounts.number(ticket))
     session.clear()
     session["new"] = name
@@ -161,14 +172,18 @@ def signup_code() -> Reply:
 
 @app.get("/second")
 def second() -> Response:
-    return page("second.html", account=pending())
+    return second_page(pending())
+
+
+def second_page(account: Account, problem: Problem | None = None) -> Response:
+    return page("second.html", problem, account=account, ways=accounts.ways(account))
 
 
 @app.post("/second/sms")
 def second_sms() -> Reply:
     account = pending()
     try:
-        sent = service.request_sms(account.user_id, force=True)
+        sent = service().request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(account, explain(error, sending=True))
     session["sent"] = sent.cellphone
@@ -176,7 +191,8 @@ def second_sms() -> Reply:
 
 
 def code_page(account: Account, problem: Problem | None = None) -> Response:
-    return page("code.html", problem, account=account, sent=session.get("sent"))
+    shown = {"sent": session.get("sent"), "remember": typed("remember")}
+    return page("code.html", problem, ways=accounts.ways(account), **shown)
 
 
 @app.get("/second/code")
@@ -188,11 +204,21 @@ def second_code_page() -> Response:
 def second_code() -> Reply:
     account = pending()
     try:
-        # Without `force`, the first code of a new user would not be checked.
-        service.verify(digits(typed("code")), account.user_id, force=True)
+        second_factor.verify(typed("code"))
     except seconder.SecondFactorError as error:
         return code_page(account, explain(error))
-    return log_in(account)
+    response = log_in(account)
+    if typed("remember"):
+        browser = service().remember(account.user_id)
+        response.set_cookie(
+            BROWSER,
+            browser.token,
+            expires=browser.expires_at,
+            secure=SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
 
 
 @app.post("/second/push")
@@ -200,12 +226,11 @@ def second_push() -> Reply:
     account = pending()
     details = {"Name": account.name, "Address": request.remote_addr}
     try:
-        created = service.create_approval(
-            account.user_id, "Log in to Example?", details=details, seconds_to_expire=120
+        second_factor.request_approval(
+            "Log in to Example?", details=details, seconds_to_expire=120
         )
     except seconder.SecondFactorError as error:
-        return page("second.html", explain(error), account=account)
-    session["approval"] = created.uuid
+        return second_page(account, explain(error))
     return redirect("/second/push", 303)
 
 
@@ -217,26 +242,24 @@ def second_push_page() -> Response:
 
 @app.get("/second/push/status")
 def second_push_status() -> dict[str, str]:
-    pending()
-    uuid = session.get("approval") or abort(404)
-    return {"status": service.check_approval(uuid).status}
+    uuid = second_factor.require_held().uuid or abort(404)
+    return {"status": service().check_approval(uuid).status}
 
 
 @app.post("/second/push/finish")
 def second_push_finish() -> Reply:
     account = pending()
-    uuid = session.get("approval") or abort(redirect("/second", 303))
-    approval = service.check_approval(uuid)
+    if second_factor.require_held().uuid is None:
+        return redirect("/second", 303)
+    # Only this user's approval counts, and it lets the user in once.
+    approval, login = second_factor.check_approval(memory)
     if approval.status is seconder.ApprovalStatus.PENDING:
         return page("push.html", early=True)
-    # Only this user's approval counts, and it lets the user in once.
-    if approval.approved_by(account.user_id) and memory.first_time(uuid, session["until"]):
-        return log_in(account)
-    return page("second.html", NOT_APPROVED, account=account)
+    return second_page(account, NOT_APPROVED) if login is None else log_in(account)
 
 
 @app.route("/seconder/callback", methods=["GET", "POST"])
-@callback(api_key=service.api_key(), url=CALLBACK_URL, replay=memory)
+@callback(api_key=service().api_key(), url=CALLBACK_URL, replay=memory)
 def answered(event: seconder.Event) -> None:
     logging.warning("approval %s: %s by user %s", event.uuid, event.status, event.user_id)
 
@@ -248,20 +271,35 @@ def user() -> Account:
     return accounts.get(session.get("user")) or abort(redirect("/login", 303))
 
 
+def proven() -> Account:
+    """Returns the user, if the second factor was proven in this session. In a remembered browser it
+    was not, so it is asked for first."""
+    account = user()
+    if not second_factor.passed(account.name):
+        second_factor.hold(account.name, account.user_id, keep=["user", "csrf"])
+        abort(redirect("/second", 303))
+    return account
+
+
 @app.get("/")
 def home() -> Response:
-    return page("home.html", account=user())
+    return home_page(user())
+
+
+def home_page(account: Account, problem: Problem | None = None) -> Response:
+    shown = {"account": account, "ways": accounts.ways(account)}
+    return page("home.html", problem, proven=second_factor.passed(account.name), **shown)
 
 
 @app.post("/authenticator")
 def enrol() -> Reply:
-    accounts.enrol_authenticator(user())
+    accounts.enrol_authenticator(proven())
     return redirect("/authenticator", 303)
 
 
 @app.get("/authenticator")
 def authenticator() -> Response:
-    return authenticator_page(user())
+    return authenticator_page(proven())
 
 
 def authenticator_page(account: Account, problem: Problem | None = None) -> Response:
@@ -271,20 +309,39 @@ def authenticator_page(account: Account, problem: Problem | None = None) -> Resp
 
 @app.post("/authenticator/confirm")
 def confirm() -> Reply:
-    account = user()
+    account = proven()
     try:
-        verification = service.verify(digits(typed("code")), account.user_id, force=True)
+        accounts.confirm_authenticator(account, typed("code"))
     except seconder.SecondFactorError as error:
         return authenticator_page(account, explain(error))
-    if not is_from_an_app(verification):
-        return authenticator_page(account, NOT_FROM_AN_APP)
-    accounts.confirm_authenticator(account)
+    return redirect("/", 303)
+
+
+@app.post("/remove")
+def remove() -> Reply:
+    account = proven()
+    try:
+        accounts.remove(account, typed("way"))
+    except Refused as error:
+        return home_page(account, error.problem)
     return redirect("/", 303)
 
 
 @app.post("/device")
 def device() -> Reply:
-    accounts.add_device(user())
+    accounts.add_device(proven())
+    return redirect("/", 303)
+
+
+@app.post("/recovery")
+def recovery() -> Response:
+    return page("recovery.html", codes=accounts.create_recovery_codes(proven()))
+
+
+@app.post("/browsers/forget")
+def forget_browsers() -> Reply:
+    # This needs no code: whoever is worried about a browser must not have to look for a phone.
+    service().forget(user().user_id)
     return redirect("/", 303)
 
 
@@ -297,7 +354,8 @@ def logout() -> Reply:
 # Every page.
 
 
-@app.errorhandler(seconder.SecondFactorError)
+@app.errorhandler(seconder.RateLimited)
+@app.errorhandler(seconder.Unavailable)
 def sorry(error: seconder.SecondFactorError) -> Response:
     return page("sorry.html", explain(error))
 

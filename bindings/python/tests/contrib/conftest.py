@@ -36,7 +36,8 @@ def load(name: str, folder: Path) -> ModuleType:
     os.environ["EXAMPLE_URL"] = "http://127.0.0.1:9"
     sys.path.insert(0, str(EXAMPLES))
     try:
-        sys.modules.pop("common", None)
+        for shared in ("common", "users", "demo"):
+            sys.modules.pop(shared, None)
         return importlib.import_module(name)
     finally:
         del os.environ["EXAMPLE_URL"]

@@ -168,6 +168,11 @@ def test_a_browser_logs_in_by_every_method(browser: Browser, site: Running) -> N
     browser.heading("Welcome, Ada.")
     browser.press("Approve on my phone")
     browser.heading("Welcome, Ada.")
+    browser.press("Create recovery codes")
+    browser.heading("Your recovery codes")
+    browser.look("recovery")
+    browser.press("I have written them down")
+    browser.heading("Welcome, Ada.")
     browser.shoot("home")
     browser.look("home")
     browser.press("Log out")
@@ -234,6 +239,36 @@ def test_a_counter_shows_when_a_code_can_be_sent_again(browser: Browser) -> None
     assert browser.complaints() == []
 
 
+def test_a_user_has_a_browser_remembered(browser: Browser) -> None:
+    browser.go("/login")
+    to_second_step(browser)
+    browser.press("Text me a code")
+    box = browser.field("Remember this browser for 30 days")
+    assert not box.is_selected()
+    box.click()
+    browser.type("Code", "123")
+    browser.press("Log in")
+    browser.look("code-remember")
+    assert browser.field("Remember this browser for 30 days").is_selected()
+    browser.type("Code", on_the_phone(browser, lambda: sms(browser)))
+    browser.press("Log in")
+    browser.heading("Welcome, Ada.")
+    browser.press("Log out")
+    browser.type("Name", "ada")
+    browser.type("Password", "correct horse")
+    browser.press("Continue")
+    browser.heading("Welcome, Ada.")
+    assert "This browser is remembered" in browser.find(".note").text
+    browser.look("home-remembered")
+    browser.press("Create recovery codes")
+    browser.heading("Is it you, Ada?")
+    browser.go("/")
+    browser.press("Forget all browsers")
+    browser.press("Log out")
+    to_second_step(browser)
+    assert browser.complaints() == []
+
+
 def test_a_visitor_signs_up(browser: Browser) -> None:
     browser.go("/signup")
     browser.look("signup")
@@ -284,7 +319,8 @@ def test_the_keyboard_is_enough(browser: Browser) -> None:
     assert browser.tab() == "Text me a code"
     browser.leave(lambda: browser.keys(Keys.SPACE))
     browser.heading("Your code")
-    assert [browser.tab() for _ in range(3)] == ["Log in", "Send again", "Another way"]
+    box = "Remember this browser for 30 days"
+    assert [browser.tab() for _ in range(4)] == [box, "Log in", "Send again", "Another way"]
     browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     browser.go("/second/code")
     assert browser.field("Code").is_displayed()

@@ -18,8 +18,10 @@ from contrib.visitors import (
     Page,
     Site,
     Visitor,
+    failing,
     next_number,
     otpauth,
+    replace,
     sign_up,
     sms_to,
     start_enrolment,
@@ -129,6 +131,7 @@ def test_every_limit_says_how_long_to_wait(site: Site, monkeypatch: pytest.Monke
     new.get("/signup")
     wait = failing(seconder.RateLimited("wait", retry_after=4.0))
     names = "verify create_approval start_phone_verification check_phone_verification"
+    names += " confirm_authenticator"
     replace(site, monkeypatch, **dict.fromkeys(names.split(), wait))
     pages = [
         pending.post("/second/code", code="1234567"),
@@ -160,38 +163,16 @@ def test_a_new_account_logs_in_with_its_name_filled_in(site: Site) -> None:
     assert "account is ready" in page.text and value(page, "name") == fields["name"]
 
 
-def replace(site: Site, monkeypatch: pytest.MonkeyPatch, **calls: Callable[..., Any]) -> None:
-    """Replaces calls of the application's service."""
-    real = site.app.accounts._service
-
-    class Replaced:
-        def __getattr__(self, name: str) -> Any:
-            return calls.get(name) or getattr(real, name)
-
-    for holder, name in [
-        (site.app, "service"),
-        (site.app.accounts, "_service"),
-        (site.app.phone, "_service"),
-    ]:
-        monkeypatch.setattr(holder, name, Replaced())
-
-
-def failing(error: Exception) -> Callable[..., Any]:
-    def call(*args: object, **options: object) -> Any:
-        raise error
-
-    return call
-
-
 def test_a_service_that_is_unavailable_is_no_wrong_code(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged_in = site.logged_in()
     start_enrolment(logged_in)
-    uuid = site.app.service.create_approval(site.user.user_id, "Really?").uuid
+    uuid = site.app.service().create_approval(site.user.user_id, "Really?").uuid
     down = failing(seconder.Unavailable("nobody there"))
     names = "request_sms verify create_approval check_approval enrol_authenticator register_device"
     names += " start_phone_verification check_phone_verification open_approvals"
+    names += " confirm_authenticator create_recovery_codes forget"
     signing_up, _, _ = sign_up(site, f"555-010-{next_number()}")
     signing_up.get("/signup/code")
     pushing = site.after_password()
@@ -220,7 +201,7 @@ def test_a_service_that_is_unavailable_is_no_wrong_code(
 
 
 PENDING = ["/second/sms", "/second/code", "/second/push"]
-LOGGED_IN = ["/authenticator/confirm", "/authenticator", "/device"]
+LOGGED_IN = ["/authenticator/confirm", "/authenticator", "/device", "/recovery", "/browsers/forget"]
 SIGNING_UP = ["/signup/again", "/signup/code"]
 
 
@@ -260,7 +241,8 @@ def every_page(site: Site) -> list[Page]:
     visitor = site.logged_in()
     visitor.post("/authenticator")
     visitor.post("/device")
-    pages += [visitor.get("/authenticator"), visitor.get("/"), visitor.get("/demo/phone")]
+    pages += [visitor.get("/authenticator"), visitor.post("/recovery")]
+    pages += [visitor.get("/"), visitor.get("/demo/phone")]
     visitor = site.after_password()
     visitor.post("/second/push")
     paths = ("/second", "/second/code", "/second/push", "/demo/phone")

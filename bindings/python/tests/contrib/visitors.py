@@ -10,13 +10,18 @@ import json
 import re
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
+import pytest
 from django.test import Client as DjangoClient
 from flask.testing import FlaskClient
 from starlette.testclient import TestClient
+
+CHANGES = ["/authenticator", "/authenticator/confirm", "/device", "/remove", "/recovery"]
+"""The forms that change what protects a user's account."""
 
 _numbers = itertools.count(1000)
 
@@ -37,6 +42,11 @@ class Page:
 
 class Visitor:
     """A browser without JavaScript: it keeps cookies and sends the forms' hidden fields."""
+
+    PENDING: ClassVar[set[str]] = {"pending", "until"}
+    """What a session holds after the password."""
+    LOGGED_IN: ClassVar[set[str]] = {"user", "proven"}
+    """What a session holds after the second factor."""
 
     def __init__(self, app: ModuleType) -> None:
         self.app = app
@@ -73,6 +83,9 @@ class Visitor:
 
 
 class FlaskVisitor(Visitor):
+    PENDING = {"_seconder_held"}
+    LOGGED_IN = {"user", "_seconder_passed"}
+
     def __init__(self, app: ModuleType) -> None:
         super().__init__(app)
         self.client: FlaskClient = app.app.test_client()
@@ -215,6 +228,33 @@ def start_enrolment(visitor: Visitor) -> str:
 def otpauth(page: str) -> str:
     """Returns the URI for authenticator apps on the page."""
     return html.unescape(re.findall(r'"(otpauth://[^"]+)"', page)[0])
+
+
+def replace(site: Site, monkeypatch: pytest.MonkeyPatch, **calls: Callable[..., Any]) -> None:
+    """Replaces calls of the application's service."""
+    real = site.app.service()
+
+    class Replaced:
+        def __getattr__(self, name: str) -> Any:
+            return calls.get(name) or getattr(real, name)
+
+    replaced: Any = Replaced()
+    if site.kind is FlaskVisitor:
+        services = site.app.second_factor._of(site.app.app)
+        monkeypatch.setattr(services, "_instead", replaced)
+    for holder, name in [
+        (site.app, "service"),
+        (site.app.accounts, "_service"),
+        (site.app.phone, "_service"),
+    ]:
+        monkeypatch.setattr(holder, name, lambda: replaced)
+
+
+def failing(error: Exception) -> Callable[..., Any]:
+    def call(*args: object, **options: object) -> Any:
+        raise error
+
+    return call
 
 
 class HttpVisitor(Visitor):
