@@ -128,8 +128,7 @@ def pending(view: Callable[[HttpRequest, Account], HttpResponse]) -> View:
 
 def log_in(request: HttpRequest, account: Account, *, proven: bool = True) -> HttpResponse:
     """The only place that lets a user in, who has proven the second factor now or, in a remembered
-    browser, earlier. Nothing of the login is kept in the session, and its key changes, so that a
-    session key known before the login is useless."""
+    browser, earlier. The session is a new one, and so is its key: one known before is useless."""
     request.session.flush()
     rotate_token(request)
     request.session.update({"user": account.name, "proven": proven})

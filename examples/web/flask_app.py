@@ -226,9 +226,7 @@ def second_push() -> Reply:
     account = pending()
     details = {"Name": account.name, "Address": request.remote_addr}
     try:
-        second_factor.request_approval(
-            "Log in to Example?", details=details, seconds_to_expire=120
-        )
+        second_factor.request_approval("Log in to Example?", details=details, seconds_to_expire=120)
     except seconder.SecondFactorError as error:
         return second_page(account, explain(error))
     return redirect("/second/push", 303)
