@@ -53,7 +53,8 @@ impl Engine {
     /// calls for its own account alone.
     ///
     /// An authenticator app can be enrolled while nothing protects the account: no code of the user
-    /// was ever accepted, and there is no device and no recovery code. Recovery codes can be created
+    /// was ever accepted, and there is no device and no recovery code. Confirming an app is not
+    /// restricted, because [`Verify`](crate::Verify) does the same. Recovery codes can be created
     /// while none are left, within ten minutes of a code of the app. Every other call that changes
     /// what protects an account is rejected.
     ///
