@@ -108,6 +108,14 @@
 #define SECONDER_CODE_NO_CODE_ACCEPTED "no_code_accepted"
 /** The service code for: no machine was given the codes of these logins. */
 #define SECONDER_CODE_OFFLINE_NOT_PREPARED "offline_not_prepared"
+/** The service code for: no authenticator app is pending. */
+#define SECONDER_CODE_NO_PENDING_AUTHENTICATOR "no_pending_authenticator"
+/** The service code for: no such authenticator app. */
+#define SECONDER_CODE_AUTHENTICATOR_NOT_FOUND "authenticator_not_found"
+/** The service code for: no such device. */
+#define SECONDER_CODE_DEVICE_NOT_FOUND "device_not_found"
+/** The service code for: the browser is not remembered. */
+#define SECONDER_CODE_NOT_RECOGNISED "not_recognised"
 
 /* Makes the compiler warn if a status is ignored. */
 #if defined(__GNUC__)
@@ -129,8 +137,8 @@ extern "C" {
 #endif
 
 /**
- * The call succeeded. From seconder_verify(), seconder_check_phone_verification() and
- * seconder_totp_check() it means that the code was checked and is correct, and from
+ * The call succeeded. From seconder_verify(), seconder_confirm_authenticator(),
+ * seconder_check_phone_verification() and seconder_totp_check() it means that the code was checked and is correct, and from
  * seconder_recognise() that the browser is recognised.
  */
 #define SECONDER_OK 0
@@ -327,7 +335,7 @@ extern "C" {
 /**
  * Calls that change nothing are retried: seconder_app_details(), seconder_user_status(),
  * seconder_app_stats(), seconder_phone_info(), seconder_phone_verification_status(),
- * seconder_check_approval(), seconder_find_user() and seconder_recognise().
+ * seconder_check_approval(), seconder_find_user(), seconder_devices() and seconder_recognise().
  */
 #define SECONDER_REPEATS_QUESTIONS 2
 
@@ -2100,7 +2108,9 @@ seconder_status seconder_confirm_authenticator(const struct seconder_service *se
 
 /**
  * Removes an authenticator app of a user, confirmed or pending (interface 4.24). Its codes are wrong
- * from then on, and a user who has no other app is sent codes by SMS again.
+ * from then on, except on machines that have prepared logins without the service (4.21). A user who
+ * has no app and no device left is sent codes by SMS again. Removing a confirmed app also forgets the
+ * remembered browsers of the user.
  *
  * `authenticator_id` is its id from seconder_factors_authenticator(). `out` may be NULL; otherwise free
  * it with seconder_done_free(). SECONDER_REJECTED, with the service code "authenticator_not_found", if
@@ -2126,8 +2136,9 @@ seconder_status seconder_devices(const struct seconder_service *service,
                                  struct seconder_error **error);
 
 /**
- * Removes a registered device of a user (interface 4.26). Its secret is void from then on. Approval
- * requests stay open for the user's other devices.
+ * Removes a registered device of a user (interface 4.26). Its secret is void from then on, and the
+ * remembered browsers of the user are forgotten. Approval requests stay open for the user's other
+ * devices; a user who has no app and no device left is sent codes by SMS again.
  *
  * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED, with the service
  * code "device_not_found", if the user has no such device. Other statuses are as described at the top

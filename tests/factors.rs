@@ -225,20 +225,29 @@ fn said(factors: Value) -> Option<Factors> {
 
 #[test]
 fn factors_are_read_as_tolerantly_as_the_rest() {
-    for silent in
-        [json!(null), json!("sms"), json!(3), json!(["sms"]), json!({"authenticators": 2})]
-    {
+    // One that is left out must not read as if the user had none.
+    for silent in [
+        json!(null),
+        json!("sms"),
+        json!(3),
+        json!(["sms"]),
+        json!({}),
+        json!({"authenticators": 2}),
+        json!({"sms": true, "authenticators": [], "devices": []}),
+        json!({"sms": true, "authenticators": [], "devices": null, "recovery_codes": 1}),
+    ] {
         assert_eq!(said(silent.clone()), None, "{silent}");
     }
-    let some =
-        said(json!({"sms": "true", "authenticators": [{"id": 3}], "devices": null})).unwrap();
-    assert!(some.sms && some.devices.is_empty() && some.recovery_codes == 0);
+    let device = json!({"id": "5", "type": "ios", "created_at": "1786924800", "name": "Ada's"});
+    let some = said(json!({
+        "sms": "true", "authenticators": [{"id": 3}], "devices": [device], "recovery_codes": "9",
+        "hardware": [],
+    }));
+    let some = some.unwrap();
     let app = &some.authenticators[0];
     assert_eq!((app.id.as_str(), app.confirmed, app.created_at), ("3", false, None));
-    let device = json!({"id": "5", "type": "ios", "created_at": "1786924800", "name": "Ada's"});
-    let some = said(json!({"devices": [device], "recovery_codes": "9", "hardware": []})).unwrap();
     assert_eq!((some.devices[0].id.get(), some.devices[0].created_at), (5, Some(1_786_924_800)));
-    assert_eq!((some.sms, some.recovery_codes), (false, 9));
+    assert_eq!((some.sms, some.recovery_codes), (true, 9));
     let body = json!({"status": {"svc_id": 7}, "success": true});
     assert_eq!(UserStatus::read(Reply::new(200, body)).unwrap().factors, None);
 }

@@ -53,7 +53,12 @@ fn decide(reply: BrowserCheck) -> Outcome<seconder_browser_check> {
             user_id: user_id.get(),
             message: Text::of(reply.message.as_deref()),
         }),
-        _ => Err(seconder_error::of_token(SECONDER_NOT_RECOGNISED, "is not recognised", None)),
+        _ => Err(seconder_error::of_token(
+            "token",
+            SECONDER_NOT_RECOGNISED,
+            "is not recognised",
+            None,
+        )),
     }
 }
 
