@@ -74,11 +74,12 @@ def captured(call: Callable[[], object]) -> BaseException:
 
 
 def without_tests(events: list[dict[str, Any]]) -> str:
-    """The events without the frames of this file and of the interpreter's threads."""
+    """The events without the frames of the tests and of the interpreter's threads."""
     for event in events:
         for exception in event.get("exception", {}).get("values", []):
             frames = exception["stacktrace"]["frames"] if exception.get("stacktrace") else []
-            frames[:] = [each for each in frames if not each["abs_path"].endswith(Path(__file__).name)]
+            tests = Path(__file__).parent
+            frames[:] = [each for each in frames if tests not in Path(each["abs_path"]).parents]
         event.pop("modules", None)
     return json.dumps(events, default=repr)
 

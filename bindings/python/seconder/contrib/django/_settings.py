@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.module_loading import import_string
 
 import seconder
-from seconder import opening
-
-FUNCTIONS = ("deliver", "post", "on_call")
-"""The options that are functions, and may be given by their dotted path."""
+from seconder.contrib import _configured
 
 OWN = ("DECISIONS",)
 """The keys that are not options of ``seconder.open``."""
@@ -32,12 +27,6 @@ class Problem:
     """What is wrong."""
     hint: str | None = None
     """What to do."""
-
-
-def options() -> list[str]:
-    """Returns the names of the options of ``seconder.open``, which tests may have replaced."""
-    parameters = inspect.signature(opening.open).parameters.values()
-    return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
 
 
 def given() -> Mapping[str, Any] | None:
@@ -63,18 +52,18 @@ def problems() -> list[Problem]:
     url = setting.get("URL")
     if not isinstance(url, str) or not url:
         found.append(Problem("seconder.E001", 'SECONDER has no "URL".', _EXAMPLE))
-    known = ["URL", *OWN, *(name.upper() for name in options())]
-    for key in setting:
+    known = _configured.option_names()
+    for key, value in setting.items():
+        if key in OWN:
+            continue
         if key not in known:
-            found.append(_unknown(key, known))
-    for name in FUNCTIONS:
-        value = setting.get(name.upper())
-        if value is not None:
-            found += _function_problems(name.upper(), value)
-    try:
-        _value("names", setting.get("NAMES"))
-    except (TypeError, seconder.InvalidArgument) as error:
-        found.append(Problem("seconder.E003", f'SECONDER["NAMES"]: {error}'))
+            found.append(_unknown(key, [*known, *OWN]))
+            continue
+        try:
+            _configured.options({"URL": "sandbox:", key: value})
+        except seconder.InvalidArgument as error:
+            if key != "URL":
+                found.append(Problem("seconder.E003", f"SECONDER: {error}"))
     if not isinstance(setting.get("DECISIONS", True), bool):
         found.append(Problem("seconder.E003", 'SECONDER["DECISIONS"] is neither True nor False.'))
     if setting.get("API_KEY") == "":
@@ -97,23 +86,6 @@ def _unknown(key: object, known: list[str]) -> Problem:
     return Problem("seconder.E002", f"SECONDER has the unknown key {key!r}.", hint)
 
 
-def _function_problems(key: str, value: object) -> list[Problem]:
-    if callable(value):
-        return []
-    if not isinstance(value, str):
-        text = f'SECONDER["{key}"] is neither a function nor its dotted path.'
-        return [Problem("seconder.E003", text)]
-    try:
-        found = import_string(value)
-    except Exception as error:
-        # A module may raise anything when it is imported.
-        text = f'SECONDER["{key}"] cannot be imported: {error}'
-        return [Problem("seconder.E003", text)]
-    if not callable(found):
-        return [Problem("seconder.E003", f'SECONDER["{key}"] is not a function: {value}.')]
-    return []
-
-
 def arguments() -> tuple[str, dict[str, Any]]:
     """Returns the URL and the options for ``seconder.open``.
 
@@ -123,25 +95,9 @@ def arguments() -> tuple[str, dict[str, Any]]:
     found = problems()
     if found:
         raise ImproperlyConfigured(" ".join(_sentences(found)))
-    setting = given() or {}
-    chosen: dict[str, Any] = {}
-    for key, value in setting.items():
-        if key == "URL" or key in OWN or value is None:
-            continue
-        chosen[key.lower()] = _value(key.lower(), value)
-    return setting["URL"], chosen
+    chosen = _configured.options(given() or {}, others=OWN)
+    return chosen.pop("url"), chosen
 
 
 def _sentences(found: list[Problem]) -> list[str]:
     return [f"{each.text} {each.hint or ''}".strip() for each in found]
-
-
-def _value(name: str, value: Any) -> Any:
-    if name in FUNCTIONS and isinstance(value, str):
-        function: Callable[..., object] = import_string(value)
-        return function
-    if name == "names" and isinstance(value, str):
-        return seconder.Names(value)
-    if name == "names" and isinstance(value, Mapping):
-        return seconder.Names(**value)
-    return value

@@ -6,6 +6,7 @@ each decision (:class:`seconder.contrib.django.models.Decision`).
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext, ngettext
 
 import seconder
+from seconder._frames import guarded
 from seconder.contrib.django import _settings
 from seconder.contrib.django._service import service
 from seconder.contrib.django.models import Decision, Enrolment
@@ -24,6 +26,7 @@ __all__ = [
     "AlreadyEnrolled",
     "NotEnrolled",
     "confirm_authenticator",
+    "delete_user",
     "digits",
     "enrol",
     "enrolment",
@@ -60,6 +63,7 @@ def enrolment(account: User) -> Enrolment | None:
     return Enrolment.objects.filter(account_id=account.pk).first()
 
 
+@guarded
 def start_enrolment(
     cellphone: str, country_code: int | str, *, via: seconder.Channel | str = "sms"
 ) -> seconder.PhoneVerificationStarted:
@@ -80,6 +84,7 @@ def start_enrolment(
     return service().start_phone_verification(seconder.Channel(via), cellphone, country_code)
 
 
+@guarded
 def enrol(
     account: AbstractBaseUser,
     cellphone: str,
@@ -134,12 +139,18 @@ def remove(account: AbstractBaseUser) -> None:
         seconder.Unavailable: The service cannot be reached. Nothing was removed here.
     """
     found = _required(account)
-    try:
-        service().delete_user(found.user_id)
-    except seconder.Rejected as error:
-        if error.http_status != 404:
-            raise
+    delete_user(found.user_id)
     found.delete()
+
+
+def delete_user(user_id: int) -> None:
+    """Deletes a user at the service, with all factors, if it has one with this id.
+
+    Raises:
+        seconder.Unavailable: The service cannot be reached.
+    """
+    with contextlib.suppress(seconder.UserNotFound):
+        service().delete_user(user_id)
 
 
 def send_code(
@@ -171,6 +182,7 @@ def send_code(
     return sent
 
 
+@guarded
 def verify(account: User, code: str, *, action: str | None = None) -> seconder.Verification:
     """Checks a code of the account: by SMS, of its app, or a recovery code. It returns only if the
     code is right, and raises as :meth:`seconder.Service.verify` does.
@@ -195,6 +207,7 @@ def verify(account: User, code: str, *, action: str | None = None) -> seconder.V
     return right
 
 
+@guarded
 def confirm_authenticator(account: User, code: str) -> None:
     """Checks that the app that was enrolled last shows this code. It returns only if it does.
 
@@ -299,11 +312,15 @@ def _record(
 ) -> None:
     verdict = Decision.Verdict.ACCEPTED
     if error is not None:
+        # If the database fails below, this error is the context of that one, with the code in a frame.
+        error.with_traceback(None)
         mistake = isinstance(error, (seconder.TokenInvalid, seconder.RateLimited))
         verdict = Decision.Verdict.REJECTED if mistake else Decision.Verdict.FAILED
         reason = f"{type(error).__name__} {error.code or ''}".strip()
         if not mistake:
-            _log.error("%s of user %s failed: %s", asked, found.user_id, error, exc_info=True)
+            # Without the frames: the callers' hold the code, and error trackers send them.
+            kind = type(error).__name__
+            _log.error("%s of user %s failed: %s: %s", asked, found.user_id, kind, error)
     if not _settings.keeps_decisions():
         return
     fields: dict[str, Any] = {"user_id": found.user_id, "asked": asked, "verdict": verdict}

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
@@ -40,12 +41,40 @@ class EnrolmentAdmin(_ReadOnly):
     """The enrolments, with the factors that the service lists.
 
     One is added only by :func:`seconder.contrib.django.accounts.enrol`, or by the command
-    ``seconder_link``, and its id cannot be changed. The actions require the permission to change
-    enrolments, and are recorded in the admin's log.
+    ``seconder_link``, and its id cannot be changed. It is removed only by an action, which deletes the
+    user at the service too. The actions require the permission to change or delete enrolments, and
+    are recorded in the admin's log.
     """
 
     list_display: tuple[str, ...] = ("account", "user_id", "created_at")
-    actions: tuple[str, ...] = ("remove_authenticators", "remove_devices")
+    actions: tuple[str, ...] = ("remove_authenticators", "remove_devices", "remove_enrolments")
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """All but Django's own, which would leave the user at the service."""
+        found: dict[str, Any] = dict(super().get_actions(request))
+        found.pop("delete_selected", None)
+        return found
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Shows an enrolment, without a link to delete it."""
+        context = {**(extra_context or {}), "show_delete": False}
+        return super().change_view(request, object_id, form_url, context)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Deletes nothing: the permission is for the action, and for deleting accounts.
+
+        Raises:
+            PermissionDenied: Always.
+        """
+        raise PermissionDenied
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> list[str]:
         """All fields, and what the service says."""
@@ -84,15 +113,25 @@ class EnrolmentAdmin(_ReadOnly):
         """Removes the devices that respond to approval requests, for users who lost them."""
         self._each(request, chosen, accounts.remove_devices, "devices")
 
+    @admin.action(
+        permissions=["delete"],
+        description=gettext_lazy("Remove the second factor of the selected accounts"),
+    )
+    def remove_enrolments(self, request: HttpRequest, chosen: QuerySet[Enrolment]) -> None:
+        """Deletes the users at the service, so that accounts and numbers can be enrolled again."""
+        self._each(request, chosen, _remove, "second factor", DELETION)
+
     def _each(
         self,
         request: HttpRequest,
         chosen: QuerySet[Enrolment],
         remove: Callable[[Enrolment], int],
         what: str,
+        flag: int = CHANGE,
     ) -> None:
         removed = 0
         for found in chosen:
+            key, name = found.pk, str(found)
             try:
                 count = remove(found)
             except seconder.SecondFactorError as error:
@@ -104,13 +143,18 @@ class EnrolmentAdmin(_ReadOnly):
             LogEntry.objects.create(
                 user_id=request.user.pk,
                 content_type_id=ContentType.objects.get_for_model(Enrolment).pk,
-                object_id=str(found.pk),
-                object_repr=str(found)[:200],
-                action_flag=CHANGE,
+                object_id=str(key),
+                object_repr=name[:200],
+                action_flag=flag,
                 change_message=f"Removed {count} {what} at the service.",
             )
         text = ngettext("%(count)d was removed.", "%(count)d were removed.", removed)
         self.message_user(request, text % {"count": removed})
+
+
+def _remove(found: Enrolment) -> int:
+    accounts.remove(found.account)
+    return 1
 
 
 @admin.register(Decision)

@@ -12,6 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Warning
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import Resolver404, resolve
 
 import seconder
@@ -51,16 +52,16 @@ def check_setting(**rest: Any) -> list[CheckMessage]:
 def _opened_problem() -> _settings.Problem | None:
     """Has the settings validated by ``seconder.open``. Nothing is sent, and no database is created:
     an engine in memory takes the same options."""
-    url, options = _settings.arguments()
-    if url.startswith("sqlite:"):
-        url = "sandbox:"
-        options.pop("must_exist", None)
     try:
+        url, options = _settings.arguments()
+        if _scheme(url) == "sqlite":
+            url = "sandbox:"
+            options.pop("must_exist", None)
         seconder.open(url, **options).close()
     except seconder.InvalidArgument as error:
         key = error.parameter.upper() or "URL"
         return _settings.Problem("seconder.E003", f'SECONDER["{key}"]: {error}')
-    except seconder.SecondFactorError as error:
+    except (seconder.SecondFactorError, ImproperlyConfigured) as error:
         return _settings.Problem("seconder.E003", f"SECONDER: {error}")
     return None
 
@@ -69,10 +70,10 @@ def check_url(**rest: Any) -> list[CheckMessage]:
     """E005 and W006: no traffic in the clear, and messages that reach somebody."""
     url, setting = _url(), _setting()
     found: list[CheckMessage] = []
-    if url.lower().startswith("http:") and urlsplit(url).hostname not in _LOOPBACK:
+    if _scheme(url) == "http" and urlsplit(url).hostname not in _LOOPBACK:
         text = 'SECONDER["URL"] is plain HTTP: codes and the API key would travel in the clear.'
         found.append(Error(text, hint="Use https:.", id="seconder.E005"))
-    if url.startswith(("sqlite:", "postgres:", "postgresql:")) and not setting.get("DELIVER"):
+    if _scheme(url) in ("sqlite", "postgres", "postgresql") and not setting.get("DELIVER"):
         text = "Codes are written to text files beside the database and reach no phone."
         hint = 'Set SECONDER["DELIVER"] to a function that sends an SMS.'
         found.append(Warning(text, hint=hint, id="seconder.W006"))
@@ -82,7 +83,7 @@ def check_url(**rest: Any) -> list[CheckMessage]:
 def check_database(**rest: Any) -> list[CheckMessage]:
     """E007 and W008: other users of the machine cannot read or replace the database."""
     url = _url()
-    if not url.startswith("sqlite:"):
+    if _scheme(url) != "sqlite":
         return []
     path = Path(unquote(url.partition(":")[2].partition("?")[0]))
     found: list[CheckMessage] = []
@@ -138,7 +139,7 @@ def _resolves(path: str) -> bool:
 
 def check_deployment(**rest: Any) -> list[CheckMessage]:
     """E011: a sandbox, which accepts every code, is not used in production."""
-    if settings.DEBUG or not _url().startswith("sandbox:"):
+    if settings.DEBUG or _scheme(_url()) != "sandbox":
         return []
     text = 'SECONDER["URL"] is a sandbox, which accepts wrong codes and forgets its users.'
     return [Error(text, hint="Use https: or sqlite:.", id="seconder.E011")]
@@ -153,3 +154,7 @@ def _setting() -> Mapping[str, Any]:
 def _url() -> str:
     url = _setting().get("URL")
     return url if isinstance(url, str) else ""
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()

@@ -74,9 +74,9 @@ class Decision(models.Model):
     """The account; null once it has been deleted."""
     user_id: models.BigIntegerField[int, int] = models.BigIntegerField("id at the service")
     """The user's id at the service."""
-    asked: models.CharField[str, str] = models.CharField(max_length=16, choices=Asked)
+    asked: models.CharField[str, str] = models.CharField(max_length=16, choices=Asked.choices)
     """What was asked."""
-    verdict: models.CharField[str, str] = models.CharField(max_length=16, choices=Verdict)
+    verdict: models.CharField[str, str] = models.CharField(max_length=16, choices=Verdict.choices)
     """``accepted``; ``rejected``, by the user's mistake or a limit; or ``failed``: it could not be
     decided."""
     reason: models.CharField[str, str] = models.CharField(max_length=100, blank=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 import seconder
 from seconder.contrib._receiver import Needs
-from seconder.contrib.django.accounts import NotEnrolled, explain
+from seconder.contrib.django.accounts import AlreadyEnrolled, NotEnrolled, explain
 from seconder.contrib.django.verified import is_verified
 
 with Needs(__name__, "djangorestframework"):
@@ -23,7 +23,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as default_handler
 
-__all__ = ["SecondFactorVerified", "ServiceUnavailable", "exception_handler"]
+__all__ = ["SecondFactorVerified", "Conflict", "ServiceUnavailable", "exception_handler"]
+
+TYPED = ("email", "cellphone", "phone_number", "country_code")
+"""The arguments that users type."""
+
+CODES = (seconder.Code.VERIFICATION_CODE_WRONG, seconder.Code.VERIFICATION_NOT_FOUND)
+"""What the service says of a wrong code of an enrolment."""
+
+OPERATORS = (seconder.Code.USER_NOT_FOUND, seconder.Code.SMS_NOT_ENABLED)
+"""Rejections that are no mistake of the user's."""
 
 
 class SecondFactorVerified(BasePermission):
@@ -43,6 +52,14 @@ class SecondFactorVerified(BasePermission):
         return is_verified(request, max_age=self.max_age)
 
 
+class Conflict(exceptions.APIException):
+    """The account is enrolled already, or the number belongs to a user who is: status 409."""
+
+    status_code: int = status.HTTP_409_CONFLICT
+    default_detail: Any = gettext_lazy("That account or number has a second factor already.")
+    default_code: Any = "already_enrolled"
+
+
 class ServiceUnavailable(exceptions.APIException):
     """The service could not decide: status 503."""
 
@@ -52,9 +69,10 @@ class ServiceUnavailable(exceptions.APIException):
 
 
 def exception_handler(error: Exception, context: Any) -> Response | None:
-    """Responds to the errors of a call: a wrong code is 400, a limit 429 with ``Retry-After``, an
-    account that is not enrolled 403, and what an operator has to act on 503. A mistake in the
-    application stays a 500. All other exceptions are responded to as by REST framework itself."""
+    """Responds to the errors of a call: a wrong code, or what else the service rejects, is 400, an
+    account or number that is enrolled already 409, a limit 429 with ``Retry-After``, an account that
+    is not enrolled 403, and what an operator has to act on 503. A mistake in the application stays a
+    500. All other exceptions are responded to as by REST framework itself."""
     return default_handler(_converted(error), context)
 
 
@@ -69,5 +87,23 @@ def _converted(error: Exception) -> Exception:
     if isinstance(error, seconder.TokenInvalid):
         return exceptions.ValidationError({"code": [explain(error)]}, "code_invalid")
     if isinstance(error, seconder.InvalidArgument):
-        return error
+        return _invalid(error) if error.parameter in TYPED else error
+    if isinstance(error, AlreadyEnrolled):
+        return Conflict()
+    if isinstance(error, seconder.Rejected):
+        return _rejected(error)
     return ServiceUnavailable()
+
+
+def _invalid(error: seconder.InvalidArgument) -> Exception:
+    return exceptions.ValidationError({error.parameter: [gettext("That is not valid.")]}, "invalid")
+
+
+def _rejected(error: seconder.Rejected) -> Exception:
+    if error.code in OPERATORS:
+        return ServiceUnavailable()
+    if "cellphone" in error.fields:
+        return Conflict()
+    if error.code in CODES:
+        return exceptions.ValidationError({"code": [gettext("That code is wrong.")]}, "code_invalid")
+    return exceptions.ValidationError({"detail": gettext("That was rejected.")}, "rejected")

@@ -14,10 +14,12 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import resolve_url
 
+from seconder.contrib.django import accounts
+
 __all__ = ["forget_verified", "is_verified", "mark_verified", "second_factor_required"]
 
 KEY = "seconder_verified"
-"""The session's record: the account and the time, in Unix seconds."""
+"""The session's record: the account, the user's id at the service, and the time, in Unix seconds."""
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
@@ -26,10 +28,18 @@ def mark_verified(request: HttpRequest) -> None:
     """Records that the user of the session has passed the second factor just now. Call it only after
     :func:`seconder.contrib.django.accounts.verify` has returned for ``request.user``.
 
-    The session gets a new key, so that one known before is useless.
+    The session gets a new key, so that one known before is useless. The record counts for as long as
+    the account has this enrolment.
+
+    Raises:
+        seconder.contrib.django.accounts.NotEnrolled: The account is not enrolled.
     """
+    found = accounts.enrolment(request.user)
+    if found is None:
+        raise accounts.NotEnrolled("the account has no second factor")
     request.session.cycle_key()
-    request.session[KEY] = {"account": str(request.user.pk), "at": int(time.time())}
+    record = {"account": str(request.user.pk), "user_id": found.user_id, "at": int(time.time())}
+    request.session[KEY] = record
 
 
 def forget_verified(request: HttpRequest) -> None:
@@ -56,13 +66,21 @@ def is_verified(request: HttpRequest, *, max_age: float | None = None) -> bool:
     now = time.time()
     record = session.get(KEY)
     if isinstance(record, dict) and record.get("account") == str(user.pk):
-        if _recent(record.get("at"), now, max_age):
+        found = accounts.enrolment(user)
+        same = found is not None and record.get("user_id") == found.user_id
+        if same and _recent(record.get("at"), now, max_age):
             return True
     if apps.is_installed("allauth.account") and _by_allauth(request, now, max_age):
         return True
-    # django-otp's middleware gives it to users.
-    by_device = getattr(user, "is_verified", None)
-    return max_age is None and callable(by_device) and by_device() is True
+    return max_age is None and apps.is_installed("django_otp") and _by_device(user)
+
+
+def _by_device(user: Any) -> bool:
+    from django_otp.models import Device
+
+    # django-otp's middleware sets it. `is_verified` may be a method of the site's own.
+    device = getattr(user, "otp_device", None)
+    return isinstance(device, Device) and device.user_id == user.pk
 
 
 def _by_allauth(request: HttpRequest, now: float, max_age: float | None) -> bool:

@@ -73,7 +73,7 @@ def test_a_code_is_right_once_and_each_decision_is_recorded(ada: Person) -> None
     assert decisions() == [
         ("send", "accepted", "sms"),
         ("code", "accepted", "sms"),
-        ("code", "rejected", "TokenInvalid 60019"),
+        ("code", "rejected", "AlreadyUsed 60019"),
         ("code", "rejected", "TokenMalformed"),
     ]
     newest = Decision.objects.first()

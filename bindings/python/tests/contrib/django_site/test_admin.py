@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command, load_command_class
 from django.test import override_settings
 from django.utils import timezone
@@ -162,3 +162,51 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
     command.print_help("manage.py", f"seconder_{name}")
     text = " ".join(capsys.readouterr().out.split())
     assert command.help.split()[0] in text and command.help.endswith(".")
+
+
+def test_an_enrolment_is_removed_with_its_user_alone(
+    ada: Person, bob: Person, sandbox: Sandbox
+) -> None:
+    bob.user.is_staff = True
+    bob.user.save()
+    bob.user.user_permissions.add(
+        *Permission.objects.filter(codename__in=["view_enrolment", "change_enrolment"])
+    )
+    bob.log_in()
+    act(bob, "remove_enrolments")
+    ada.log_in()
+    url = f"{LIST}{Enrolment.objects.get().pk}/"
+    assert "delete" not in ada.client.get(f"{url}change/").content.decode()
+    assert ada.client.post(f"{url}delete/", {"post": "yes"}).status_code == 403
+    act(ada, "delete_selected")
+    with sandbox.failing("timeout"):
+        act(ada, "remove_enrolments")
+    assert Enrolment.objects.count() == 1 and not LogEntry.objects.exists()
+    act(ada, "remove_enrolments")
+    assert not Enrolment.objects.exists() and service().app_stats().total_users == 0
+    (entry,) = LogEntry.objects.all()
+    assert entry.is_deletion() and entry.object_repr == f"ada ({ada.user_id})"
+
+
+def test_a_deleted_account_is_deleted_at_the_service(
+    ada: Person,
+    bob: Person,
+    sandbox: Sandbox,
+    caplog: pytest.LogCaptureFixture,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    bob.enrol()
+    with sandbox.failing("timeout"):
+        with django_capture_on_commit_callbacks(execute=True):
+            User.objects.filter(pk=bob.user.pk).delete()
+    assert f"run seconder_unlink --user-id={bob.user_id}" in caplog.text
+    with pytest.raises(CommandError, match="belongs to the account ada"):
+        run("seconder_unlink", user_id=ada.user_id)
+    for _ in range(2):
+        assert "has no user" in run("seconder_unlink", f"--user-id={bob.user_id}")
+    assert service().app_stats().total_users == 1
+    ada.log_in()
+    with django_capture_on_commit_callbacks(execute=True):
+        page = ada.client.post(f"/admin/auth/user/{ada.user.pk}/delete/", {"post": "yes"})
+    assert page.status_code == 302 and not Enrolment.objects.exists()
+    assert service().app_stats().total_users == 0

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from allauth.account.authentication import get_authentication_records
 from allauth.account.models import EmailAddress
+from allauth.core import context as allauth_context
 from allauth.mfa import signals
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
@@ -130,8 +131,8 @@ def test_the_key_stays_the_same_after_a_mistyped_code(ada: Person, sandbox: Sand
 @pytest.mark.django_db(transaction=True)
 def test_an_app_is_deactivated_at_the_service_too(ada: Person, sandbox: Sandbox) -> None:
     activate(ada, sandbox)
-    with sandbox.failing("timeout"), pytest.raises(seconder.Unavailable):
-        ada.client.post(DEACTIVATE)
+    with sandbox.failing("timeout"):
+        assert ada.client.post(DEACTIVATE).status_code == 503
     assert Authenticator.objects.filter(type="totp").exists()
     assert ada.client.post(DEACTIVATE).status_code == 302
     assert not Authenticator.objects.exists()
@@ -235,3 +236,62 @@ def test_the_pages_of_allauth_can_be_shown(ada: Person, sandbox: Sandbox) -> Non
     assert re.search("app is active", page)
     EmailAddress.objects.create(user=ada.user, email="ada@example.com", verified=True)
     assert SeconderMFAAdapter().is_mfa_enabled(ada.user)
+
+
+def test_an_app_goes_with_the_enrolment(ada: Person, sandbox: Sandbox) -> None:
+    activate(ada, sandbox)
+    accounts.remove(ada.user)
+    assert not Authenticator.objects.exists()
+    assert password(ada, Client())["Location"] == HOME
+
+
+def test_an_app_without_an_enrolment_accepts_nothing(ada: Person, sandbox: Sandbox) -> None:
+    """As after a restored backup."""
+    activate(ada, sandbox)
+    codes = Authenticator.objects.get(type="recovery_codes").wrap().get_unused_codes()
+    accounts.remove(ada.user)
+    Authenticator.objects.create(user=ada.user, type="totp", data={"secret": MARK})
+    client = Client()
+    assert password(ada, client)["Location"] == CODE
+    for code in ("000000", "letters", codes[0]):
+        page = client.post(CODE, {"code": code})
+        assert page.context["form"].errors == {"code": ["Incorrect code."]}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fault", ["timeout", "rate_limited", "unauthorized", "invalid_response"])
+def test_the_page_of_the_app_says_that_the_service_is_down(
+    ada: Person, sandbox: Sandbox, fault: Any
+) -> None:
+    password(ada)
+    ada.client.post(CODE, {"code": ada.code()})
+    reauthenticate(ada)
+    with sandbox.failing(fault, retry_after=7):
+        pages = [ada.client.get(ACTIVATE), ada.client.post(ACTIVATE, {"code": "000000"})]
+    Authenticator.objects.create(user=ada.user, type="totp", data={"secret": MARK})
+    with sandbox.failing(fault, retry_after=7):
+        pages.append(ada.client.post(DEACTIVATE))
+    for page in pages:
+        limited = (page.status_code, page.headers.get("Retry-After")) == (429, "7")
+        assert limited if fault == "rate_limited" else page.status_code == 503
+        assert "again" in page.content.decode()
+    assert Authenticator.objects.exists()
+    row = Authenticator.objects.get()
+    with allauth_context.request_context(None), sandbox.failing("timeout"):
+        with pytest.raises(seconder.Unavailable):
+            row.delete()
+
+
+def test_an_account_without_a_password_is_asked_for_a_code_again(
+    ada: Person, sandbox: Sandbox
+) -> None:
+    ada.user.set_unusable_password()
+    ada.user.save()
+    ada.log_in()
+    asked = ada.client.get(ACTIVATE)
+    assert asked["Location"].startswith("/accounts/2fa/reauthenticate/?next=")
+    url = "/accounts/2fa/reauthenticate/"
+    assert ada.client.post(url, {"code": "0000000"}).status_code == 200
+    assert ada.client.get(ACTIVATE).status_code == 302
+    assert ada.client.post(url, {"code": ada.code(), "next": HOME})["Location"] == HOME
+    assert ada.client.get(ACTIVATE).status_code == 200

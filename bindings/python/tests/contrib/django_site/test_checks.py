@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -132,3 +133,27 @@ def test_manage_py_check_runs_them(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_migrations_are_complete(db: None) -> None:
     call_command("makemigrations", "seconder", "seconder_otp", check=True, dry_run=True)
+
+
+def test_a_browser_is_not_trusted_after_a_change_of_the_phone() -> None:
+    for setting in ("MFA_TRUST_ENABLED", "ACCOUNT_LOGIN_BY_CODE_TRUST_ENABLED"):
+        assert found({"URL": "sandbox:"}, **{setting: True}) == ["seconder.E015"]
+
+
+@pytest.mark.parametrize(
+    "setting, ids",
+    [
+        ({"URL": "sandbox:", "NAMES": "a b"}, ["seconder.E003"]),
+        ({"URL": "sandbox:", "NAMES": MappingProxyType({"wort": "acme"})}, ["seconder.E003"]),
+        ({"URL": "HTTP://2fa.example.com", "API_KEY": "k" * 32}, ["seconder.E003", "seconder.E005"]),
+        ({"URL": "SANDBOX:"}, ["seconder.E011"]),
+    ],
+)
+def test_no_form_of_a_setting_escapes_the_checks(setting: Any, ids: list[str]) -> None:
+    assert set(ids) <= set(found(setting, deploy=True, DEBUG=False))
+
+
+def test_a_database_is_found_by_any_case_of_its_scheme(folder: Path) -> None:
+    folder.chmod(0o777)
+    assert "seconder.E007" in found({"URL": f"SQLITE:{folder}/a.db", "DELIVER": deliver})
+    assert "seconder.W006" in found({"URL": f"SQLite:{folder}/a.db"})

@@ -241,3 +241,20 @@ def test_a_device_verifies_the_session_for_every_view(ada: Person, device: Secon
     device.confirmed = False
     device.save()
     assert client.get("/secret/").status_code == 302
+
+
+def test_a_device_goes_with_the_enrolment(ada: Person, device: SeconderDevice) -> None:
+    accounts.remove(ada.user)
+    assert not SeconderDevice.objects.exists()
+    ada.enrol()
+    SeconderDevice.add(ada.user)
+    ada.user.delete()
+    assert not SeconderDevice.objects.exists()
+
+
+def test_a_device_without_an_enrolment_is_logged(
+    bob: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    stray = SeconderDevice.objects.create(user=bob.user)
+    assert stray.verify_token("0000000") is False
+    assert f"{stray.persistent_id} has no enrolment" in caplog.text

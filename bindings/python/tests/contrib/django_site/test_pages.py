@@ -6,10 +6,13 @@ import time
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import AsyncClient, Client, RequestFactory
+from django.test import AsyncClient, Client, RequestFactory, override_settings
 
 from contrib.django_site.conftest import Person
-from seconder.contrib.django.verified import KEY, forget_verified, is_verified
+from contrib.django_site.settings import INSTALLED_APPS as APPS
+from seconder.contrib.django import accounts
+from seconder.contrib.django.otp.models import SeconderDevice
+from seconder.contrib.django.verified import KEY, forget_verified, is_verified, mark_verified
 from seconder.testing import Sandbox
 
 PAGE = "/second-factor/"
@@ -126,3 +129,38 @@ def test_async_views_are_guarded_too(ada: Person) -> None:
     ada.client.post(PAGE, {"code": ada.code()})
     client.cookies = ada.client.cookies
     assert async_to_sync(client.get)("/secret-async/").content == b"secret"
+
+
+def test_a_method_of_the_user_model_does_not_count(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many sites have one of their own that says whether the e-mail address was verified."""
+    ada.log_in()
+    request = RequestFactory().get("/")
+    request.session = ada.client.session
+    request.user = User.objects.get(pk=ada.user.pk)
+    monkeypatch.setattr(User, "is_verified", lambda user: True, raising=False)
+    assert not is_verified(request)
+    for device in (object(), SeconderDevice(user_id=ada.user.pk + 1)):
+        monkeypatch.setattr(User, "otp_device", device, raising=False)
+        assert not is_verified(request)
+    monkeypatch.setattr(User, "otp_device", SeconderDevice(user_id=ada.user.pk))
+    assert is_verified(request)
+    settings = [each for each in APPS if each != "django_otp"]
+    with override_settings(INSTALLED_APPS=settings):
+        assert not is_verified(request)
+
+
+def test_a_mark_ends_with_the_enrolment(ada: Person) -> None:
+    ada.log_in()
+    ada.client.post(PAGE, {"code": ada.code()})
+    assert ada.client.get("/secret/").status_code == 200
+    accounts.remove(ada.user)
+    assert ada.client.get("/secret/").status_code == 302
+    ada.enrol()
+    assert ada.client.get("/secret/").status_code == 302
+    accounts.remove(ada.user)
+    request = RequestFactory().get("/")
+    request.session, request.user = ada.client.session, ada.user
+    with pytest.raises(accounts.NotEnrolled):
+        mark_verified(request)

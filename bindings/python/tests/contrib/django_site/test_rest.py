@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import Any
 
 import pytest
 from rest_framework.test import APIRequestFactory
 
 import seconder
 from contrib.django_site.conftest import Person
+from seconder.contrib.django import accounts, service
 from seconder.contrib.django.rest import SecondFactorVerified, exception_handler
 from seconder.testing import Sandbox
 
@@ -74,3 +76,34 @@ def test_the_time_can_be_limited(ada: Person) -> None:
     session["seconder_verified"] = {**session["seconder_verified"], "at": 1}
     assert not Fresh().has_permission(request, None)
     assert SecondFactorVerified().has_permission(request, None)
+
+
+def status_of(error: Exception) -> tuple[int, str]:
+    response = exception_handler(error, {})
+    assert response is not None
+    return response.status_code, str(response.data)
+
+
+def test_mistakes_of_the_user_are_no_failures(bob: Person, sandbox: Sandbox, ada: Person) -> None:
+    number = "555-010-0123"
+
+    def enrol(account: Any, number: str, code: str) -> tuple[int, str]:
+        with pytest.raises(seconder.SecondFactorError) as caught:
+            accounts.enrol(account, number, 1, code)
+        return status_of(caught.value)
+
+    accounts.start_enrolment(number, 1)
+    status, text = enrol(bob.user, number, "0000")
+    assert status == 400 and "code" in text and "wrong" in text
+    assert enrol(ada.user, number, "0000")[0] == 409
+    taken = sandbox.messages[0].to.rpartition(" ")[2].removeprefix("+1")
+    sandbox.advance(31)
+    accounts.start_enrolment(taken, 1)
+    assert enrol(bob.user, taken, sandbox.code(taken))[0] == 409
+    with pytest.raises(seconder.InvalidArgument) as caught:
+        accounts.start_enrolment("letters", 1)
+    assert status_of(caught.value)[0] == 400
+    # This is for the operator: the enrolment is here, and the user is not there.
+    with pytest.raises(seconder.UserNotFound) as lost:
+        service().user_status(ada.user_id + 99)
+    assert status_of(lost.value)[0] == 503

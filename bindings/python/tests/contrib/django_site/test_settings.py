@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,14 +16,22 @@ from django.test import override_settings
 from pytest_django import Settings
 
 import seconder
+from seconder.contrib import _configured
 from seconder.contrib.django import _settings, service
 from seconder.contrib.django._service import close
 
 sent: list[seconder.Message] = []
 
 
+calls: list[seconder.CallRecord] = []
+
+
 def deliver(message: seconder.Message) -> None:
     sent.append(message)
+
+
+def note(call: seconder.CallRecord) -> None:
+    calls.append(call)
 
 
 def test_the_service_is_opened_once_and_again_for_other_settings(
@@ -69,17 +78,18 @@ def test_the_options_reach_the_service(settings: Settings, tmp_path: Path) -> No
     settings.SECONDER = {
         "URL": f"sqlite:{tmp_path}/site.db",
         "DELIVER": f"{__name__}.deliver",
-        "NAMES": {"word": "acme"},
+        "ON_CALL": f"{__name__}.note",
+        "DELIVER_TIMEOUT": 5.0,
         "APPLICATION_NAME": "Site",
         "API_KEY": None,
         "TOKEN_LENGTH": 8,
     }
     service().start_phone_verification("sms", "555-010-0123", 1)
-    assert "Site" in sent[-1].text
+    assert "Site" in sent[-1].text and calls[-1].call == "start_phone_verification"
     close()
 
 
-@pytest.mark.parametrize("option", _settings.options())
+@pytest.mark.parametrize("option", sorted(set(_configured.option_names().values()) - {"url"}))
 def test_every_option_of_open_is_a_key(option: str) -> None:
     with override_settings(SECONDER={"URL": "sandbox:", option.upper(): None}):
         assert _settings.arguments() == ("sandbox:", {})
@@ -93,11 +103,13 @@ WRONG: list[tuple[Any, str]] = [
     ({"URL": "sandbox:", "DELIVERY": deliver}, "'DELIVERY'.* nearest name is 'DELIVER'"),
     ({"URL": "sandbox:", "api_key": "k"}, "'api_key'.* nearest name is 'API_KEY'"),
     ({"URL": "sandbox:", "API_KEY": ""}, "API_KEY.* empty"),
-    ({"URL": "sandbox:", "DELIVER": "no.such.module"}, "DELIVER.* cannot be imported"),
-    ({"URL": "sandbox:", "DELIVER": "os.path"}, "DELIVER.* not a function"),
-    ({"URL": "sandbox:", "POST": 7}, "POST.* neither a function nor"),
+    ({"URL": "sandbox:", "DELIVER": "no.such.module"}, "DELIVER: No module named"),
+    ({"URL": "sandbox:", "DELIVER": "os.path"}, "DELIVER must be a function"),
+    ({"URL": "sandbox:", "POST": 7}, "POST must be a function"),
     ({"URL": "sandbox:", "NAMES": {"wort": "acme"}}, "NAMES"),
-    ({"URL": "sandbox:", "NAMES": "not a word"}, "NAMES"),
+    ({"URL": "sandbox:", "NAMES": "a b"}, "NAMES"),
+    ({"URL": "sandbox:", "NAMES": MappingProxyType({"word": "a b"})}, "NAMES"),
+    ({"URL": "sandbox:", "ON_CALL": "os.nothing"}, "ON_CALL: module 'os' has no"),
     ({"URL": "sandbox:", "DECISIONS": 1}, "DECISIONS.* neither True nor False"),
     ({"URL": "sandbox:", "TOKEN_LENGTH": 99}, "TOKEN_LENGTH"),
     ({"URL": "sandbox:", "TIMEOUT": 5}, "TIMEOUT"),
@@ -111,6 +123,15 @@ def test_wrong_settings_are_rejected(setting: Any, message: str, settings: Setti
     settings.SECONDER = setting
     with pytest.raises(ImproperlyConfigured, match=message):
         service()
+
+
+@pytest.mark.parametrize("names", ["acme", {"word": "acme"}, MappingProxyType({"word": "acme"})])
+def test_names_are_a_word_or_a_mapping(names: Any, settings: Settings) -> None:
+    settings.SECONDER = {"URL": "https://2fa.example.com", "API_KEY": "k" * 32, "NAMES": names}
+    assert _settings.arguments()[1]["names"] == seconder.Names("acme")
+    assert _settings.problems() == []
+    service()
+    close()
 
 
 PREFORK = """

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from django import forms
     from django.db import models
+    from django.http import HttpResponseBase
 
     class Authenticator(models.Model):
         Type: Any
@@ -43,9 +44,13 @@ if TYPE_CHECKING:
         def is_mfa_enabled(self, user: Any, types: Collection[str] | None = None) -> bool: ...
         def build_totp_url(self, user: Any, secret: str) -> str: ...
 
+    class ImmediateHttpResponse(Exception):
+        def __init__(self, response: HttpResponseBase) -> None: ...
+
     check_rate_limit: Any
     context: Any
     decrypt: Any
+    delete_dangling_recovery_codes: Any
     get_account_adapter: Any
     get_adapter: Any
     validate_can_add_authenticator: Any
@@ -53,10 +58,12 @@ else:
     with Needs("seconder.contrib.django.allauth", "django-allauth"):
         from allauth.account.adapter import get_adapter as get_account_adapter
     from allauth.core import context
+    from allauth.core.exceptions import ImmediateHttpResponse
     from allauth.mfa.adapter import DefaultMFAAdapter, get_adapter
     from allauth.mfa.base.forms import AuthenticateForm as BaseLoginForm
     from allauth.mfa.base.forms import BaseAuthenticateForm, check_rate_limit
     from allauth.mfa.base.forms import ReauthenticateForm as BaseReauthenticateForm
+    from allauth.mfa.base.internal.flows import delete_dangling_recovery_codes
     from allauth.mfa.models import Authenticator
     from allauth.mfa.totp.forms import ActivateTOTPForm as BaseActivateForm
     from allauth.mfa.totp.forms import validate_can_add_authenticator
@@ -69,9 +76,11 @@ __all__ = [
     "BaseLoginForm",
     "BaseReauthenticateForm",
     "DefaultMFAAdapter",
+    "ImmediateHttpResponse",
     "check_rate_limit",
     "context",
     "decrypt",
+    "delete_dangling_recovery_codes",
     "get_account_adapter",
     "get_adapter",
     "validate_can_add_authenticator",

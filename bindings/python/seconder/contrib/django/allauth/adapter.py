@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db.models.signals import pre_delete
+from django.db.models.signals import post_delete, pre_delete
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
 
 import seconder
 from seconder.contrib.django import accounts
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
     DefaultMFAAdapter,
+    ImmediateHttpResponse,
     context,
     decrypt,
+    delete_dangling_recovery_codes,
 )
+from seconder.contrib.django.models import Enrolment
 
 __all__ = ["SeconderMFAAdapter"]
 
@@ -38,15 +45,17 @@ class SeconderMFAAdapter(DefaultMFAAdapter):
 
         Args:
             user: The user.
-            types: Which of allauth's types to look for. For one alone, the phone does not count: that
-                is how allauth finds out whether there is an app, for example.
+            types: Which of allauth's types to look for. The phone is neither an app nor a security
+                key, and counts unless one of these is looked for alone. As a recovery code, it does:
+                that is how allauth finds out whether a code can be asked for again.
         """
         if user.is_anonymous:
             return False
         if super().is_mfa_enabled(user, types):
             return True
-        alone = types is not None and len(types) < 2
-        return not alone and accounts.enrolment(user) is not None
+        alone = types is not None and len(types) == 1
+        phone = not alone or Authenticator.Type.RECOVERY_CODES in (types or ())
+        return phone and accounts.enrolment(user) is not None
 
     def build_totp_url(self, user: AbstractBaseUser, secret: str) -> str:
         """Returns what the QR code shows: the service's, if the secret is the service's."""
@@ -70,8 +79,9 @@ def is_marked(authenticator: Authenticator) -> bool:
 
 
 def connect() -> None:
-    """Has the service forget an app that is deactivated."""
+    """Has the service forget an app that is deactivated, and allauth one whose user is deleted."""
     pre_delete.connect(_deleting, sender=Authenticator, dispatch_uid="seconder.allauth")
+    post_delete.connect(_unenrolled, sender=Enrolment, dispatch_uid="seconder.allauth")
 
 
 def _deleting(*, instance: Authenticator, origin: Any = None, **rest: Any) -> None:
@@ -84,7 +94,34 @@ def _deleting(*, instance: Authenticator, origin: Any = None, **rest: Any) -> No
         return
     try:
         accounts.remove_authenticators(found)
-    except seconder.Rejected as error:
-        # The service has no such user any more.
-        if error.http_status != 404:
+    except seconder.UserNotFound:
+        return
+    except seconder.SecondFactorError as error:
+        if context.request is None:
             raise
+        raise unavailable(error) from error
+
+
+def _unenrolled(*, instance: Enrolment, **rest: Any) -> None:
+    """Removes the app here, as the service has no secret for it any more, and its recovery codes."""
+    marked = [
+        each.pk
+        for each in Authenticator.objects.filter(user_id=instance.account_id)
+        if is_marked(each)
+    ]
+    if marked:
+        Authenticator.objects.filter(pk__in=marked).delete()
+        delete_dangling_recovery_codes(instance.account)
+
+
+def unavailable(error: seconder.SecondFactorError) -> Exception:
+    """Returns what has allauth's middleware respond to an error, with 429 or 503."""
+    text = accounts.explain(error) or gettext("That cannot be checked now. Try again later.")
+    status = 429 if isinstance(error, seconder.RateLimited) else 503
+    response: HttpResponse = render(
+        context.request, "mfa/unavailable.html", {"text": text}, status=status
+    )
+    if isinstance(error, seconder.RateLimited):
+        response["Retry-After"] = str(math.ceil(error.retry_after or 60))
+    failed: Exception = ImmediateHttpResponse(response)
+    return failed

@@ -26,7 +26,7 @@ class SeconderAllauthConfig(AppConfig):
 
 
 def check_settings(**rest: Any) -> list[CheckMessage]:
-    """E012 to W014: allauth's settings lead to the adapter."""
+    """E012 to E015: allauth's settings lead to the adapter."""
     from django.utils.module_loading import import_string
 
     from seconder.contrib.django.allauth import ADAPTER, FORMS
@@ -49,6 +49,11 @@ def check_settings(**rest: Any) -> list[CheckMessage]:
     if apps.is_installed("allauth.headless"):
         text = "allauth.headless has forms of its own: it rejects the codes of enrolled accounts."
         found.append(Warning(text, id="seconder.W014"))
+    for setting in ("MFA_TRUST_ENABLED", "ACCOUNT_LOGIN_BY_CODE_TRUST_ENABLED"):
+        if getattr(settings, setting, False):
+            text = f"{setting}: a browser would stay trusted after the phone was changed."
+            hint = f"Remove {setting}, and use service().remember() and recognise() instead."
+            found.append(Error(text, hint=hint, id="seconder.E015"))
     return found
 
 

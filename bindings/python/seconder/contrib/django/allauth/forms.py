@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 import seconder
+from seconder._frames import guarded
 from seconder.contrib.django import accounts, service
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
@@ -22,7 +23,7 @@ from seconder.contrib.django.allauth._untyped import (
     get_adapter,
     validate_can_add_authenticator,
 )
-from seconder.contrib.django.allauth.adapter import MARK, URI, is_marked, secret_of
+from seconder.contrib.django.allauth.adapter import MARK, URI, is_marked, secret_of, unavailable
 from seconder.contrib.django.models import Enrolment
 
 __all__ = ["ActivateTOTPForm", "AuthenticateForm", "ReauthenticateForm"]
@@ -45,6 +46,7 @@ class _ByService(BaseAuthenticateForm):
             return False
         return super().is_valid()
 
+    @guarded
     def clean_code(self) -> str:
         """Checks the code.
 
@@ -53,7 +55,7 @@ class _ByService(BaseAuthenticateForm):
         """
         if self.sending:
             return ""
-        if not self.can_send:
+        if not self.can_send and not any(map(is_marked, self._authenticators())):
             return super().clean_code()
         clear = check_rate_limit(self.user)
         code: str = self.cleaned_data["code"]
@@ -81,7 +83,7 @@ class _ByService(BaseAuthenticateForm):
         shown = _phone(self.user) if marked is None else marked
         try:
             accounts.verify(self.user, code)
-        except seconder.TokenInvalid as error:
+        except (seconder.TokenInvalid, accounts.NotEnrolled) as error:
             self._emit_authentication_failed(shown)
             raise get_adapter().validation_error("incorrect_code") from error
         except seconder.RateLimited as error:
@@ -123,9 +125,13 @@ class ActivateTOTPForm(BaseActivateForm):
         # A mistyped code does not change the secret that the app has scanned.
         if not self.is_bound or URI not in session:
             label = get_adapter().get_totp_label(self.user)
-            session[URI] = service().enrol_authenticator(user_id, label=label).uri
+            try:
+                session[URI] = service().enrol_authenticator(user_id, label=label).uri
+            except seconder.SecondFactorError as error:
+                raise unavailable(error) from error
         return str(session[URI])
 
+    @guarded
     def clean_code(self) -> str:
         """Checks the app's first code.
 

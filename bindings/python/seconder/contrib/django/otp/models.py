@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 import seconder
+from seconder._frames import guarded
 from seconder.contrib.django import accounts
 from seconder.contrib.django.otp._untyped import (
     CooldownMixin,
@@ -110,7 +111,7 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
             return _wait(ends)
         except seconder.SecondFactorError as error:
             if isinstance(error, accounts.NotEnrolled):
-                _log.error("%s has no enrolment", self.persistent_id)
+                self._log_stray()
             raise ChallengeFailed(gettext("The code could not be sent.")) from error
         self.cooldown_set()
         where = {"cellphone": sent.cellphone or ""}
@@ -139,6 +140,7 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
             "locked_until": until,
         }
 
+    @guarded
     def verify_token(self, token: str) -> bool:
         """Checks a code: by SMS, of the user's app, or a recovery code.
 
@@ -163,6 +165,9 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
             self.locked_until = timezone.now() + timedelta(seconds=error.retry_after or 60)
             self.save()
             return False
+        except accounts.NotEnrolled:
+            self._log_stray()
+            return False
         except seconder.SecondFactorError:
             # `accounts.verify` has logged it.
             return False
@@ -172,6 +177,9 @@ class SeconderDevice(TimestampMixin, CooldownMixin, ThrottlingMixin, Device):
         self.set_last_used_timestamp(commit=False)
         self.save()
         return True
+
+    def _log_stray(self) -> None:
+        _log.error("%s has no enrolment", self.persistent_id)
 
     def get_throttle_factor(self) -> float:
         """Returns the setting ``OTP_SECONDER_THROTTLE_FACTOR``, as every plug-in of django-otp has.
