@@ -57,6 +57,43 @@ def test_the_tests_of_the_site_pass() -> None:
     run("contrib/django_site", "--ignore=contrib/django_site/own", settings=f"{SITE}.settings")
 
 
+OLDEST = """
+import django
+from django.conf import settings
+assert django.VERSION[:2] == (4, 2)
+apps = ["django.contrib.auth", "django.contrib.contenttypes", "seconder.contrib.django"]
+field = "django.db.models.BigAutoField"
+database = {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
+settings.configure(
+    INSTALLED_APPS=apps,
+    DATABASES={"default": database},
+    DEFAULT_AUTO_FIELD=field,
+    SECONDER={"URL": "sandbox:"},
+)
+django.setup()
+from django.core.management import call_command
+call_command("check")
+call_command("makemigrations", "seconder", check=True, dry_run=True)
+call_command("migrate", verbosity=0)
+"""
+
+
+def test_the_oldest_django_that_is_promised_works(tmp_path: Path) -> None:
+    assert "django>=4.2" in (ROOT / "bindings" / "python" / "pyproject.toml").read_text()
+    folder = SOURCES / "django-4.2"
+    if not folder.exists():
+        options = ["-q", "--no-deps", "--target", str(tmp_path / "new"), "django==4.2.*"]
+        subprocess.run([sys.executable, "-m", "pip", "install", *options], check=True, timeout=300)
+        SOURCES.mkdir(parents=True, exist_ok=True)
+        shutil.move(tmp_path / "new", folder)
+    environment = {key: value for key, value in os.environ.items() if "DJANGO" not in key}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(TESTS.parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", OLDEST], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_tests_of_django_otp_pass_with_the_device(tmp_path: Path) -> None:
     own = source("django-otp", tmp_path)
     # The installed package leaves its tests out.
