@@ -26,33 +26,27 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import math
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import seconder
+from seconder._frames import guarded
 from seconder.callback import Replay
 from seconder.contrib._configured import options
 from seconder.contrib._receiver import Needs
-from seconder.errors import (
-    InvalidArgument,
-    RateLimited,
-    Rejected,
-    SecondFactorError,
-    TokenInvalid,
-    TokenMalformed,
-    Unavailable,
-)
+from seconder.contrib._tickets import Tickets
+from seconder.errors import ApprovalNotFound, InvalidArgument, RateLimited, Unavailable
 
 with Needs(__name__, "FastAPI"):
-    from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Request, Response
+    from fastapi import APIRouter, Depends, FastAPI, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.params import Depends as Dependency
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection
+
+from seconder.contrib._problems import problem, refused_by, refusing
 
 if TYPE_CHECKING:
     from seconder.aio import AsyncService
@@ -87,7 +81,10 @@ class Code(BaseModel):
     """What a user typed."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-    code: str = Field(max_length=64, description="The code, as text. Spaces are ignored.")
+    # No repr: FastAPI's frames hold this object, and error trackers send what frames hold.
+    code: str = Field(
+        max_length=64, repr=False, description="The code, as text. Spaces are ignored."
+    )
 
 
 class CodeSent(BaseModel):
@@ -105,7 +102,7 @@ class LetIn(BaseModel):
 class ApprovalAsked(BaseModel):
     """The user's devices show the approval request."""
 
-    uuid: str = Field(description="The id of the request, for polling it.")
+    uuid: str = Field(description="The id of the request, for polling it. It is signed.")
 
 
 class ApprovalPolled(BaseModel):
@@ -196,7 +193,7 @@ def add_error_handlers(app: FastAPI) -> None:
     """
 
     async def respond(request: Request, error: Exception) -> Response:
-        refused = _refused(error)
+        refused = refused_by(error)
         assert refused is not None
         return JSONResponse({"detail": refused.detail}, refused.status_code, refused.headers)
 
@@ -226,16 +223,15 @@ class SecondFactor(Generic[_L]):
 
         async def pending(found: Any = Depends(login)) -> _L:
             if found is None:
-                raise _problem(401, "no_login", "Enter the password first.")
+                raise problem(401, "no_login", "Enter the password first.")
             given: _L = found
             return given
 
         async def verified(
             code: Code, found: Any = Depends(pending), opened: Any = Depends(service)
         ) -> _L:
-            typed = "".join(code.code.split())
-            with _refusing():
-                await opened.verify(typed, found.user_id, force=True)
+            with refusing():
+                await _check(opened, code, found.user_id)
             given: _L = found
             return given
 
@@ -250,6 +246,8 @@ class SecondFactor(Generic[_L]):
         approval: str | None = None,
         approval_seconds: int = 600,
         used: Replay | None = None,
+        secret: str | None = None,
+        login_id: Callable[[_L], str] | None = None,
         callback: Callable[[Request], Awaitable[Response]] | None = None,
         dependencies: Sequence[Dependency] = (),
     ) -> APIRouter:
@@ -272,10 +270,16 @@ class SecondFactor(Generic[_L]):
                 It may be ``async``; otherwise it runs in a thread.
             result: The model of what ``done`` returns.
             approval: The question of approval requests. Default: these endpoints do not exist.
-            approval_seconds: How long such a request can be answered, in seconds.
+            approval_seconds: How long such a request can be answered and can let the user in, in
+                seconds: 1 or more.
             used: A memory that all processes share, such as those of
                 :mod:`seconder.contrib.replay`, of the approvals that have let someone in. Required
                 with ``approval``.
+            secret: What signs the ids of approval requests, so that one counts only for the login
+                that asked for it: text of at least 16 characters, the same in all processes.
+                Required with ``approval``.
+            login_id: Returns a text that only this login has, such as the random value of its
+                cookie. Required with ``approval``.
             callback: The endpoint of callbacks, from :func:`seconder.contrib.asgi.callback`.
                 Default: it does not exist.
             dependencies: Dependencies of all endpoints but that of callbacks, such as a check of
@@ -285,14 +289,18 @@ class SecondFactor(Generic[_L]):
             The router.
 
         Raises:
-            InvalidArgument: There is ``approval`` without ``used``.
+            InvalidArgument: There is ``approval`` without ``used``, ``secret`` or ``login_id``, or
+                one of these or ``approval_seconds`` is invalid.
         """
         login = APIRouter(dependencies=list(dependencies), responses=_RESPONSES)
         _add_codes(login, self, done, result)
         if approval is not None:
             if used is None:
                 raise InvalidArgument("approvals need a memory of those used", parameter="used")
-            _add_approvals(login, self, done, (approval, approval_seconds, used))
+            if not callable(login_id):
+                raise InvalidArgument("approvals need the id of a login", parameter="login_id")
+            tickets = Tickets(secret or "", approval_seconds)
+            _add_approvals(login, self, done, (approval, tickets, used, login_id))
         router = APIRouter(tags=["second factor"])
         router.include_router(login)
         if callback is not None:
@@ -308,8 +316,9 @@ class SecondFactor(Generic[_L]):
         return router
 
 
-REMEMBERED = 30 * 86400
-"""How long an approval that has let a user in is remembered, in seconds."""
+LATER = 3600
+"""How much longer than needed an approval that has let a user in is remembered, in seconds: the poll
+that uses it may take long."""
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "It is not possible for this user."},
@@ -319,12 +328,17 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+@guarded
+async def _check(opened: AsyncService, code: Code, user_id: int) -> None:
+    await opened.verify("".join(code.code.split()), user_id, force=True)
+
+
 def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: Any) -> None:
     @router.post("/sms", summary="Sends a code by SMS")
     async def request_sms(
         login: Any = Depends(factor.pending), opened: Any = Depends(service)
     ) -> CodeSent:
-        with _refusing():
+        with refusing():
             sent = await opened.request_sms(login.user_id, force=True)
         return CodeSent(sent_to=sent.cellphone)
 
@@ -332,7 +346,7 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
     async def request_call(
         login: Any = Depends(factor.pending), opened: Any = Depends(service)
     ) -> CodeSent:
-        with _refusing():
+        with refusing():
             sent = await opened.request_call(login.user_id, force=True)
         return CodeSent(sent_to=sent.cellphone)
 
@@ -344,45 +358,52 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
 
 
 def _add_approvals(
-    router: APIRouter, factor: SecondFactor[Any], done: Any, settings: tuple[str, int, Replay]
+    router: APIRouter,
+    factor: SecondFactor[Any],
+    done: Any,
+    settings: tuple[str, Tickets, Replay, Callable[[Any], str]],
 ) -> None:
-    question, seconds, used = settings
+    question, tickets, used, login_id = settings
 
     @router.post("/approval", summary="Asks the user's devices for an approval")
     async def ask(
         login: Any = Depends(factor.pending), opened: Any = Depends(service)
     ) -> ApprovalAsked:
-        with _refusing():
+        with refusing():
             created = await opened.create_approval(
-                login.user_id, question, seconds_to_expire=seconds
+                login.user_id, question, seconds_to_expire=tickets.seconds
             )
-        return ApprovalAsked(uuid=created.uuid)
+        return ApprovalAsked(uuid=tickets.issue(created.uuid, login.user_id, login_id(login)))
 
     @router.post(
         "/approval/{uuid}",
         summary="Polls an approval request, and lets the user in once it is approved",
-        responses={404: {"model": Problem, "description": "The user has no such request."}},
+        responses={404: {"model": Problem, "description": "The login has no such request."}},
     )
     async def poll(
         request: Request,
         response: Response,
-        uuid: Annotated[str, Path(max_length=64)],
+        uuid: Annotated[str, Path(max_length=256)],
         login: Any = Depends(factor.pending),
         opened: Any = Depends(service),
     ) -> ApprovalPolled:
-        with _refusing():
-            try:
-                found = await opened.check_approval(uuid)
-            except (Rejected, InvalidArgument):
-                found = None
-        if found is None or found.user_id != login.user_id:
-            raise _problem(404, "no_such_approval", "The user has no such request.")
+        ticket, found = tickets.read(uuid, login.user_id, login_id(login)), None
+        if ticket is not None and ticket.expired:
+            return ApprovalPolled(status="expired")
+        with refusing(), contextlib.suppress(ApprovalNotFound):
+            if ticket is not None:
+                found = await opened.check_approval(ticket.uuid)
+        if ticket is None or found is None or found.user_id != login.user_id:
+            raise problem(404, "no_such_approval", "The login has no such request.")
         if not found.approved_by(login.user_id):
             return ApprovalPolled(status=found.status.value)
-        # The service returns the same approval every time. Whoever learns the uuid later must not
-        # log in with it.
-        if not await run_in_threadpool(used.first_time, f"used {uuid}", time.time() + REMEMBERED):
-            raise _problem(401, "approval_used", "The approval has let the user in before.")
+        # The service returns the same approval every time. Whoever learns the id later must not log
+        # in with it.
+        with refusing():
+            key, until = f"used {ticket.uuid}", ticket.until + LATER
+            first = await run_in_threadpool(used.first_time, key, until)
+        if not first:
+            raise problem(401, "approval_used", "The approval has let the user in before.")
         result = await _let_in(done, login, request, response)
         return ApprovalPolled(status=found.status.value, result=result)
 
@@ -395,41 +416,3 @@ async def _let_in(done: Any, login: Any, request: Request, response: Response) -
         if inspect.isawaitable(result):
             result = await result
     return LetIn() if result is None else result
-
-
-@contextlib.contextmanager
-def _refusing() -> Iterator[None]:
-    """Turns the errors that concern the user or the time into responses. The others are the
-    operator's, and a 500."""
-    try:
-        yield
-    except SecondFactorError as error:
-        refused = _refused(error)
-        if refused is None:
-            raise
-        raise refused from error
-
-
-def _refused(error: Exception) -> HTTPException | None:
-    match error:
-        case TokenMalformed():
-            return _problem(401, "code_malformed", "A code has 6 to 12 digits.")
-        case TokenInvalid(reused=True):
-            return _problem(401, "code_used", "The code has been used already.")
-        case TokenInvalid():
-            return _problem(401, "code_wrong", "The code is wrong.")
-        case RateLimited():
-            wait = None if error.retry_after is None else max(1, math.ceil(error.retry_after))
-            headers = {} if wait is None else {"Retry-After": str(wait)}
-            return _problem(429, "rate_limited", "There were too many attempts.", headers)
-        case Rejected():
-            return _problem(400, "not_possible", "It is not possible for this user.")
-        case Unavailable():
-            return _problem(503, "unavailable", "The second factor cannot be checked now.")
-    return None
-
-
-def _problem(
-    status: int, reason: str, message: str, headers: dict[str, str] | None = None
-) -> HTTPException:
-    return HTTPException(status, {"reason": reason, "message": message}, headers)

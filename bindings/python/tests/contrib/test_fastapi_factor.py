@@ -4,75 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import fastapi
 import pytest
 from contrib import signing
+from contrib.shop import Login, Shop, reason, serving
 from fastapi.testclient import TestClient
 
 import seconder
 from conftest import RemoteService
 from seconder.contrib.asgi import callback
-from seconder.contrib.fastapi import SecondFactor, add_error_handlers, lifespan, service
+from seconder.contrib.fastapi import add_error_handlers, lifespan, service
 from seconder.testing import Sandbox
-
-
-@dataclass
-class Login:
-    name: str
-    user_id: int
-
-
-@dataclass
-class Shop:
-    """An application: its logins that wait, and its sessions, by their cookies."""
-
-    pending: dict[str, Login] = field(default_factory=dict)
-    sessions: dict[str, str] = field(default_factory=dict)
-    events: list[seconder.Event] = field(default_factory=list)
-
-    def hold(self, client: TestClient, name: str, user_id: int) -> None:
-        key = secrets.token_hex()
-        self.pending[key] = Login(name, user_id)
-        client.cookies.set("login", key)
-
-    async def login(self, request: fastapi.Request) -> Login | None:
-        return self.pending.get(request.cookies.get("login", ""))
-
-    def done(self, login: Login, request: fastapi.Request, response: fastapi.Response) -> None:
-        del self.pending[request.cookies["login"]]
-        key = secrets.token_hex()
-        self.sessions[key] = login.name
-        response.set_cookie("session", key)
-
-    def app(self, **options: Any) -> fastapi.FastAPI:
-        app = fastapi.FastAPI(lifespan=lifespan({"URL": "sandbox:"}))
-        factor = SecondFactor[Login](self.login)
-        options = {"approval": "Log in?", "used": seconder.callback.Memory(), **options}
-        app.include_router(factor.router(options.pop("done", self.done), **options))
-
-        @app.get("/me")
-        def me(request: fastapi.Request) -> str:
-            name = self.sessions.get(request.cookies.get("session", ""))
-            if name is None:
-                raise fastapi.HTTPException(401)
-            return name
-
-        @app.post("/own")
-        async def own(login: Login = fastapi.Depends(factor.verified)) -> str:
-            return login.name
-
-        return app
 
 
 @pytest.fixture
@@ -81,13 +32,6 @@ def sandbox() -> Iterator[Sandbox]:
         sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
         sandbox.service.create_user("eve@example.com", "555-010-0199", 1)
         yield sandbox
-
-
-def serving(app: fastapi.FastAPI, opened: seconder.Service) -> TestClient:
-    """A client of the application, with this service."""
-    wrapped = seconder.AsyncService(opened)
-    app.dependency_overrides[service] = lambda: wrapped
-    return TestClient(app, raise_server_exceptions=False)
 
 
 @pytest.fixture
@@ -99,10 +43,6 @@ def shop() -> Shop:
 def client(shop: Shop, sandbox: Sandbox) -> Iterator[TestClient]:
     with serving(shop.app(), sandbox.service) as client:
         yield client
-
-
-def reason(response: Any) -> tuple[int, str]:
-    return response.status_code, response.json()["detail"]["reason"]
 
 
 def test_a_code_lets_its_user_in(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
@@ -170,7 +110,7 @@ def test_failures_of_the_service(shop: Shop, remote: RemoteService) -> None:
     with remote.open(repeats="none") as opened, serving(app, opened) as client:
         shop.hold(client, "ada", 1)
         remote.status, remote.body = 503, "<html>down</html>"
-        for path in ("/verify", "/sms", "/call", "/approval", "/approval/4711"):
+        for path in ("/verify", "/sms", "/call", "/approval"):
             got = client.post(path, json={"code": "1234567"})
             assert reason(got) == (503, "unavailable"), path
         # The key is wrong: for the operator.
@@ -184,52 +124,6 @@ def test_a_user_whom_the_service_does_not_have(client: TestClient, shop: Shop) -
     assert reason(client.post("/sms")) == (400, "not_possible")
     assert client.post("/verify", json={"code": "1234567"}).status_code in (400, 401)
     assert client.get("/me").status_code == 401
-
-
-def test_an_approval_lets_its_user_in_once(
-    client: TestClient, shop: Shop, sandbox: Sandbox
-) -> None:
-    device = sandbox.service.register_device(1, "android")
-    proof: dict[str, Any] = {"device_id": device.device_id, "device_secret": device.secret}
-    shop.hold(client, "eve", 2)
-    theirs = client.post("/approval").json()["uuid"]
-    shop.hold(client, "ada", 1)
-    uuid = client.post("/approval").json()["uuid"]
-    assert client.post(f"/approval/{uuid}").json() == {"status": "pending", "result": None}
-    assert client.get(f"/approval/{uuid}").status_code == 405
-    for other in (theirs, "there-is-none", "x" * 60):
-        assert reason(client.post(f"/approval/{other}")) == (404, "no_such_approval")
-    sandbox.service.respond_to_approval(uuid, response="approve", **proof)
-    # Not for the user who did not approve it.
-    shop.hold(client, "eve", 2)
-    assert reason(client.post(f"/approval/{uuid}")) == (404, "no_such_approval")
-    assert client.get("/me").status_code == 401
-    shop.hold(client, "ada", 1)
-    got = client.post(f"/approval/{uuid}")
-    assert got.json() == {"status": "approved", "result": {"done": True}}
-    assert client.get("/me").json() == "ada"
-    shop.hold(client, "ada", 1)
-    assert reason(client.post(f"/approval/{uuid}")) == (401, "approval_used")
-
-
-def test_a_denied_approval_lets_no_one_in(
-    client: TestClient, shop: Shop, sandbox: Sandbox
-) -> None:
-    device = sandbox.service.register_device(1, "android")
-    proof: dict[str, Any] = {"device_id": device.device_id, "device_secret": device.secret}
-    shop.hold(client, "ada", 1)
-    uuid = client.post("/approval").json()["uuid"]
-    sandbox.service.respond_to_approval(uuid, response="deny", **proof)
-    assert client.post(f"/approval/{uuid}").json()["status"] == "denied"
-    assert client.get("/me").status_code == 401
-
-
-def test_approvals_need_a_memory(shop: Shop) -> None:
-    with pytest.raises(seconder.InvalidArgument) as caught:
-        shop.app(used=None)
-    assert caught.value.parameter == "used"
-    paths = shop.app(approval=None).openapi()["paths"]
-    assert not [path for path in paths if "approval" in path or "callback" in path]
 
 
 @pytest.mark.parametrize("kind", ["function", "coroutine function", "lambda of a coroutine"])
