@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -117,14 +118,37 @@ def test_the_configuration_is_that_of_open(tmp_path: Path) -> None:
         ({"SECONDER_URL": None}, "SECONDER_URL"),
         ({"SECONDER_HOLD_SECOND": 3}, "SECONDER_HOLD_SECOND"),
         ({"SECONDER_DELIVER": "there.is.none"}, "SECONDER_DELIVER"),
+        ({"SECONDER_PASSWORD_VIEW": 5}, "SECONDER_PASSWORD_VIEW"),
+        ({"SECONDER_CODE_VIEW": b"code"}, "SECONDER_CODE_VIEW"),
+        ({"SECONDER_CODE_VIEW": ""}, "SECONDER_CODE_VIEW"),
+        ({"SECONDER_USER_ATTRIBUTE": 5}, "SECONDER_USER_ATTRIBUTE"),
+        ({"SECONDER_USER_ATTRIBUTE": "a b"}, "SECONDER_USER_ATTRIBUTE"),
     ],
+    ids=str,
 )
 def test_a_wrong_configuration_is_rejected_at_the_start(settings: dict[str, Any], key: str) -> None:
+    rejects(settings, key)
+
+
+@pytest.mark.parametrize("seconds", ["600", math.inf, math.nan, -5, 0, 0.5, True, 1e300, []])
+def test_a_wrong_time_limit_is_rejected_at_the_start(seconds: object) -> None:
+    rejects({"SECONDER_HOLD_SECONDS": seconds}, "SECONDER_HOLD_SECONDS")
+
+
+def rejects(settings: dict[str, Any], key: str) -> None:
     app = flask.Flask("example")
     app.config.update({"SECONDER_URL": "sandbox:", **settings})
     with pytest.raises(seconder.InvalidArgument) as caught:
         Seconder(app)
     assert caught.value.parameter == key
+
+
+def test_a_setting_of_none_is_its_default() -> None:
+    app, second = make(SECONDER_HOLD_SECONDS=None, SECONDER_USER_ATTRIBUTE=None)
+    assert app.config["SECONDER_HOLD_SECONDS"] == 600
+    with app.test_request_context():
+        second.hold("ada", 1)
+        assert second.held is not None
 
 
 def test_each_application_has_a_service_of_its_own() -> None:

@@ -13,6 +13,8 @@ from flask.testing import FlaskClient
 from flask_security import (
     Security,
     SQLAlchemyUserDatastore,
+    auth_required,
+    current_user,
     hash_password,
     tf_code_confirmed,
 )
@@ -184,6 +186,81 @@ def test_the_remember_cookie_is_not_set(client: FlaskClient, sandbox: Sandbox) -
     assert client.post("/tf-validate", data={"code": sandbox.code(1)}).status_code == 302
     assert is_in(client)
     assert client.get_cookie("remember_token") is None and client.get_cookie("tf_validity") is None
+
+
+def enrol(app: flask.Flask, name: str, user_id: int | None, **fields: Any) -> None:
+    """Changes a user in the database."""
+    users = app.extensions["example"]
+    with app.app_context():
+        user = users.find_user(email=f"{name}@example.com")
+        for key, value in {"seconder_id": user_id, **fields}.items():
+            setattr(user, key, value)
+        users.commit()
+
+
+@pytest.mark.parametrize("way", ["cookie", "session"])
+def test_a_login_from_before_the_enrolment_does_not_count(
+    client: FlaskClient, sandbox: Sandbox, way: str
+) -> None:
+    assert password(client, "new", remember="y").status_code == 302 and is_in(client)
+    cookie = client.get_cookie("remember_token")
+    assert cookie is not None
+    enrol(client.application, "ada", None)
+    enrol(client.application, "new", 1)
+    if way == "cookie":
+        client.delete_cookie("session")
+    assert not is_in(client) and client.get("/transfer").status_code == 401
+    # With the code, the user is in.
+    client.delete_cookie("remember_token")
+    client.delete_cookie("session")
+    password(client, "new")
+    assert client.post("/tf-validate", data={"code": sandbox.code(1)}).status_code == 302
+    assert is_in(client)
+
+
+def test_an_enrolment_of_a_user_who_is_logged_in(client: FlaskClient, sandbox: Sandbox) -> None:
+    app = client.application
+
+    @app.post("/enrol")
+    @auth_required("session")
+    def enrol_user() -> str:
+        app.extensions["seconder"].confirm(flask.request.form["code"], current_user.get_id(), 1)
+        current_user.seconder_id = 1
+        app.extensions["example"].commit()
+        return "done"
+
+    enrol(app, "ada", None)
+    password(client, "new")
+    sandbox.service.request_sms(1)
+    assert client.post("/enrol", data={"code": "0000000"}).status_code == 500 and is_in(client)
+    assert client.post("/enrol", data={"code": sandbox.code(1)}).text == "done"
+    assert is_in(client) and client.get("/transfer").text == "done"
+
+
+def test_a_new_password_keeps_the_second_factor_of_its_session_alone(sandbox: Sandbox) -> None:
+    app = make(SECURITY_CHANGEABLE=True, SECURITY_SEND_PASSWORD_CHANGE_EMAIL=False)
+    client, other = app.test_client(), app.test_client()
+    with app.extensions["seconder"].override(sandbox.service, app):
+        for each in (client, other):
+            sandbox.advance(60)
+            password(each)
+            each.post("/tf-validate", data={"code": sandbox.code(1)})
+            assert is_in(each)
+        new = {"new_password": "correct horse", "new_password_confirm": "correct horse"}
+        changed = client.post("/change", data={"password": "password", **new})
+        assert changed.status_code == 302
+        assert is_in(client) and client.get("/transfer").text == "done"
+        assert not is_in(other) and other.get("/transfer").status_code == 401
+
+
+def test_a_user_who_was_deactivated_meanwhile(client: FlaskClient, sandbox: Sandbox) -> None:
+    password(client)
+    enrol(client.application, "ada", 1, active=False)
+    got = client.post("/tf-validate?include_auth_token", json={"code": sandbox.code(1)})
+    assert got.status_code == 400 and "authentication_token" not in got.text
+    with client.session_transaction() as session:
+        assert "_seconder_passed" not in session
+    assert not is_in(client)
 
 
 def test_a_login_expires(

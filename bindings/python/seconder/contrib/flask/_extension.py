@@ -14,6 +14,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
 
 import seconder
+from seconder._frames import guarded
 from seconder.callback import Replay
 from seconder.contrib._configured import PerProcess, options
 from seconder.contrib.flask import _held
@@ -34,19 +35,24 @@ OWN = {
     "USER_ATTRIBUTE": "seconder_id",
 }
 """The settings that are not arguments of :func:`seconder.open`, and their defaults."""
+DAY = 86400
+LATER = 3600
+"""How much longer than needed a used approval is remembered, in seconds: the poll that uses it may take
+long."""
 
 
 class Seconder:
     """The extension. The service is described by the application's configuration: each argument of
     :func:`seconder.open` is a key with the prefix ``SECONDER_``, in capitals. ``SECONDER_URL`` is
     required. A function can be given by its dotted path. A key with the prefix that is unknown is
-    rejected.
+    rejected, and a value of None is as if the key were missing.
 
     Four more keys are the extension's own: ``SECONDER_HOLD_SECONDS``, for how long a login waits
-    for its second factor (600); ``SECONDER_PASSWORD_VIEW`` and ``SECONDER_CODE_VIEW``, the
-    endpoints of the views where users enter their password and their code, for redirects (without
-    them, the response is a 401); and ``SECONDER_USER_ATTRIBUTE``, the attribute of a user object
-    that is the user's id with the service (``seconder_id``), for Flask-Login and Flask-Security.
+    for its second factor, in seconds from 1 to 86400 (600); ``SECONDER_PASSWORD_VIEW`` and
+    ``SECONDER_CODE_VIEW``, the endpoints of the views where users enter their password and their
+    code, for redirects (without them, the response is a 401); and ``SECONDER_USER_ATTRIBUTE``, the
+    attribute of a user object that is the user's id with the service (``seconder_id``), for
+    Flask-Login and Flask-Security.
 
     In the application, a :class:`seconder.RateLimited` that no view catches is a 429 with
     ``Retry-After``, and a :class:`seconder.Unavailable` a 503; both go through the application's
@@ -82,7 +88,9 @@ class Seconder:
         """
         given = options(app.config, PREFIX, others=OWN)
         for name, default in OWN.items():
-            app.config.setdefault(PREFIX + name, default)
+            if app.config.get(PREFIX + name) is None:
+                app.config[PREFIX + name] = default
+        _check_own(app.config)
         services = PerProcess(lambda: seconder.open(**given))
         self._services[app] = services
         # Also runs at the end of the process.
@@ -185,6 +193,7 @@ class Seconder:
         """
         return self.held or _abort("PASSWORD_VIEW")
 
+    @guarded
     def verify(self, code: str, *, keep: Iterable[str] = ()) -> HeldLogin:
         """Completes the login of this session if the code is right, and only then returns. The
         session is emptied and marked; what lets the user in is for the application to add.
@@ -250,12 +259,13 @@ class Seconder:
         if login.uuid is None:
             raise InvalidArgument("the login has no approval request", parameter="uuid")
         approval = self.service.check_approval(login.uuid)
-        until = login.expires_at.timestamp()
+        until = login.expires_at.timestamp() + LATER
         if approval.approved_by(login.user_id) and used.first_time(f"used {login.uuid}", until):
             _held.mark(login.account, keep)
             return approval, login
         return approval, None
 
+    @guarded
     def confirm(
         self, code: str, account: object, user_id: int, *, action: str | None = None
     ) -> Verification:
@@ -350,6 +360,22 @@ def _checked(view: Callable[..., Any], max_age: float | None) -> Callable[..., A
         return current_app.ensure_sync(view)(*args, **given)
 
     return checked
+
+
+def _check_own(config: Mapping[str, Any]) -> None:
+    """Checks the settings that :func:`seconder.open` does not know."""
+    seconds = config[PREFIX + "HOLD_SECONDS"]
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not number or not 1 <= seconds <= DAY:
+        key = PREFIX + "HOLD_SECONDS"
+        raise InvalidArgument(f"{key} must be a number from 1 to {DAY}", parameter=key)
+    for name in ("PASSWORD_VIEW", "CODE_VIEW"):
+        key, view = PREFIX + name, config[PREFIX + name]
+        if view is not None and not (isinstance(view, str) and view):
+            raise InvalidArgument(f"{key} must be the name of an endpoint", parameter=key)
+    key, attribute = PREFIX + "USER_ATTRIBUTE", config[PREFIX + "USER_ATTRIBUTE"]
+    if not (isinstance(attribute, str) and attribute.isidentifier()):
+        raise InvalidArgument(f"{key} must be the name of an attribute", parameter=key)
 
 
 def _abort(setting: str) -> NoReturn:

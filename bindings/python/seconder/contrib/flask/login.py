@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from seconder._frames import guarded
 from seconder.contrib._receiver import Needs
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._extension import PREFIX, Seconder
@@ -144,6 +145,7 @@ class LoginManager(_Manager):
         user_id: Any = extension.user_id(user)
         return extension.hold(user.get_id(), user_id, data=kept, keep=keep)
 
+    @guarded
     def verify(self, code: str, *, keep: Iterable[str] = ()) -> Any:
         """Logs the user of the held login in if the code is right, and only then returns.
 

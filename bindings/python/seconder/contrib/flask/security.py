@@ -22,12 +22,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from seconder._frames import guarded
 from seconder.contrib._receiver import Needs
 from seconder.contrib.flask import _held
 from seconder.contrib.flask._extension import Seconder
 from seconder.errors import InvalidArgument, RateLimited, Rejected, SecondFactorError, TokenInvalid
 
 with Needs(__name__, "Flask-Security"):
+    import flask_login  # type: ignore[import-untyped]
     from flask_security import tf_code_confirmed, unauth_csrf, url_for_security
 from flask import (
     Blueprint,
@@ -36,6 +38,7 @@ from flask import (
     abort,
     after_this_request,
     current_app,
+    g,
     redirect,
     request,
     session,
@@ -75,7 +78,10 @@ class SecondFactor(TfPluginBase):
     ``SECURITY_TWO_FACTOR_IMPLEMENTATIONS``, in which its name must be ``code``.
 
     A user has a second factor if the attribute ``SECONDER_USER_ATTRIBUTE`` (``seconder_id``) is not
-    None. Everyone else logs in with the password alone, unless ``SECURITY_TWO_FACTOR_REQUIRED``.
+    None, and then counts as logged in only in a session that has passed it. Everyone else logs in
+    with the password alone, unless ``SECURITY_TWO_FACTOR_REQUIRED``. To enrol a user who is logged
+    in, call :meth:`seconder.contrib.flask.Seconder.confirm` for ``user.get_id()`` before the
+    attribute is set, or the session ends with it. Authentication tokens are not affected.
 
     The code is checked at ``SECURITY_TWO_FACTOR_TOKEN_VALIDATION_URL`` (``/tf-validate``), and
     another one is sent by a ``help_setup`` of ``sms`` or ``call`` to
@@ -100,11 +106,14 @@ class SecondFactor(TfPluginBase):
         ):
             if bool(app.config[name]) is not value:
                 raise InvalidArgument(f"{name} must be {value}", parameter=name)
+        manager = app.login_manager  # type: ignore[attr-defined]
+        manager.user_loader(_only_passed(manager._user_callback))
+        flask_login.user_logged_in.connect(_renamed, app)
+        forget_with_login(app)
 
     def create_blueprint(self, app: Flask, bp: Blueprint, state: Security) -> None:
         """Takes over the views of Flask-Security."""
         bp.before_request(_instead)
-        forget_with_login(app)
 
     def get_setup_methods(self, user: Any) -> list[tuple[str, str]]:
         """Returns the method, if the user has a second factor."""
@@ -140,6 +149,30 @@ def _extension() -> Seconder:
     return extension
 
 
+def _only_passed(load: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The loader of the users of sessions and "remember me" cookies. Such a session or cookie may be
+    older than the user's second factor."""
+
+    def loader(account: str) -> Any:
+        user = load(account)
+        if user is None:
+            return None
+        if _held.passed(user.get_id(), None):
+            g._seconder_passed = user
+        elif _extension().user_id(user) is not None:
+            return None
+        return user
+
+    return loader
+
+
+def _renamed(sender: object, user: Any, **details: object) -> None:
+    """Keeps the mark of a user who is logged in again under another id. Flask-Security does so when
+    the user changes the password, to end all other sessions."""
+    if g.get("_seconder_passed") is user and _held.PASSED in session:
+        session[_held.PASSED] = {**session[_held.PASSED], "account": user.get_id()}
+
+
 def _instead() -> ResponseReturnValue | None:
     """Responds in place of Flask-Security's own views."""
     view = (request.endpoint or "").rpartition(".")[2]
@@ -157,7 +190,8 @@ def _pending() -> tuple[Any, int] | None:
     if session.get("tf_state") != STATE or session.get(UNTIL, 0) < time.time():
         return None
     user = _datastore.find_user(fs_uniquifier=session.get("tf_user_id"))
-    user_id = None if user is None else _extension().user_id(user)
+    # The user may have been deactivated since the password.
+    user_id = _extension().user_id(user) if user is not None and user.is_active else None
     return None if user_id is None else (user, user_id)
 
 
@@ -172,8 +206,7 @@ def _validate() -> Any:
     status = 400
     if form.validate_on_submit():
         try:
-            typed = "".join(str(form.code.data).split())
-            _extension().service.verify(typed, user_id, force=True)
+            _check(form, user_id)
         except (TokenInvalid, RateLimited) as error:
             status = _explain(form.code, error)
             if hasattr(user, "track_failed_authn"):
@@ -183,6 +216,12 @@ def _validate() -> Any:
     if _security._want_json(request):
         return base_render_json(form, include_user=False, error_status_code=status)
     return _page(form, SendForm(formdata=None), status)
+
+
+@guarded
+def _check(form: CodeForm, user_id: int) -> None:
+    typed = "".join(str(form.code.data).split())
+    _extension().service.verify(typed, user_id, force=True)
 
 
 def _complete(user: Any, form: CodeForm) -> Any:
