@@ -5,6 +5,7 @@ It needs only the package `seconder` and leaves nothing behind: `python examples
 
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -17,6 +18,8 @@ E = TypeVar("E", bound=seconder.SecondFactorError)
 
 
 def main() -> None:
+    # There is no gateway here: Ada's phone is the folder that the messages are written to.
+    warnings.simplefilter("ignore", seconder.SpoolWarning)
     with tempfile.TemporaryDirectory() as folder, CallbackServer() as server:
         database = Path(folder, "demo.db")
         with seconder.open(f"sqlite:{database}", callback_url=server.url) as service:

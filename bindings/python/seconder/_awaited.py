@@ -35,7 +35,6 @@ def running_loop() -> asyncio.AbstractEventLoop:
         raise RuntimeError(message) from None
 
 
-@guarded
 async def open_async(opening: Callable[[], AsyncService]) -> AsyncService:
     """Opens the service in a thread, because opening a database blocks.
 
@@ -61,7 +60,7 @@ class Opening(_Opens, _Enters):
     """
 
     def __init__(self, opening: Callable[[], AsyncService]) -> None:
-        self._opening = open_async(opening)
+        self._opening = guarded(open_async)(opening)
 
     def __await__(self) -> Generator[Any, Any, AsyncService]:
         return self._opening.__await__()

@@ -172,12 +172,16 @@ def test_children_of_a_process_whose_threads_use_the_database(tmp_path: Path) ->
             while not stop.is_set():
                 service.app_stats()
 
+        def reopen() -> None:
+            service.reopen()
+            service.app_stats()
+
         threads = [threading.Thread(target=use) for _ in range(3)]
         for thread in threads:
             thread.start()
         try:
             for _ in range(10):
-                in_child(lambda: (service.reopen(), service.app_stats()))
+                in_child(reopen)
         finally:
             stop.set()
             for thread in threads:

@@ -379,7 +379,8 @@ def test_a_database_without_deliver_warns_once(
 def test_services_and_results_have_weak_references() -> None:
     service = seconder.open("sandbox:")
     result, other = service.app_details(), seconder.AsyncService(service)
-    alive = [weakref.ref(service), weakref.ref(result), weakref.ref(other)]
+    alive: list[Callable[[], object]] = []
+    alive += [weakref.ref(service), weakref.ref(result), weakref.ref(other)]
     assert all(each() is not None for each in alive)
     service.close()
     del service, result, other
