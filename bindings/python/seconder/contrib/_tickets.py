@@ -28,8 +28,8 @@ class Ticket(NamedTuple):
 
 
 class Tickets:
-    """Signs the id of an approval request together with the user and the login that it is for, and a
-    time limit. The service knows more requests of the same user: those of other purposes, logins
+    """Signs the id of an approval request together with the user and the login that it is for, and
+    a time limit. The service knows more requests of the same user: those of other purposes, logins
     and days."""
 
     def __init__(self, secret: str, seconds: int) -> None:

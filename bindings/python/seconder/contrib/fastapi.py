@@ -31,7 +31,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import seconder
-from seconder._frames import guarded
 from seconder.callback import Replay
 from seconder.contrib._configured import options
 from seconder.contrib._receiver import Needs
@@ -231,7 +230,8 @@ class SecondFactor(Generic[_L]):
             code: Code, found: Any = Depends(pending), opened: Any = Depends(service)
         ) -> _L:
             with refusing():
-                await _check(opened, code, found.user_id)
+                # Not by a local variable: error trackers send them.
+                await opened.verify("".join(code.code.split()), found.user_id, force=True)
             given: _L = found
             return given
 
@@ -317,8 +317,8 @@ class SecondFactor(Generic[_L]):
 
 
 LATER = 3600
-"""How much longer than needed an approval that has let a user in is remembered, in seconds: the poll
-that uses it may take long."""
+"""How much longer than needed an approval that has let a user in is remembered, in seconds: the
+poll that uses it may take long."""
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "It is not possible for this user."},
@@ -326,11 +326,6 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     429: {"model": Problem, "description": "There were too many attempts: see `Retry-After`."},
     503: {"model": Problem, "description": "The service cannot be reached."},
 }
-
-
-@guarded
-async def _check(opened: AsyncService, code: Code, user_id: int) -> None:
-    await opened.verify("".join(code.code.split()), user_id, force=True)
 
 
 def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: Any) -> None:

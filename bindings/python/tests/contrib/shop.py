@@ -70,11 +70,13 @@ class Shop:
         return app
 
 
-def serving(app: fastapi.FastAPI, opened: seconder.Service) -> TestClient:
+def serving(
+    app: fastapi.FastAPI, opened: seconder.Service, *, raising: bool = False
+) -> TestClient:
     """A client of the application, with this service."""
     wrapped = seconder.AsyncService(opened)
     app.dependency_overrides[service] = lambda: wrapped
-    return TestClient(app, raise_server_exceptions=False)
+    return TestClient(app, raise_server_exceptions=raising)
 
 
 def reason(response: Any) -> tuple[int, str]:

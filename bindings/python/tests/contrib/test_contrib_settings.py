@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,14 @@ from seconder.contrib._configured import PerProcess, option_names, options
 
 def deliver(message: seconder.Message) -> None:
     """A function that settings name by its path."""
+
+
+records: list[seconder.CallRecord] = []
+
+
+def record(call: seconder.CallRecord) -> None:
+    """Another one."""
+    records.append(call)
 
 
 def test_every_argument_of_open_is_a_setting() -> None:
@@ -44,6 +53,28 @@ def test_settings_are_the_arguments_of_open() -> None:
         assert service.app_details().name == "Example"
 
 
+@pytest.mark.parametrize("scheme", ["sqlite", "SQLite", "SQLITE"])
+def test_settings_that_observe_and_limit(tmp_path: Path, scheme: str) -> None:
+    records.clear()
+    got = options(
+        {
+            "URL": f"{scheme}:{tmp_path}/test.db",
+            "DELIVER": f"{__name__}.deliver",
+            "DELIVER_TIMEOUT": 3,
+            "ON_CALL": f"{__name__}.record",
+        }
+    )
+    with PerProcess(lambda: seconder.open(**got)).get() as service:
+        service.app_stats()
+    assert [each.call for each in records] == ["app_stats"]
+
+
+@pytest.mark.parametrize("url", ["HTTPS://2fa.example", "Sandbox:"])
+def test_a_scheme_may_be_in_capitals(url: str) -> None:
+    key = {"API_KEY": "a-key"} if url.startswith("HTTPS") else {}
+    seconder.open(**options({"URL": url, **key})).close()
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -56,6 +87,8 @@ def test_settings_are_the_arguments_of_open() -> None:
         ({"DELIVER": "deliver"}, "DELIVER must be a function or its dotted path"),
         ({"DELIVER": 7}, "DELIVER must be a function or its dotted path"),
         ({"DELIVER": "os.path"}, "DELIVER must be a function or its dotted path"),
+        ({"ON_CALL": 7}, "ON_CALL must be a function or its dotted path"),
+        ({"ON_CALL": "os.nothing"}, "ON_CALL: module 'os' has no attribute 'nothing'"),
         ({"POST": "os.nothing"}, "POST: module 'os' has no attribute 'nothing'"),
         ({"POST": "there.is.none"}, "POST: No module named 'there'"),
         ({"NAMES": {"wrd": "acme"}}, "NAMES: "),
@@ -124,4 +157,29 @@ def test_a_forked_child_opens_its_own(remote: RemoteService) -> None:
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert holder.get() is service and service.app_details().name == "Test"
+    holder.close()
+
+
+def test_a_forked_child_opens_its_own_database(tmp_path: Path) -> None:
+    """While the parent keeps the database open, which workers share."""
+    url = f"sqlite:{tmp_path}/test.db"
+    holder = PerProcess(lambda: seconder.open(url, deliver=deliver))
+    service = holder.get()
+    service.create_user("ada@example.com", "555-010-0123", 1)
+    children = []
+    for number in range(3):
+        child = os.fork()
+        if child == 0:
+            try:
+                holder.get().create_user("eve@example.com", f"555-010-100{number}", 1)
+                holder.close()
+                # The parent's own can also be opened again.
+                service.reopen()
+                service.app_stats()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in children] == [0, 0, 0]
+    assert holder.get() is service and service.app_stats().total_users == 4
     holder.close()

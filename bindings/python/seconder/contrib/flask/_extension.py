@@ -37,8 +37,8 @@ OWN = {
 """The settings that are not arguments of :func:`seconder.open`, and their defaults."""
 DAY = 86400
 LATER = 3600
-"""How much longer than needed a used approval is remembered, in seconds: the poll that uses it may take
-long."""
+"""How much longer than needed a used approval is remembered, in seconds: the poll that uses it may
+take long."""
 
 
 class Seconder:

@@ -150,8 +150,8 @@ def _extension() -> Seconder:
 
 
 def _only_passed(load: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The loader of the users of sessions and "remember me" cookies. Such a session or cookie may be
-    older than the user's second factor."""
+    """The loader of the users of sessions and "remember me" cookies, which may be older than the
+    user's second factor."""
 
     def loader(account: str) -> Any:
         user = load(account)
@@ -167,8 +167,8 @@ def _only_passed(load: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _renamed(sender: object, user: Any, **details: object) -> None:
-    """Keeps the mark of a user who is logged in again under another id. Flask-Security does so when
-    the user changes the password, to end all other sessions."""
+    """Keeps the mark of a user who is logged in again under another id. Flask-Security does so
+    when the user changes the password, to end all other sessions."""
     if g.get("_seconder_passed") is user and _held.PASSED in session:
         session[_held.PASSED] = {**session[_held.PASSED], "account": user.get_id()}
 
