@@ -95,8 +95,6 @@ pub fn outcome_of(error: &Error) -> Outcome {
     }
 }
 
-/// The code of a user whom the service does not know.
-
 /// The exit statuses of `seconder-login`. All but 0 mean that the user may not log in, unless the
 /// program that reads them decides otherwise.
 ///

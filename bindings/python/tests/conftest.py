@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,6 +51,17 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def listening(listener: socket.socket) -> Iterator[socket.socket]:
+    """Closes a socket on which a thread waits for connections. Without the shutdown, the thread waits
+    on, and could take those of a later socket with the same descriptor."""
+    with listener:
+        try:
+            yield listener
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass

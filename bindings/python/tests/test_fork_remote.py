@@ -11,6 +11,7 @@ import threading
 import time
 
 import seconder
+from conftest import listening
 
 REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
 
@@ -36,7 +37,7 @@ def served(listener: socket.socket, requests: list[int]) -> None:
 
 def test_a_forked_child_establishes_its_own_connection() -> None:
     requests: list[int] = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listening(socket.create_server(("127.0.0.1", 0))) as listener:
         threading.Thread(target=served, args=(listener, requests), daemon=True).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with seconder.open(url, api_key="key", allow_loopback_http=True) as service:
@@ -73,7 +74,7 @@ def test_sigpipe_keeps_its_default() -> None:
         print(int(ignored.split()[1], 16) >> (signal.SIGPIPE - 1) & 1)
         """
     )
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listening(socket.create_server(("127.0.0.1", 0))) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
         done = subprocess.run(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import seconder
+from conftest import listening
 
 REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY
@@ -50,8 +51,8 @@ class Local:
 @pytest.fixture
 def local(tmp_path: Path) -> Iterator[Local]:
     local = Local(tmp_path / "seconder.sock")
-    yield local
-    local.listener.close()
+    with listening(local.listener):
+        yield local
 
 
 def test_a_call_has_no_key(local: Local) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import seconder
+from conftest import listening
 
 REPLY = b'{"app": {"name": "Example"}, "success": true}'
 
@@ -83,7 +84,7 @@ def secure(tmp_path: Path) -> Iterator[Secure]:
                 return
             threading.Thread(target=talk, args=(peer,), daemon=True).start()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listening(socket.create_server(("127.0.0.1", 0))) as listener:
         service = Secure(listener.getsockname()[1], own, client)
         threading.Thread(target=serve, daemon=True).start()
         yield service
@@ -127,7 +128,7 @@ def test_a_proxy_forwards_encrypted_data(secure: Secure) -> None:
             pump(peer, service)
             back.join()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listening(socket.create_server(("127.0.0.1", 0))) as listener:
         proxying = threading.Thread(target=pass_on, daemon=True)
         proxying.start()
         proxy = f"http://ada:hush@127.0.0.1:{listener.getsockname()[1]}"

@@ -16,7 +16,6 @@ use seconder::{Error, codes};
 pub(super) const QUESTION: &str = "The service cannot be reached. Code of your authenticator app: ";
 /// What the service calls an authenticator app among a user's devices.
 const APP: &str = "authenticator";
-/// The code of a service that prepares nothing.
 const UNAVAILABLE: Outcome = Outcome::Trouble(Trouble::Unavailable);
 
 /// The cache of this machine, if the configuration has one.
