@@ -1,5 +1,5 @@
 """What the three applications share: the settings, the headers, and the messages for errors. Their
-users are in users.py, and the demo phone is in demo.py. The handling of the second factor is in
+users are in users.py, and the demo phone is in demo_phone.py. The handling of the second factor is in
 each application's own file.
 """
 

@@ -25,7 +25,7 @@ from common import (
     digits,
     explain,
 )
-from demo import DemoPhone
+from demo_phone import DemoPhone
 from django.conf import settings
 from users import Account, Accounts, SignUp
 

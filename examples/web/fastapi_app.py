@@ -31,7 +31,7 @@ from common import (
     explain,
     open_memory,
 )
-from demo import DemoPhone
+from demo_phone import DemoPhone
 from fastapi import APIRouter, Depends, FastAPI, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles

@@ -24,7 +24,7 @@ from common import (
     explain,
     open_memory,
 )
-from demo import DemoPhone
+from demo_phone import DemoPhone
 from flask import (
     Flask,
     Response,

@@ -749,10 +749,10 @@ class Calls:
 
         Example:
             >>> app = service.enrol_authenticator(user.id)
-            >>> service.confirm_authenticator(user.id, "000000").device.os_type
+            >>> service.confirm_authenticator(user.id, "0000000").device.os_type
             'authenticator'
             >>> try:
-            ...     service.confirm_authenticator(user.id, "000000")
+            ...     service.confirm_authenticator(user.id, "0000000")
             ... except seconder.Rejected as error:
             ...     print(error.code)
             no_pending_authenticator

@@ -75,9 +75,10 @@ def test_removed_factors_are_void(phone: Phone) -> None:
 
 def test_other_services_do_not_say_what_protects_an_account(remote: RemoteService) -> None:
     app = {"id": 3, "confirmed": "true", "created_at": 1786924800, "model": "x"}
-    some: dict[str, object] = {"sms": True, "authenticators": [app], "more": 1}
+    some: dict[str, object] = {"sms": True, "authenticators": [app], "devices": [], "more": 1}
+    some["recovery_codes"] = 10
     with remote.open() as service:
-        others: list[object] = [None, "sms", [], {"authenticators": "none"}]
+        others: list[object] = [None, "sms", [], {}, {"authenticators": "none"}, {"sms": True}]
         for said in others:
             remote.body = {"status": {"svc_id": 7, "factors": said}, "success": True}
             assert service.user_status(7).factors is None

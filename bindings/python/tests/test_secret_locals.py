@@ -109,6 +109,13 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "create_recovery_codes": ((1,), {}),
     "prepare_offline": ((1, TOKEN), {"machine": TEXT}),
     "report_offline": ((1, 1, [{"step": 1, "time": 1}]), {"machine": TEXT}),
+    "confirm_authenticator": ((1, TOKEN), {}),
+    "remove_authenticator": ((1, "1"), {}),
+    "devices": ((1,), {}),
+    "remove_device": ((1, 1), {}),
+    "remember": ((1,), {"days": 7}),
+    "recognise": ((1, TEXT), {}),
+    "forget": ((1,), {"token": TEXT}),
 }
 
 
