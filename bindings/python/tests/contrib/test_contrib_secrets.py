@@ -12,8 +12,6 @@ import pytest
 import sentry_sdk
 from contrib import test_flask_security
 from contrib.shop import Shop, serving
-from sentry_sdk.envelope import Envelope
-from sentry_sdk.transport import Transport
 
 import seconder
 from seconder.contrib.flask import Seconder
@@ -26,14 +24,14 @@ def frames() -> Iterator[list[dict[str, Any]]]:
     """The frames of all events that the SDK of Sentry sends."""
     found: list[dict[str, Any]] = []
 
-    class Captured(Transport):
-        def capture_envelope(self, envelope: Envelope) -> None:
-            for exception in (envelope.get_event() or {}).get("exception", {}).get("values", []):
-                found.extend((exception.get("stacktrace") or {}).get("frames", []))
+    # It gets an event after the scrubber, as it would be sent, and keeps it from being sent.
+    def capture(event: Any, hint: Any) -> None:
+        for exception in event.get("exception", {}).get("values", []):
+            found.extend((exception.get("stacktrace") or {}).get("frames", []))
 
     sentry_sdk.init(
         dsn="https://public@sentry.example/1",
-        transport=Captured(),
+        before_send=capture,
         auto_enabling_integrations=False,
         include_local_variables=True,
         max_value_length=100_000,
