@@ -36,7 +36,7 @@ def load(name: str, folder: Path) -> ModuleType:
     os.environ["EXAMPLE_URL"] = "http://127.0.0.1:9"
     sys.path.insert(0, str(EXAMPLES))
     try:
-        for shared in ("common", "users", "demo"):
+        for shared in ("common", "users", "demo_phone"):
             sys.modules.pop(shared, None)
         return importlib.import_module(name)
     finally:
