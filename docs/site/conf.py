@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 
+from sphinx.ext.autodoc.mock import _MockObject
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ autodoc_mock_imports = [
     *("django", "allauth", "django_otp", "rest_framework", "asgiref"),
     *("starlette", "fastapi", "pydantic"),
 ]
+# A subclass of what is mocked has no attributes. Models read this one of Django's enumerations.
+_MockObject.choices = ()
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 python_use_unqualified_type_names = True
