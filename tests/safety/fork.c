@@ -41,22 +41,23 @@ static seconder_status usual(void)
 
 static void in_child(void)
 {
-    seconder_service *own = GARBAGE(seconder_service);
+    seconder_service *own = NULL;
     int round;
     alarm(PATIENCE);
     for (round = 0; round < 2; round++)
         verify(service, is_service("http") ? SECONDER_OK : SECONDER_STORAGE);
     if (!is_service("http"))
         EXPECT(SECONDER_STORAGE, seconder_delete_user(service, 1, NULL, 0, NULL, &error));
-    if (!is_service("http")) {
-        EXPECT(SECONDER_STORAGE, seconder_open(url, "key", NULL, 0, &own, &error));
-        EXPECT(SECONDER_STORAGE, seconder_open("sandbox:", NULL, NULL, 0, &own, &error));
-        CHECK(own == NULL);
-    } else {
+    if (is_service("http")) {
         own = open_or_die(url, "key", &options);
-        verify(own, SECONDER_OK);
-        seconder_service_free(own);
+    } else {
+        /* Where another thread of the parent was in a call at the fork, no engine can be opened. */
+        seconder_status status = seconder_open(url, "key", NULL, 0, &own, &error);
+        CHECK(status == SECONDER_OK || (status == SECONDER_STORAGE && own == NULL));
     }
+    if (own != NULL)
+        verify(own, usual());
+    seconder_service_free(own);
     seconder_service_free(service);
 }
 
