@@ -14,20 +14,26 @@ Rounds = dict[str, list[list[float]]]
 """For each call the rounds: nanoseconds on the small database, and on the large one."""
 
 SUBJECT = "'user:' || i"
-PHONE = "'phone:1:+1555' || printf('%07d', i)"
+NUMBER = "'+1555' || printf('%07d', i)"
+PHONE = f"'phone:1:' || {NUMBER}"
 UUID = "printf('%08x-0000-4000-8000-%012x', i, i)"
 
-TABLES: dict[str, tuple[str, dict[str, str]]] = {
-    "users": ("1", {"user_id": "i", "cellphone": "printf('555%07d', i)"}),
-    "emails": ("1", {"email_id": "i", "user_id": "i"}),
-    "codes": ("subject LIKE 'user:%'", {"subject": SUBJECT}),
-    "verifications": ("1", {"subject": PHONE, "uuid": UUID}),
-    "wrong_answers": ("1", {"subject": SUBJECT}),
-    "authenticators": ("1", {"authenticator_id": "i", "user_id": "i"}),
-    "devices": ("1", {"device_id": "i", "user_id": "i"}),
-    "approvals": ("1", {"approval_id": "i", "user_id": "i", "uuid": UUID}),
-    "activities": ("1", {"activity_id": "i", "user_id": "i"}),
-}
+USER = {"user_id": "i"}
+
+TABLES: list[tuple[str, str, dict[str, str]]] = [
+    ("users", "1", USER | {"cellphone": "printf('555%07d', i)"}),
+    ("codes", "subject LIKE 'user:%'", {"subject": SUBJECT}),
+    ("verifications", "1", {"subject": PHONE, "uuid": UUID}),
+    ("authenticators", "1", USER),
+    ("devices", "1", USER | {"device_id": "i"}),
+    ("approvals", "status = 'pending'", USER | {"uuid": UUID}),
+    ("open_approvals", "1", USER | {"uuid": UUID}),
+    ("activities", "1", USER),
+    ("lookups", "kind = 'phone'", {"name": NUMBER, "id": "i"}),
+    ("lookups", "kind = 'device'", {"name": "i", "id": "i"}),
+    ("lookups", "kind = 'approval'", {"name": UUID, "id": "i"}),
+    ("lookups", "kind = 'verification'", {"name": UUID, "id": "15550000000 + i"}),
+]
 """Which row of a table every user gets, and the columns that differ from user to user."""
 
 
@@ -40,8 +46,9 @@ def fill(path: Path, users: int) -> None:
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         db.execute("BEGIN")
-        for table, (which, differing) in TABLES.items():
+        for table, which, differing in TABLES:
             add(db, table, which, differing, users)
+        db.execute("UPDATE sequences SET last = ? WHERE name IN ('users', 'devices')", [users])
         code = "(SELECT code FROM codes WHERE subject = 'user:1')"
         differing = {"subject": PHONE, "code": code}
         add(db, "codes", "subject LIKE 'phone:%'", differing, users)

@@ -179,7 +179,7 @@ static uint64_t sign_up(seconder_service *service, const char *spool)
            seconder_create_user(service, "ada@example.com", "555-010-0123", "1", &options,
                                 sizeof options, &user, &error),
            "A user is enrolled");
-    uint64_t user_id = seconder_user_created_id(user);
+    uint64_t user_id = seconder_user_created_user_id(user);
     seconder_user_created_free(user);
     expect(SECONDER_REJECTED,
            seconder_create_user(service, "eve@example.com", "555-010-0123", "1", &options,

@@ -26,10 +26,10 @@ def main() -> None:
             server.api_key = service.api_key()
             spool = database.with_suffix(".spool")
             user = sign_up(service, spool)
-            log_in_by_sms(service, user.id, spool)
-            log_in_by_authenticator(service, user.id)
-            log_in_by_approval(service, user.id, server.events)
-            keep_an_attacker_out(service, user.id)
+            log_in_by_sms(service, user.user_id, spool)
+            log_in_by_authenticator(service, user.user_id)
+            log_in_by_approval(service, user.user_id, server.events)
+            keep_an_attacker_out(service, user.user_id)
     print("Everything worked as expected.")
 
 
@@ -40,7 +40,7 @@ def sign_up(service: seconder.Service, spool: Path) -> seconder.UserCreated:
     print("Ada typed the code that was sent to the number, so it is hers.")
     user = service.create_user("ada@example.com", "555-010-0123", 1, new_only=True)
     must(user.created is True, "say that she is new")
-    print(f"Ada is enrolled. The application stores her id: {user.id}.")
+    print(f"Ada is enrolled. The application stores her id: {user.user_id}.")
     rejection(
         seconder.Rejected,
         service.create_user,

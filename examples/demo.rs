@@ -25,10 +25,10 @@ fn main() -> Outcome {
 
     let spool = folder.0.join("demo.spool");
     let user = sign_up(&service, &spool)?;
-    code_by_sms(&service, user.id, &spool)?;
-    authenticator_app(&service, user.id)?;
-    push(&service, user.id, &listener, &callback_url)?;
-    rejections(&service, user.id)?;
+    code_by_sms(&service, user.user_id, &spool)?;
+    authenticator_app(&service, user.user_id)?;
+    push(&service, user.user_id, &listener, &callback_url)?;
+    rejections(&service, user.user_id)?;
     say("Every check passed.");
     Ok(())
 }
@@ -61,7 +61,7 @@ fn sign_up(service: &Service, spool: &Path) -> Outcome<UserCreated> {
         Ok(CreateUser { new_only: true, ..call })
     };
     let user = service.handle(&new("ada@example.com")?)?;
-    say(&format!("Enrolled ada@example.com with +1 {phone}: user {}.", user.id));
+    say(&format!("Enrolled ada@example.com with +1 {phone}: user {}.", user.user_id));
     let other = service.handle(&new("eve@example.com")?);
     ensure("nobody else gets her id by typing her number", other.is_err())?;
     Ok(user)
@@ -157,7 +157,7 @@ fn push(service: &Service, user: UserId, listener: &TcpListener, callback_url: &
 fn rejections(service: &Service, user: UserId) -> Outcome {
     let path = "../sms".parse::<Token>();
     ensure("`../sms` is rejected before it is sent, because it is not a token", path.is_err())?;
-    let other = service.create_user("eve@example.com", "555-010-0199", "1")?.id;
+    let other = service.create_user("eve@example.com", "555-010-0199", "1")?.user_id;
     let guess: Token = "0000000".parse()?;
     expect("an unconfirmed user's code is not checked", Verdict::NotChecked, || {
         service.verify(&guess, other)

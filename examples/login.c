@@ -66,7 +66,7 @@ static uint64_t enrolled(seconder_service *service)
     uint64_t user_id = 0;
     if (seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                              &error) == SECONDER_OK)
-        user_id = seconder_user_created_id(user);
+        user_id = seconder_user_created_user_id(user);
     else
         trouble("enrolling", error);
     seconder_user_created_free(user);

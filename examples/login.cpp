@@ -92,7 +92,7 @@ int main(int count, char **arguments)
          * (start_phone_verification), and enrolled with `new_only`: it may be somebody else's. */
         const std::uint64_t user =
             count > 3 ? std::stoull(arguments[3])
-                      : service.create_user("ada@example.com", "555-010-0123", "1").id();
+                      : service.create_user("ada@example.com", "555-010-0123", "1").user_id();
         if (!password_is_right(ask("Password?"))) {
             std::cout << "Access denied." << std::endl;
             return EXIT_FAILURE;

@@ -8,12 +8,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let service = seconder::open("sqlite:seconder.db")?;
     let user = service.create_user("ada@example.com", "555-010-0123", "1")?;
 
-    service.request_sms(user.id)?;
+    service.request_sms(user.user_id)?;
     println!("A code was sent to the folder seconder.spool. Enter it:");
     let typed = std::io::stdin().lock().lines().next().transpose()?.unwrap_or_default();
 
     // Ada has never used a code. Without `force`, hers would not be checked.
-    let check = Verify { force: true, ..Verify::new(typed.parse()?, user.id) };
+    let check = Verify { force: true, ..Verify::new(typed.parse()?, user.user_id) };
     match service.handle(&check)?.verdict {
         Verdict::Right => println!("Welcome, Ada."),
         Verdict::Wrong | Verdict::NotChecked => println!("Access denied."),

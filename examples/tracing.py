@@ -52,9 +52,9 @@ def main() -> None:
         with tracer.start_as_current_span("log in"):
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
-                service.verify("1234567", user.id, force=True)
+                service.verify("1234567", user.user_id, force=True)
             except seconder.TokenInvalid:
-                service.verify("0000000", user.id, force=True)
+                service.verify("0000000", user.user_id, force=True)
     provider.shutdown()
 
 

@@ -1727,9 +1727,9 @@ seconder_status seconder_user_status(const struct seconder_service *service,
                                      struct seconder_error **error);
 
 /**
- * The user's id: store it, and pass it to the other calls as `user_id`.
+ * The user's id: store it, and pass it to the other calls.
  */
-uint64_t seconder_user_created_id(const struct seconder_user_created *user);
+uint64_t seconder_user_created_user_id(const struct seconder_user_created *user);
 
 /**
  * Whether the call enrolled the user. False for a user who was there before, which may be somebody
@@ -2037,6 +2037,19 @@ bool seconder_code_requested_ignored(const struct seconder_code_requested *code)
  * not provide it.
  */
 const char *seconder_code_requested_device(const struct seconder_code_requested *code);
+
+/**
+ * After how many seconds another request for the same action by the same channel is accepted, even
+ * if the code is not used. 0 also if nothing was sent or if the service does not say, for which there
+ * is seconder_code_requested_resend_after_known().
+ */
+uint64_t seconder_code_requested_resend_after(const struct seconder_code_requested *code);
+
+/**
+ * Whether the service says after how many seconds another request is accepted, as only a service of
+ * Seconder does.
+ */
+bool seconder_code_requested_resend_after_known(const struct seconder_code_requested *code);
 
 /**
  * Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.
@@ -2689,6 +2702,19 @@ int64_t seconder_phone_verification_started_seconds_to_expire(const struct secon
  * The uuid of the verification. NULL if the service does not provide it.
  */
 const char *seconder_phone_verification_started_uuid(const struct seconder_phone_verification_started *started);
+
+/**
+ * After how many seconds another code can be sent to the number in the same way, even if this one is
+ * not used. 0 also if the service does not say, for which there is
+ * seconder_phone_verification_started_resend_after_known().
+ */
+uint64_t seconder_phone_verification_started_resend_after(const struct seconder_phone_verification_started *started);
+
+/**
+ * Whether the service says after how many seconds another code can be sent, as only a service of
+ * Seconder does.
+ */
+bool seconder_phone_verification_started_resend_after_known(const struct seconder_phone_verification_started *started);
 
 /**
  * Frees the reply of seconder_start_phone_verification(). NULL is fine.

@@ -184,6 +184,13 @@ inline std::optional<bool> flag(bool yes, bool known) noexcept
     return yes;
 }
 
+inline std::optional<std::chrono::seconds> seconds(std::uint64_t count, bool known) noexcept
+{
+    if (!known)
+        return std::nullopt;
+    return std::chrono::seconds(static_cast<std::int64_t>(count));
+}
+
 inline std::int32_t choice(std::optional<bool> made) noexcept
 {
     if (!made)
@@ -789,7 +796,7 @@ public:
     using Handle::Handle;
 
     /// The user's id: store it with the account, and pass it to the other calls.
-    std::uint64_t id() const noexcept { return seconder_user_created_id(get()); }
+    std::uint64_t user_id() const noexcept { return seconder_user_created_user_id(get()); }
 
     /// Whether the call enrolled the user, who otherwise was there before, and may be somebody else
     /// than the one who typed the number. Empty if the service does not say.
@@ -956,6 +963,14 @@ public:
         return detail::view(seconder_code_requested_device(get()));
     }
     std::string_view device() const && = delete;
+
+    /// After how long another request for the same action by the same channel is accepted, even if
+    /// the code is not used; std::nullopt if nothing was sent or if the service does not say.
+    std::optional<std::chrono::seconds> resend_after() const noexcept
+    {
+        return detail::seconds(seconder_code_requested_resend_after(get()),
+                               seconder_code_requested_resend_after_known(get()));
+    }
 
     std::string_view message() const & noexcept
     {
@@ -1281,6 +1296,13 @@ public:
     std::int64_t seconds_to_expire() const noexcept
     {
         return seconder_phone_verification_started_seconds_to_expire(get());
+    }
+    /// After how long another code can be sent to the number in the same way, even if this one is not
+    /// used; std::nullopt if the service does not say.
+    std::optional<std::chrono::seconds> resend_after() const noexcept
+    {
+        return detail::seconds(seconder_phone_verification_started_resend_after(get()),
+                               seconder_phone_verification_started_resend_after_known(get()));
     }
 
     std::string_view carrier() const & noexcept

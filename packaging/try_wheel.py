@@ -26,7 +26,7 @@ def log_in(service: seconder.Service, code: str, user_id: int) -> None:
 
 
 def enrol(service: seconder.Service) -> int:
-    return service.create_user("ada@example.com", "555-010-0123", 1).id
+    return service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 
 def main(program: list[str]) -> None:

@@ -13,6 +13,7 @@ mod factors;
 mod limits;
 mod logins;
 mod offline;
+mod operations;
 mod phones;
 mod recovery;
 mod rejections;
@@ -35,22 +36,23 @@ use crate::model::ApiKey;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Time;
+use operations::applications::App;
 use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use store::{AppRow, Store};
+use store::{Decided, Store, View};
 
 /// The service itself, as one application sees it. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
-    app: Arc<AppRow>,
+    app: Arc<App>,
 }
 
 /// What the applications of one database share.
 struct Shared {
-    store: Box<dyn Store>,
+    store: Store,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
@@ -71,7 +73,7 @@ impl Engine {
         }
         applications::check(&settings)?;
         let path = Path::new(path);
-        let store = Box::new(store::Sqlite::open(path, settings.must_exist)?);
+        let store = Store::new(store::Sqlite::open(path, settings.must_exist)?);
         let spool = || -> Arc<dyn Deliver> {
             Arc::new(Spool::with_clock(path, Arc::clone(&settings.clock)))
         };
@@ -82,19 +84,19 @@ impl Engine {
     /// An engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
         let sandbox = Sandbox::parse(options, Time::of(&*settings.clock))?;
-        let store = Box::new(store::Sqlite::in_memory()?);
+        let store = Store::new(store::Memory::new());
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::nowhere));
         Engine::open(store, deliver, Some(sandbox), settings)
     }
 
     fn open(
-        store: Box<dyn Store>,
+        store: Store,
         deliver: Arc<dyn Deliver>,
         sandbox: Option<Sandbox>,
         settings: EngineSettings,
     ) -> Result<Engine> {
-        let app = applications::select(&*store, &settings)?;
+        let app = applications::select(&store, &settings)?;
         let EngineSettings { clock, random, post, authenticator, .. } = settings;
         let shared = Shared { store, clock, random, deliver, post, authenticator, sandbox };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
@@ -125,7 +127,7 @@ impl Engine {
         if *api_key == self.app.api_key {
             return Ok(self.clone());
         }
-        match self.shared.store.application_of_key(api_key)? {
+        match applications::of_key(&self.shared.store, api_key)? {
             Some(app) => Ok(Engine { shared: Arc::clone(&self.shared), app: Arc::new(app) }),
             None => Err(applications::unknown_key()),
         }
@@ -141,7 +143,7 @@ impl Engine {
     /// Counts a call, and returns the time at which it is handled.
     fn begin(&self) -> Time {
         let now = self.now();
-        self.shared.store.count_call(self.app.app_id, now);
+        self.shared.store.count_call(self.app.app_id, now.month());
         now
     }
 
@@ -152,8 +154,27 @@ impl Engine {
         now
     }
 
-    fn store(&self) -> &dyn Store {
-        &*self.shared.store
+    /// Makes a decision, and returns once what it changes is on disk.
+    fn run<T: Send + 'static>(
+        &self,
+        decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
+    ) -> Result<T> {
+        self.shared.store.run(decide)
+    }
+
+    /// Makes a decision that rarely changes anything.
+    fn look<T: Send + 'static>(
+        &self,
+        decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
+    ) -> Result<T> {
+        self.shared.store.look(decide)
+    }
+
+    /// A random number that is not negative, by which a row can be found.
+    fn nonce(&self) -> Result<i64> {
+        let mut bytes = [0; 8];
+        self.random().fill(&mut bytes)?;
+        Ok(i64::from_le_bytes(bytes) & i64::MAX)
     }
 
     fn random(&self) -> &dyn Random {

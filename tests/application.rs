@@ -148,7 +148,7 @@ fn approve(service: &Service) {
 /// What failed in the callbacks of a database.
 fn errors(path: &Path) -> Vec<String> {
     let db = rusqlite::Connection::open(path).unwrap();
-    let mut errors = db.prepare("SELECT last_error FROM outbox").unwrap();
+    let mut errors = db.prepare("SELECT last_error FROM jobs").unwrap();
     errors.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
@@ -265,10 +265,10 @@ fn a_user_is_created_even_if_the_install_message_is_not_sent() {
     let created = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
     let message = created.message.unwrap();
     assert_eq!(message, "User created successfully. The install message could not be sent.");
-    assert!(service.user_status(created.id).is_ok());
+    assert!(service.user_status(created.user_id).is_ok());
     assert_eq!(service.app_stats().unwrap().stats[11].sms_count, 0);
     drop(service);
-    assert_eq!(errors(&path), [""; 0], "nothing stays in the outbox");
+    assert_eq!(errors(&path), [""; 0], "no job is left");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn remember(service: &Service, user: UserId) -> String {
 }
 
 fn ben(service: &Service) -> UserId {
-    service.create_user("ben@example.com", "555-010-0124", "1").unwrap().id
+    service.create_user("ben@example.com", "555-010-0124", "1").unwrap().user_id
 }
 
 /// Runs SQL on the database of a service that is closed.
@@ -114,9 +114,10 @@ fn a_token_is_for_its_application_alone() {
     change(
         &path,
         "CREATE TEMP TABLE copy AS SELECT * FROM applications; \
-         UPDATE copy SET app_id = 2, api_key = 'two', api_key_hash = \
-         x'3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3'; \
-         INSERT INTO applications SELECT * FROM copy",
+         UPDATE copy SET app_id = 2, api_key = 'two'; \
+         INSERT INTO applications SELECT * FROM copy; \
+         INSERT INTO lookups VALUES ('api_key', 0, \
+         '3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3', 2)",
     );
     let (one, two) = (keyed("one"), keyed("two"));
     assert!(recognises(&one, user, &token) && !recognises(&two, user, &token));
@@ -260,10 +261,8 @@ fn a_call_deletes_a_limited_number_of_expired_browsers() {
     change(
         &path,
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) \
-         INSERT INTO browsers (user_id, id_hash, created_at, expires_at) \
-         SELECT 1, randomblob(32), 0, 1 FROM n; \
-         INSERT INTO users (app_id, country_code, cellphone, created_at) VALUES (1, 1, '5', 0); \
-         UPDATE browsers SET user_id = 2",
+         INSERT INTO browsers (user_id, id_hash, number, created_at, expires_at) \
+         SELECT 2, randomblob(32), i, 0, 1 FROM n",
     );
     let (service, _) = open(&path);
     remember(&service, user);

@@ -62,7 +62,7 @@ fn an_engine_logs_what_happened_to_whom() {
     };
     let service = Settings::new("sandbox:?accept=right").deliver(deliver).open().unwrap();
     let service = records.of(&service);
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     assert_eq!(line(&records.one()), format!("call=create_user outcome=ok user_id={user}"));
     service.request_sms(user).unwrap();
     assert_eq!(line(&records.one()), format!("call=request_sms outcome=ok user_id={user}"));
@@ -182,7 +182,7 @@ fn calls_within_calls_are_kept_apart() {
         Ok(())
     };
     let service = Settings::new("sandbox:?accept=right").deliver(deliver).open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     records.of(&service).request_sms(user).unwrap();
     let lines: Vec<String> = records.take().iter().map(line).collect();
     assert_eq!(
@@ -211,7 +211,9 @@ fn calls_within_calls_are_kept_apart() {
 #[test]
 fn records_hold_nothing_that_a_service_repeats() {
     let records = Records::default();
-    for echo in [KEY, TOKEN, "5550100123", "ada@example.com", "4711", "1\ncall=verify outcome=ok"] {
+    for echo in
+        [KEY, TOKEN, "5550100123", "ada@example.com", "code 4711", "1\ncall=verify outcome=ok"]
+    {
         let body = serde_json::json!({"message": echo, "error_code": echo, "errors": {echo: echo}});
         for status in [200, 400, 401, 404, 429, 500] {
             let stub = Stub::responding(response(status, "", body.to_string()));

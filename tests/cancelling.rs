@@ -147,7 +147,7 @@ fn a_wait_for_an_approval_ends() {
     let service = settings(&stub.url()).open().unwrap();
     assert_eq!(cancelled(&service, wait), Error::Cancelled { sent: false });
     let service = Settings::new("sandbox:").open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
     let error = cancelled(&service, |service| service.wait_for_approval(&uuid, user, DEADLINE));
     assert_eq!(error, Error::Cancelled { sent: false });
@@ -159,7 +159,7 @@ fn posting_a_callback_ends_and_the_response_stays() {
     let silent = Stub::start(|mut peer| peer.stay_silent());
     let settings = Settings::new("sandbox:").callback_url(format!("{}/callback", silent.url()));
     let service = settings.open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let device = service.engine().unwrap().register_device(user, DeviceType::Ios).unwrap();
     let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
     let canceller = Canceller::new();

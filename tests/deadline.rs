@@ -33,15 +33,28 @@ fn ends(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
     let mut tries = 0;
     let service = open(&stub.url());
     in_time(DEADLINE + LATE, || {
-        let error = verify(&service).unwrap_err();
         tries += 1;
-        assert!(
-            stub.requests().len() <= tries && stub.connections() <= tries,
-            "the verification was sent twice"
-        );
+        let error = error(&stub, &service, tries);
         assert!(!error.retry_safe(), "{error}");
         error
     })
+}
+
+/// The error of a verification whose connection ends long before the deadline, however busy the
+/// machine is.
+fn ends_early(behave: impl Fn(Peer<TcpStream>) + Send + Sync + 'static) -> Error {
+    let stub = Stub::start(behave);
+    let service = open(&stub.url()).with_timeout(Duration::from_secs(60));
+    error(&stub, &service, 1)
+}
+
+fn error(stub: &Stub, service: &Service, tries: usize) -> Error {
+    let error = verify(service).unwrap_err();
+    assert!(
+        stub.requests().len() <= tries && stub.connections() <= tries,
+        "the verification was sent twice"
+    );
+    error
 }
 
 fn is_late(error: &Error) {
@@ -50,6 +63,7 @@ fn is_late(error: &Error) {
 }
 
 fn is_closed(error: &Error) {
+    assert!(!error.retry_safe(), "{error}");
     assert!(matches!(error, Error::Unavailable { stage: Stage::Response, .. }), "{error}");
     assert!(error.to_string().contains("it closed the connection"), "{error}");
 }
@@ -121,24 +135,24 @@ fn endless_interim_responses_end_at_the_deadline() {
 #[test]
 fn a_connection_that_closes_early_is_unavailable() {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{RIGHT}");
-    is_closed(&ends(move |mut peer| {
+    is_closed(&ends_early(move |mut peer| {
         peer.request();
         peer.send(head.as_bytes());
     }));
     let chunk = format!("{:x}\r\n{RIGHT}\r\n", RIGHT.len());
     let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
-    is_closed(&ends(move |mut peer| {
+    is_closed(&ends_early(move |mut peer| {
         peer.request();
         peer.send(head.as_bytes());
     }));
-    is_closed(&ends(|mut peer| {
+    is_closed(&ends_early(|mut peer| {
         peer.request();
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Le");
     }));
-    is_closed(&ends(|mut peer| drop(peer.request())));
-    is_closed(&ends(drop));
+    is_closed(&ends_early(|mut peer| drop(peer.request())));
+    is_closed(&ends_early(drop));
     // Closing a connection with an unread request resets it.
-    is_closed(&ends(|_| std::thread::sleep(Duration::from_millis(50))));
+    is_closed(&ends_early(|_| std::thread::sleep(Duration::from_millis(50))));
 }
 
 #[test]
@@ -147,7 +161,7 @@ fn a_connection_that_is_reset_is_unavailable() {
     let chunk = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{RIGHT}");
     for first in ["", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 103 X\r\n\r\n", &head, &chunk] {
         let first = first.to_owned();
-        is_closed(&ends(move |mut peer| {
+        is_closed(&ends_early(move |mut peer| {
             peer.request();
             peer.send(first.as_bytes());
             // Gives the client time to read what was sent before the reset discards it.
@@ -156,7 +170,7 @@ fn a_connection_that_is_reset_is_unavailable() {
         }));
     }
     // An immediate reset may arrive before the connection is established.
-    let error = ends(reset);
+    let error = ends_early(reset);
     match error {
         Error::Unavailable { stage: Stage::Connect, .. } => assert!(error.retry_safe()),
         _ => is_closed(&error),

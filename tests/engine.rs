@@ -71,7 +71,7 @@ fn child_that_is_killed() {
     let (service, sent) = open(Path::new(path));
     for number in 0..10_000 {
         let phone = format!("{area}-010-{number:04}");
-        let user = service.create_user("ada@example.com", &phone, "1").unwrap().id;
+        let user = service.create_user("ada@example.com", &phone, "1").unwrap().user_id;
         service.request_sms(user).unwrap();
         let code = sent.lock().unwrap().pop().unwrap().code;
         println!("acknowledged {user} {code}");
@@ -337,8 +337,8 @@ fn wait_for_approval_returns_the_users_response() {
             .unwrap();
         waiting.join().unwrap().unwrap()
     });
-    assert!(approval.approved_by(user) && !approval.approved_by(eve.id));
-    let foreign = service.wait_for_approval(&uuid, eve.id, Duration::from_secs(60));
+    assert!(approval.approved_by(user) && !approval.approved_by(eve.user_id));
+    let foreign = service.wait_for_approval(&uuid, eve.user_id, Duration::from_secs(60));
     assert!(
         matches!(foreign, Err(Error::InvalidArgument { parameter, .. }) if parameter == "uuid")
     );

@@ -147,6 +147,26 @@ fn compare(
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
+/// Those that only read are retried, so each list of them must have the same calls.
+#[test]
+fn the_lists_of_calls_that_only_read_are_complete() {
+    let reads = ROUTES.iter().zip(REPEATABLE).filter(|(_, repeatable)| *repeatable);
+    let wanted: BTreeSet<&str> = reads.map(|(route, _)| route.name).collect();
+    for (file, begin, end) in [
+        ("src/remote.rs", "Those that change nothing:", "#[default]"),
+        ("src/capi/status.rs", "Calls that change nothing are retried:", "pub const"),
+        ("docs/interface.md", "a call that only reads (", ")"),
+    ] {
+        let text = read(file);
+        let list = text.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
+        let words = list.expect(file).0.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+        let names = words.map(|word| word.strip_prefix("seconder_").unwrap_or(word));
+        let found: BTreeSet<&str> =
+            names.filter(|name| ROUTES.iter().any(|route| route.name == *name)).collect();
+        assert_eq!(found, wanted, "{file}");
+    }
+}
+
 /// The arguments of a C function except service, options, out and error, and the fields of its
 /// options. A list is a pointer and a count, which are one parameter.
 fn c_parameters(header: &str, name: &str) -> Option<BTreeSet<String>> {

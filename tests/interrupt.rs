@@ -76,7 +76,7 @@ fn a_cancelled_handle_sends_nothing_and_does_nothing() {
 #[test]
 fn a_wait_for_an_approval_ends_between_two_polls() {
     let service = seconder::open("sandbox:").unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let request = service.handle(&CreateApproval::new(user, "Log in?".parse().unwrap())).unwrap();
     let minute = Duration::from_secs(60);
     let result =
@@ -102,7 +102,7 @@ fn a_deliver_function_sees_that_its_call_is_to_end() {
         Ok(())
     };
     let service = Settings::new("sandbox:?accept=right").deliver(deliver).open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let own = service.with_interrupt(Arc::new(canceller));
     // It had begun, so it is completed.
     assert!(own.request_sms(user).is_ok());

@@ -99,7 +99,7 @@ fn a_name_has_one_user_when_threads_race() {
     let ((service, _), (second, _)) = (open(&path), open(&path));
     let create = |number: usize| {
         let phone = format!("555-010-{:04}", 1000 + number);
-        service.create_user("x@example.com", &phone, "1").unwrap().id
+        service.create_user("x@example.com", &phone, "1").unwrap().user_id
     };
     let users: Vec<UserId> = (0..32).map(create).collect();
     let results = at_once([&service, &second], |service, number| {
@@ -270,7 +270,7 @@ fn users_add_no_app_to_an_account_that_something_else_protects() {
     let (service, _) = open_at(&folder.path().join("own.db"), &clock);
     let engine = service.engine().unwrap();
     let enrol = |user| own(engine, "enrol_authenticator", user);
-    let user = |number: &str| service.create_user("x@example.com", number, "1").unwrap().id;
+    let user = |number: &str| service.create_user("x@example.com", number, "1").unwrap().user_id;
 
     let by_device = user("555-010-0201");
     assert_eq!(enrol(by_device), 200);

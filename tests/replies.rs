@@ -5,7 +5,10 @@
 mod fresh;
 
 use fresh::{ada, forced, open, url};
-use seconder::calls::{self, Call, CheckApproval, CreateUser, Device, RequestSms, Verify};
+use seconder::calls::{
+    self, Call, CheckApproval, CreateUser, Device, RequestCall, RequestSms, StartPhoneVerification,
+    Verify,
+};
 use seconder::wire::{Format, Generation, Reply};
 use seconder::{Error, Handle, Service, Settings, Verdict};
 use serde_json::{Value, json};
@@ -82,7 +85,7 @@ fn created(said: Value) -> (Option<bool>, Option<String>) {
             body["user"] = user.clone();
             let body = format.read(&format.write(&body)).unwrap();
             let reply = call.read_own(Reply::new(200, body.clone())).unwrap();
-            assert_eq!(reply.id.get(), 7);
+            assert_eq!(reply.user_id.get(), 7);
             let error = match only.read_own(Reply::new(200, body)) {
                 Ok(same) => {
                     assert_eq!(same, reply);
@@ -117,6 +120,29 @@ fn only_a_service_that_says_so_has_enrolled_a_new_user() {
         assert!(said.is_none(), "{silent}");
         assert!(error.unwrap().contains("does not say whether the user is new"), "{silent}");
     }
+}
+
+#[test]
+fn only_whole_seconds_say_when_a_code_can_be_sent_again() {
+    for (said, understood) in [
+        (json!(30), Some(30)),
+        (json!("30"), Some(30)),
+        (json!(0), Some(0)),
+        (json!(null), None),
+        (json!(-1), None),
+        (json!(1.5), None),
+        (json!("2017-11-25T23:21:39Z"), None),
+        (json!({"seconds": 30}), None),
+    ] {
+        let body = json!({"message": "sent", "success": true, "resend_after": said});
+        let sms = RequestSms::read(Reply::new(200, body.clone())).unwrap();
+        let call = RequestCall::read(Reply::new(200, body.clone())).unwrap();
+        let number = StartPhoneVerification::read(Reply::new(200, body)).unwrap();
+        let found = [sms.resend_after, call.resend_after, number.resend_after];
+        assert_eq!(found, [understood; 3], "{said}");
+    }
+    let silent = Reply::new(200, json!({"message": "sent", "success": true}));
+    assert_eq!(RequestSms::read(silent).unwrap().resend_after, None);
 }
 
 /// Services that do not know the parameter get the same request as before.

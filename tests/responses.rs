@@ -62,9 +62,9 @@ fn outcome(vector: &Value) -> String {
 fn recorded_replies_are_interpreted_correctly() {
     // In the order of the vectors: a part of each expected description.
     let wanted = [
-        "UserCreated { id: UserId(1000)",
+        "UserCreated { user_id: UserId(1000)",
         "rejected 400 60027",
-        "UserCreated { id: UserId(1635)",
+        "UserCreated { user_id: UserId(1635)",
         "cellphone: Some(\"+57-XXX-XXX-XX12\"), ignored: false",
         "rejected 404 60026",
         "message: Some(\"SMS sent.\"), cellphone: Some(\"+351-XXX-XXX-XX67\")",

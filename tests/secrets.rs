@@ -86,7 +86,7 @@ fn secrets_that_are_sent_appear_in_no_log_and_no_error() {
         let service = settings.clone().open().unwrap();
         let email = "ada@example.com".parse().unwrap();
         let user = CreateUser::new(email, PHONE.parse().unwrap(), "1".parse().unwrap());
-        shown += &format!("{:?}", service.handle(&user).map(|created| created.id));
+        shown += &format!("{:?}", service.handle(&user).map(|created| created.user_id));
         let proxy = format!("http://user:{PASSWORD}@{}", proxy.addr);
         shown += &verify(&settings.proxy(proxy).open().unwrap());
         assert!(

@@ -211,7 +211,7 @@ fn closing_a_service_whose_database_was_replaced_harms_no_other() {
         fs::remove_file(beside(&path, end)).unwrap();
     }
     let (new, _) = open(&path);
-    let bob = new.create_user("bob@example.com", "555-010-0124", "1").unwrap().id;
+    let bob = new.create_user("bob@example.com", "555-010-0124", "1").unwrap().user_id;
     drop(old);
     new.user_status(bob).unwrap();
     assert_eq!(child("child_that_opens_and_closes", path.to_str().unwrap()), "1");

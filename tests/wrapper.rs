@@ -293,7 +293,7 @@ fn by_phone(folder: &Path, response: ApprovalResponse) -> Vec<Input> {
         let service = within("no database was created", || seconder::open(&url).ok());
         let engine = service.engine().unwrap();
         let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
-        let device = engine.register_device(user.id, DeviceType::Android).unwrap();
+        let device = engine.register_device(user.user_id, DeviceType::Android).unwrap();
         thread::spawn(move || {
             let engine = service.engine().unwrap();
             let uuid = within("no approval request was created", || {

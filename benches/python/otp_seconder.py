@@ -19,8 +19,8 @@ from seconder.contrib.django.otp.models import SeconderDevice
 def pairs():
     for number, account in enumerate(people):
         found = service().create_user("a@example.com", f"555-{number:07}", 1)
-        Enrolment.objects.create(account=account, user_id=found.id)
-        uri = service().enrol_authenticator(found.id).uri if kind == "app" else ""
+        Enrolment.objects.create(account=account, user_id=found.user_id)
+        uri = service().enrol_authenticator(found.user_id).uri if kind == "app" else ""
         device = SeconderDevice.add(account)
         yield device, (lambda uri=uri: seconder.totp.code(uri) if uri else sent[-1].code)
 

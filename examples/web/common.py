@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import os
 import secrets
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import seconder
@@ -57,6 +59,37 @@ def open_memory() -> SqlReplay:
 def digits(typed: str) -> str:
     """Removes the spaces that apps show between the digits."""
     return "".join(typed.split())
+
+
+@dataclass
+class Sent:
+    """A code that was sent, as the pages show it."""
+
+    number: str | None
+    """The number that it was sent to."""
+    again: float | None
+    """When it can be sent again, in Unix seconds, if the service says so."""
+
+    @staticmethod
+    def keep(session: Any, code: seconder.CodeRequested) -> None:
+        """Keeps in the session what the pages show."""
+        session["sent"] = [code.cellphone, resend_at(code.resend_after)]
+
+    @staticmethod
+    def kept(session: Any) -> Sent | None:
+        """Returns what the session has of a code, if one was sent."""
+        sent = session.get("sent")
+        return sent and Sent(*sent)
+
+    @property
+    def wait(self) -> int:
+        """After how many seconds it can be sent again, as far as is known."""
+        return 0 if self.again is None else max(0, math.ceil(self.again - time.time()))
+
+
+def resend_at(resend_after: int | None) -> float | None:
+    """Returns when a code can be sent again, in Unix seconds."""
+    return None if resend_after is None else time.time() + resend_after
 
 
 @dataclass

@@ -22,6 +22,7 @@ from common import (
     WRONG_PASSWORD,
     Problem,
     Refused,
+    Sent,
     digits,
     explain,
 )
@@ -152,25 +153,25 @@ def signup(request: HttpRequest) -> HttpResponse:
     return redirect("/signup/code")
 
 
-def signing_up(view: Callable[[HttpRequest, str], HttpResponse]) -> View:
+def signing_up(view: Callable[[HttpRequest, Sent], HttpResponse]) -> View:
     """Wraps a view for visitors whose number is not proven yet."""
 
     def guarded(request: HttpRequest) -> HttpResponse:
-        number = accounts.number(request.session.get("signup"))
-        return redirect("/signup") if number is None else view(request, number)
+        sent = accounts.sent(request.session.get("signup"))
+        return redirect("/signup") if sent is None else view(request, sent)
 
     return guarded
 
 
 @signing_up
-def signup_code(request: HttpRequest, number: str) -> HttpResponse:
+def signup_code(request: HttpRequest, sent: Sent) -> HttpResponse:
     if request.method != "POST":
-        return page(request, "number.html", number=number)
+        return page(request, "number.html", sent=sent)
     ticket = request.session["signup"]
     try:
         name = accounts.finish(ticket, digits(typed(request, "code")))
     except (Refused, seconder.SecondFactorError) as error:
-        return page(request, "number.html", explain(error), number=accounts.number(ticket))
+        return page(request, "number.html", explain(error), sent=accounts.sent(ticket))
     request.session.flush()
     request.session["new"] = name
     return redirect("/login")
@@ -178,11 +179,11 @@ def signup_code(request: HttpRequest, number: str) -> HttpResponse:
 
 @require_POST
 @signing_up
-def signup_again(request: HttpRequest, number: str) -> HttpResponse:
+def signup_again(request: HttpRequest, sent: Sent) -> HttpResponse:
     try:
         accounts.send_again(request.session["signup"])
     except (Refused, seconder.SecondFactorError) as error:
-        return page(request, "number.html", explain(error, sending=True), number=number)
+        return page(request, "number.html", explain(error, sending=True), sent=sent)
     return redirect("/signup/code")
 
 
@@ -209,14 +210,14 @@ def second_sms(request: HttpRequest, account: Account) -> HttpResponse:
         sent = service().request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error, sending=True))
-    request.session["sent"] = sent.cellphone
+    Sent.keep(request.session, sent)
     return redirect("/second/code")
 
 
 def code_page(
     request: HttpRequest, account: Account, problem: Problem | None = None
 ) -> HttpResponse:
-    shown = {"sent": request.session.get("sent"), "ways": accounts.ways(account)}
+    shown = {"sent": Sent.kept(request.session), "ways": accounts.ways(account)}
     return page(request, "code.html", problem, remember=typed(request, "remember"), **shown)
 
 

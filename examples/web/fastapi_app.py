@@ -27,6 +27,7 @@ from common import (
     WRONG_PASSWORD,
     Problem,
     Refused,
+    Sent,
     digits,
     explain,
     open_memory,
@@ -184,38 +185,38 @@ def signup(
     return go("/signup/code")
 
 
-def number(request: Request) -> str:
-    """Returns the number of the visitor who is signing up."""
-    number = accounts.number(request.session.get("signup"))
-    if number is None:
+def sent_code(request: Request) -> Sent:
+    """Returns the code that was sent to the visitor who is signing up."""
+    sent = accounts.sent(request.session.get("signup"))
+    if sent is None:
         raise HTTPException(303, headers={"Location": "/signup"})
-    return number
+    return sent
 
 
-Number = Annotated[str, Depends(number)]
+SentCode = Annotated[Sent, Depends(sent_code)]
 
 
 @app.get("/signup/code")
-def signup_code_page(request: Request, number: Number) -> Response:
-    return page(request, "number.html", number=number)
+def signup_code_page(request: Request, sent: SentCode) -> Response:
+    return page(request, "number.html", sent=sent)
 
 
 @forms.post("/signup/again")
-def signup_again(request: Request, number: Number) -> Response:
+def signup_again(request: Request, sent: SentCode) -> Response:
     try:
         accounts.send_again(request.session["signup"])
     except (Refused, seconder.SecondFactorError) as error:
-        return page(request, "number.html", explain(error, sending=True), number=number)
+        return page(request, "number.html", explain(error, sending=True), sent=sent)
     return go("/signup/code")
 
 
-@forms.post("/signup/code", dependencies=[Depends(number)])
+@forms.post("/signup/code", dependencies=[Depends(sent_code)])
 def signup_code(request: Request, code: Typed = "") -> Response:
     ticket = request.session["signup"]
     try:
         name = accounts.finish(ticket, digits(code))
     except (Refused, seconder.SecondFactorError) as error:
-        return page(request, "number.html", explain(error), number=accounts.number(ticket))
+        return page(request, "number.html", explain(error), sent=accounts.sent(ticket))
     request.session.clear()
     request.session["new"] = name
     return go("/login")
@@ -240,14 +241,14 @@ def second_sms(request: Request, account: Pending) -> Response:
         sent = service().request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(request, account, explain(error, sending=True))
-    request.session["sent"] = sent.cellphone
+    Sent.keep(request.session, sent)
     return go("/second/code")
 
 
 def code_page(
     request: Request, account: Account, problem: Problem | None = None, remember: str = ""
 ) -> Response:
-    shown = {"sent": request.session.get("sent"), "ways": accounts.ways(account)}
+    shown = {"sent": Sent.kept(request.session), "ways": accounts.ways(account)}
     return page(request, "code.html", problem, remember=remember, **shown)
 
 

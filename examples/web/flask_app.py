@@ -20,6 +20,7 @@ from common import (
     WRONG_PASSWORD,
     Problem,
     Refused,
+    Sent,
     digits,
     explain,
     open_memory,
@@ -134,34 +135,34 @@ def signup() -> Reply:
     return redirect("/signup/code", 303)
 
 
-def number() -> str:
-    """Returns the number of the visitor who is signing up."""
-    return accounts.number(session.get("signup")) or abort(redirect("/signup", 303))
+def sent_code() -> Sent:
+    """Returns the code that was sent to the visitor who is signing up."""
+    return accounts.sent(session.get("signup")) or abort(redirect("/signup", 303))
 
 
 @app.get("/signup/code")
 def signup_code_page() -> Response:
-    return page("number.html", number=number())
+    return page("number.html", sent=sent_code())
 
 
 @app.post("/signup/again")
 def signup_again() -> Reply:
-    sent = number()
+    sent = sent_code()
     try:
         accounts.send_again(session["signup"])
     except (Refused, seconder.SecondFactorError) as error:
-        return page("number.html", explain(error, sending=True), number=sent)
+        return page("number.html", explain(error, sending=True), sent=sent)
     return redirect("/signup/code", 303)
 
 
 @app.post("/signup/code")
 def signup_code() -> Reply:
-    number()
+    sent_code()
     ticket = session["signup"]
     try:
         name = accounts.finish(ticket, digits(typed("code")))
     except (Refused, seconder.SecondFactorError) as error:
-        return page("number.html", explain(error), number=accounts.number(ticket))
+        return page("number.html", explain(error), sent=accounts.sent(ticket))
     session.clear()
     session["new"] = name
     return redirect("/login", 303)
@@ -186,12 +187,12 @@ def second_sms() -> Reply:
         sent = service().request_sms(account.user_id, force=True)
     except seconder.SecondFactorError as error:
         return code_page(account, explain(error, sending=True))
-    session["sent"] = sent.cellphone
+    Sent.keep(session, sent)
     return redirect("/second/code", 303)
 
 
 def code_page(account: Account, problem: Problem | None = None) -> Response:
-    shown = {"sent": session.get("sent"), "remember": typed("remember")}
+    shown = {"sent": Sent.kept(session), "remember": typed("remember")}
     return page("code.html", problem, ways=accounts.ways(account), **shown)
 
 

@@ -15,7 +15,18 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from common import COUNTRY, DATA, LAST_WAY, NAME_TAKEN, PENDING_LIFE, Problem, Refused, digits
+from common import (
+    COUNTRY,
+    DATA,
+    LAST_WAY,
+    NAME_TAKEN,
+    PENDING_LIFE,
+    Problem,
+    Refused,
+    Sent,
+    digits,
+    resend_at,
+)
 
 import seconder
 
@@ -115,6 +126,7 @@ CREATE TABLE IF NOT EXISTS signups (
     name TEXT NOT NULL,
     email TEXT NOT NULL,
     cellphone TEXT NOT NULL,
+    again REAL,  -- when the code can be sent again
     salt BLOB NOT NULL,
     password BLOB NOT NULL
 );
@@ -155,7 +167,7 @@ class Accounts:
             self._run(
                 "INSERT INTO accounts (name, user_id, salt, password) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (name) DO NOTHING",
-                *(user.name, created.id, salt, _hash(user.password, salt)),
+                *(user.name, created.user_id, salt, _hash(user.password, salt)),
             )
             account = self.get(user.name)
         assert account is not None
@@ -173,33 +185,37 @@ class Accounts:
             raise Refused(Problem("Please type your e-mail address.", field="email"))
         if self.get(user.name):
             raise Refused(NAME_TAKEN)
-        self._send(user.cellphone)
+        again = self._send(user.cellphone)
         ticket, salt = secrets.token_urlsafe(32), os.urandom(16)
         self._run("DELETE FROM signups WHERE until < ?", time.time())
         self._run(
-            "INSERT INTO signups VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO signups VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             *(ticket, time.time() + PENDING_LIFE, user.name, user.email, user.cellphone),
-            *(salt, _hash(user.password, salt)),
+            *(again, salt, _hash(user.password, salt)),
         )
         return ticket
 
-    def _send(self, cellphone: str) -> None:
+    def _send(self, cellphone: str) -> float | None:
+        """Sends a code to a number. Returns when it can be sent again."""
         try:
-            self._service().start_phone_verification("sms", cellphone, COUNTRY)
+            started = self._service().start_phone_verification("sms", cellphone, COUNTRY)
         except (seconder.InvalidArgument, seconder.Rejected):
             problem = Problem("Please type a mobile phone number.", field="cellphone")
             raise Refused(problem) from None
+        return resend_at(started.resend_after)
 
-    def number(self, ticket: str | None) -> str | None:
-        """Returns the number for whose code the ticket waits."""
-        query = "SELECT cellphone FROM signups WHERE ticket = ? AND until >= ?"
+    def sent(self, ticket: str | None) -> Sent | None:
+        """Returns the code for which the ticket waits."""
+        query = "SELECT cellphone, again FROM signups WHERE ticket = ? AND until >= ?"
         rows = self._run(query, ticket, time.time())
-        return str(rows[0][0]) if rows else None
+        return Sent(*rows[0]) if rows else None
 
-    def send_again(self, ticket: str | None) -> None:
+    def send_again(self, ticket: str) -> None:
         """Sends the code of a sign-up once more."""
-        if (cellphone := self.number(ticket)) is not None:
-            self._send(cellphone)
+        sent = self.sent(ticket)
+        if sent is not None and sent.number is not None:
+            again = self._send(sent.number)
+            self._run("UPDATE signups SET again = ? WHERE ticket = ?", again, ticket)
 
     def finish(self, ticket: str, code: str) -> str:
         """Adds the account, if the code proves that the visitor holds the number. Returns its
@@ -231,13 +247,13 @@ class Accounts:
         try:
             self._run(
                 "INSERT INTO accounts (name, user_id, salt, password) VALUES (?, ?, ?, ?)",
-                *(name, created.id, salt, password),
+                *(name, created.user_id, salt, password),
             )
         except sqlite3.IntegrityError:
             if not self.get(name):
                 raise
             # Somebody took the name meanwhile. The user is new, so it is nobody else's.
-            self._service().delete_user(created.id)
+            self._service().delete_user(created.user_id)
             raise Refused(NAME_TAKEN) from None
         return str(name)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import logging
+import os
 import random
 import secrets
 import sys
@@ -26,8 +27,9 @@ from checks import Checks
 from steps import Steps
 from worlds import World
 
-LONGEST_ROUND = 120
-"""A round that takes longer hangs, in seconds. A round takes less than one."""
+LONGEST_STEP = 120
+"""Threads that start no step for longer hang, in seconds. A step takes far less than one. The time of
+a round depends on how busy the machine is."""
 
 
 def main() -> int:
@@ -44,7 +46,6 @@ def main() -> int:
     done: Counter[str] = Counter()
     print(f"== api, {given.seconds:g} s, seed {given.seed}", flush=True)
     while time.monotonic() < end:
-        faulthandler.dump_traceback_later(LONGEST_ROUND, exit=True)
         checks, failures = run_round(given.seed, number)
         made += checks.made
         done += checks.done
@@ -88,10 +89,28 @@ def run_round(seed: str, number: int) -> tuple[Checks, list[BaseException]]:
         ]
         for worker in workers:
             worker.start()
-        for worker in workers:
-            worker.join()
+        if not finished(workers, checks):
+            report(seed, number, checks, failures)
+            faulthandler.dump_traceback()
+            os._exit(1)
         world.end()
     return checks, failures
+
+
+def finished(workers: list[threading.Thread], checks: Checks) -> bool:
+    """Waits for the threads, and returns whether all of them end."""
+    started, since = 0, time.monotonic()
+    for worker in workers:
+        while worker.is_alive():
+            # If not even this thread goes on, the process ends without a report.
+            faulthandler.dump_traceback_later(2 * LONGEST_STEP, exit=True)
+            worker.join(1)
+            if started != (started := checks.made.total()):
+                since = time.monotonic()
+            elif time.monotonic() - since > LONGEST_STEP:
+                print(f"HANG: no step was started for {LONGEST_STEP} s", file=sys.stderr)
+                return False
+    return True
 
 
 def report(seed: str, number: int, checks: Checks, failures: list[BaseException]) -> None:

@@ -31,7 +31,7 @@ class Flows:
     def _enrol(self) -> int | None:
         email = f"u{self._random.randrange(9)}@example.com"
         user = self._make("create_user", email, self._random.choice(NUMBERS), 1)
-        return None if user is None else int(user.id)
+        return None if user is None else int(user.user_id)
 
     def _wait(self) -> None:
         if self._world.sandbox is not None:

@@ -208,7 +208,7 @@ pub(crate) fn create(
     })?;
     let call = CreateUser::new(email.parse()?, cellphone, country_code.parse()?);
     let call = CreateUser { new_only: !use_known, ..call };
-    let user_id = service.handle(&call).map_err(of_unwanted_user)?.id;
+    let user_id = service.handle(&call).map_err(of_unwanted_user)?.user_id;
     if let Some(login) = login {
         service.set_login(user_id, login).map_err(|error| of_known_number(error, user_id))?;
     }

@@ -66,7 +66,7 @@ impl World {
     }
 
     fn user(&self, login: &str) -> seconder::model::UserId {
-        let user = self.service.create_user("x@example.com", "555-010-0123", "1").unwrap().id;
+        let user = self.service.create_user("x@example.com", "555-010-0123", "1").unwrap().user_id;
         self.service.set_login(user, &login.parse().unwrap()).unwrap();
         user
     }
@@ -194,7 +194,7 @@ fn ctrl_c_leaves_the_earlier_app_valid() {
 #[test]
 fn the_number_of_a_known_user_is_rejected_unless_that_user_is_meant() {
     let world = World::new();
-    let known = world.service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let known = world.service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let eve = ["--json", "--login", "eve", "--email", "eve@example.com", "--country-code", "1"];
     let enrol = |more: &[&str]| {
         let options = [&eve[..], &["--cellphone", "555-010-0123"], more].concat();

@@ -15,19 +15,21 @@ fn an_enrolled_user_is_verified_once_per_code() {
     let service = world.client();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
     let again = service.create_user("ada@example.org", "555.010.0123", "1").unwrap();
-    assert_eq!(user.id, again.id);
-    let sent = service.request_sms(user.id).unwrap();
+    assert_eq!(user.user_id, again.user_id);
+    let sent = service.request_sms(user.user_id).unwrap();
     assert!(!sent.ignored);
     let token = world.code().parse().unwrap();
-    assert_eq!(service.verify(&token, user.id).unwrap(), Verdict::NotChecked);
-    let forced = Verify { force: true, ..Verify::new(token, user.id) };
+    assert_eq!(service.verify(&token, user.user_id).unwrap(), Verdict::NotChecked);
+    let forced = Verify { force: true, ..Verify::new(token, user.user_id) };
     assert_eq!(service.handle(&forced).unwrap().verdict, Verdict::Right);
     let used = service.handle(&forced).unwrap();
     assert!(used.verdict == Verdict::Wrong && used.reused, "{used:?}");
-    assert!(service.user_status(user.id).unwrap().confirmed);
+    assert!(service.user_status(user.user_id).unwrap().confirmed);
     assert_eq!(service.app_stats().unwrap().stats.len(), 12);
-    service.delete_user(user.id).unwrap();
-    assert!(matches!(service.user_status(user.id), Err(Error::Rejected(r)) if r.status == 404));
+    service.delete_user(user.user_id).unwrap();
+    assert!(
+        matches!(service.user_status(user.user_id), Err(Error::Rejected(r)) if r.status == 404)
+    );
 }
 
 #[test]
@@ -35,8 +37,8 @@ fn a_user_approves_on_a_device() {
     let world = World::start();
     let service = world.client();
     let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap();
-    let device = world.engine.register_device(user.id, DeviceType::Android).unwrap();
-    let mut call = CreateApproval::new(user.id, "Pay 12 €?".parse().unwrap());
+    let device = world.engine.register_device(user.user_id, DeviceType::Android).unwrap();
+    let mut call = CreateApproval::new(user.user_id, "Pay 12 €?".parse().unwrap());
     call.details.insert("to".into(), "Bob & Söhne".into());
     call.hidden_details.insert("order".into(), json!({"id": 7, "lines": [1, 2]}));
     let uuid = service.handle(&call).unwrap().uuid;

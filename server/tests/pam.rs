@@ -21,7 +21,7 @@ fn write(world: &World, name: &str, text: &str) -> PathBuf {
 
 /// A configuration for the service of the test, whose user is ada.
 fn configured(world: &World, more: &str) -> PathBuf {
-    let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let key = write(world, "key", &format!("{KEY}\n"));
     let users = write(world, "users", &format!("ada = {user}\n"));
     let text = format!(

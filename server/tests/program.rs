@@ -127,7 +127,7 @@ fn an_operator_runs_a_service_and_responds_to_an_approval() {
     let options = ["--self-signed", "--callback-url", &callback_url];
     let running = Running::start(folder.path(), &options);
     let service = client(&folder, &running);
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let uuid = service.create_approval(user, "Log in?").unwrap().uuid;
 
     let user = user.to_string();

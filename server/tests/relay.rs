@@ -141,7 +141,7 @@ fn a_relay_holds_the_key_and_shows_it_to_nobody() {
     for _ in 0..100 {
         assert_eq!(local_socket::exchange(&mut stream, "GET", DETAILS).status, 200);
     }
-    let id = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let id = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     assert_eq!(running.call("GET", &format!("/protected/json/sms/{id}")).status, 200);
     let verify =
         |code: &str| running.call("GET", &format!("/protected/json/verify/{code}/{id}?force=true"));

@@ -135,7 +135,7 @@ fn an_unknown_path_is_rejected_before_the_body_arrives() {
 #[test]
 fn an_encoded_path_segment_cannot_reach_another_call() {
     let world = World::start();
-    let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     for (token, id, status, code) in [
         ("..%2Fsms", "", 401, "60020"),
         ("1234567%2F1", "", 401, "60020"),
@@ -165,7 +165,7 @@ fn a_body_over_1_mib_is_rejected() {
 fn retry_after_is_sent_in_seconds() {
     let world = World::start();
     let user = world.client().create_user("ada@example.com", "555-010-0123", "1").unwrap();
-    let path = format!("/protected/json/sms/{}", user.id);
+    let path = format!("/protected/json/sms/{}", user.user_id);
     assert_eq!(world.request("GET", &path, None).status, 200);
     let reply = world.request("GET", &path, None);
     assert_eq!((reply.status, &reply.body["error_code"]), (503, &json!("60003")), "{}", reply.body);

@@ -61,7 +61,7 @@ fn a_spool_folder_that_cannot_be_written_is_in_the_log() {
     let key = seconder::open(&database).unwrap().engine().unwrap().api_key().expose().to_owned();
     let ca_file = folder.path().join("seconder-certificate.pem");
     let client = Settings::new(&running.url).api_key(key).ca_file(ca_file).open().unwrap();
-    let user = client.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = client.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     client.request_sms(user).unwrap_err();
     let line = running.line("was lost");
     assert!(line.contains("by sms to the number ending in 23 was lost"), "{line}");

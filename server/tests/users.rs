@@ -127,7 +127,7 @@ fn the_service_logs_that_a_recovery_code_let_a_user_in() {
     let url = lines.find_map(|line| Some(line.split_once("listening on ")?.1.to_owned())).unwrap();
     let settings = Settings::new(&url).api_key(printed(folder.path(), &["key"]));
     let service = settings.ca_file(folder.path().join("seconder-certificate.pem")).open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let codes = service.create_recovery_codes(user).unwrap().codes;
     let call = Verify { force: true, ..Verify::new(codes[0].clone(), user) };
     let checked = service.handle(&call).unwrap();
@@ -149,7 +149,7 @@ fn a_lost_phone_is_removed() {
     let folder = TempDir::new().unwrap();
     let url = format!("sqlite:{}", folder.path().join("lost.db").display());
     let service = seconder::open(&url).unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     service.set_login(user, &"ada".parse().unwrap()).unwrap();
     let engine = service.engine().unwrap();
     engine.register_device(user, seconder::engine::DeviceType::Ios).unwrap();

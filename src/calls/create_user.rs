@@ -55,7 +55,7 @@ impl Call for CreateUser {
     type Reply = UserCreated;
 
     fn user_of(reply: &UserCreated) -> Option<UserId> {
-        Some(reply.id)
+        Some(reply.user_id)
     }
 
     /// A service that does not know `new_only` ignores it, so that the user may be somebody else's.
@@ -79,7 +79,8 @@ impl Call for CreateUser {
 #[non_exhaustive]
 pub struct UserCreated {
     /// The id to store and to pass to the other calls.
-    pub id: UserId,
+    #[serde(rename = "id")]
+    pub user_id: UserId,
     /// Whether the call enrolled the user. False for one who was there before, which may be somebody
     /// else than the one who typed the number. `None` if the service does not say, as only a service
     /// of Seconder does.
@@ -91,7 +92,7 @@ pub struct UserCreated {
 
 impl UserCreated {
     /// A reply that says no more than the id.
-    pub fn new(id: UserId) -> UserCreated {
-        UserCreated { id, created: None, message: None }
+    pub fn new(user_id: UserId) -> UserCreated {
+        UserCreated { user_id, created: None, message: None }
     }
 }

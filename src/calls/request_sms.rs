@@ -2,7 +2,7 @@
 
 use super::{Call, Route, is_false};
 use crate::model::{Action, DisplayText, UserId};
-use crate::wire::older::Shape;
+use crate::wire::{loose, older::Shape};
 use serde::{Deserialize, Serialize};
 
 /// Sends a code by SMS (interface 4.2).
@@ -52,4 +52,9 @@ pub struct CodeRequested {
     pub ignored: bool,
     /// The user's latest device, if the request was ignored.
     pub device: Option<String>,
+    /// After how many seconds another request for the same action by the same channel is accepted,
+    /// even if the code is not used. `None` if nothing was sent, or if the service does not say, as
+    /// only a service of Seconder does.
+    #[serde(default, deserialize_with = "loose::if_it_fits")]
+    pub resend_after: Option<u64>,
 }

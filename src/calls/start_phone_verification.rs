@@ -2,6 +2,7 @@
 
 use super::{Call, Route};
 use crate::model::{ApprovalId, CountryCode, PhoneNumber};
+use crate::wire::loose;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -81,4 +82,7 @@ pub struct PhoneVerificationStarted {
     pub seconds_to_expire: Option<u64>,
     /// The id of the verification.
     pub uuid: Option<ApprovalId>,
+    /// As [`CodeRequested::resend_after`](super::CodeRequested::resend_after), for this number.
+    #[serde(default, deserialize_with = "loose::if_it_fits")]
+    pub resend_after: Option<u64>,
 }

@@ -80,6 +80,7 @@ pub struct seconder_code_requested {
     cellphone: Option<Text>,
     ignored: bool,
     device: Option<Text>,
+    resend_after: Option<u64>,
 }
 
 /// The reply for a code that was checked and is correct. Any other outcome returns none.
@@ -103,6 +104,7 @@ impl From<CodeRequested> for seconder_code_requested {
             cellphone: Text::of(reply.cellphone.as_deref()),
             ignored: reply.ignored,
             device: Text::of(reply.device.as_deref()),
+            resend_after: reply.resend_after,
         }
     }
 }
@@ -296,6 +298,25 @@ pub extern "C" fn seconder_code_requested_device(
     code: Option<&seconder_code_requested>,
 ) -> *const c_char {
     read_handle(code, |code| pointer(&code.device))
+}
+
+/// After how many seconds another request for the same action by the same channel is accepted, even
+/// if the code is not used. 0 also if nothing was sent or if the service does not say, for which there
+/// is seconder_code_requested_resend_after_known().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_resend_after(
+    code: Option<&seconder_code_requested>,
+) -> u64 {
+    read_handle(code, |code| code.resend_after.unwrap_or_default())
+}
+
+/// Whether the service says after how many seconds another request is accepted, as only a service of
+/// Seconder does.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_code_requested_resend_after_known(
+    code: Option<&seconder_code_requested>,
+) -> bool {
+    read_handle(code, |code| code.resend_after.is_some())
 }
 
 /// Frees the reply of seconder_request_sms() or seconder_request_call(). NULL is fine.

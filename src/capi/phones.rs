@@ -308,6 +308,25 @@ pub extern "C" fn seconder_phone_verification_started_uuid(
     read_handle(started, |started| pointer(&started.uuid))
 }
 
+/// After how many seconds another code can be sent to the number in the same way, even if this one is
+/// not used. 0 also if the service does not say, for which there is
+/// seconder_phone_verification_started_resend_after_known().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_started_resend_after(
+    started: Option<&seconder_phone_verification_started>,
+) -> u64 {
+    read_handle(started, |started| started.reply.resend_after.unwrap_or_default())
+}
+
+/// Whether the service says after how many seconds another code can be sent, as only a service of
+/// Seconder does.
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_phone_verification_started_resend_after_known(
+    started: Option<&seconder_phone_verification_started>,
+) -> bool {
+    read_handle(started, |started| started.reply.resend_after.is_some())
+}
+
 /// Frees the reply of seconder_start_phone_verification(). NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_phone_verification_started_free(

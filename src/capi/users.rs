@@ -69,7 +69,7 @@ unsafe impl Plain for seconder_user_status_options {}
 
 /// An enrolled user.
 pub struct seconder_user_created {
-    id: u64,
+    user_id: u64,
     created: Option<bool>,
     message: Option<Text>,
 }
@@ -91,7 +91,7 @@ pub struct seconder_user_status_reply {
 impl From<UserCreated> for seconder_user_created {
     fn from(reply: UserCreated) -> seconder_user_created {
         let message = Text::of(reply.message.as_deref());
-        seconder_user_created { id: reply.id.get(), created: reply.created, message }
+        seconder_user_created { user_id: reply.user_id.get(), created: reply.created, message }
     }
 }
 
@@ -265,10 +265,10 @@ pub unsafe extern "C" fn seconder_user_status(
     }
 }
 
-/// The user's id: store it, and pass it to the other calls as `user_id`.
+/// The user's id: store it, and pass it to the other calls.
 #[unsafe(no_mangle)]
-pub extern "C" fn seconder_user_created_id(user: Option<&seconder_user_created>) -> u64 {
-    read_handle(user, |user| user.id)
+pub extern "C" fn seconder_user_created_user_id(user: Option<&seconder_user_created>) -> u64 {
+    read_handle(user, |user| user.user_id)
 }
 
 /// Whether the call enrolled the user. False for a user who was there before, which may be somebody

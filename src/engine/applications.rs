@@ -1,7 +1,8 @@
 //! Applications: which one is selected, its details and its usage (interface 4.7 and 4.9).
 
 use super::clock;
-use super::store::{AppChange, AppRow, Counted, Store};
+use super::operations::applications::{self as stored, App, AppChange};
+use super::store::{self, Store};
 use super::{Engine, EngineSettings, limits};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
 use crate::model::{ApiKey, CallbackUrl, DisplayText, InstallLink};
@@ -42,15 +43,15 @@ fn unless_empty<T: FromStr<Err = Error>>(text: &str) -> Result<Option<T>> {
 }
 
 /// The application that the settings select, created if the database has none yet.
-pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<AppRow> {
+pub(super) fn select(store: &Store, settings: &EngineSettings) -> Result<App> {
     let change = check(settings)?;
-    if store.applications()?.is_empty() {
-        store
-            .add_first_application(first(settings, &change)?, clock::Time::of(&*settings.clock))?;
+    if store.look(stored::all)?.is_empty() {
+        let (first, now) = (first(settings, &change)?, clock::Time::of(&*settings.clock));
+        store.run(move |view| stored::add_first(view, &first, now))?;
     }
     let app = match &settings.api_key {
-        Some(key) => store.application_of_key(key)?.ok_or_else(unknown_key)?,
-        None => sole(store.applications()?)?,
+        Some(key) => of_key(store, key)?.ok_or_else(unknown_key)?,
+        None => sole(store.look(stored::all)?)?,
     };
     if let Some(names) = settings.names.as_ref().filter(|names| **names != app.names) {
         let reason = format!(
@@ -63,22 +64,28 @@ pub(super) fn select(store: &dyn Store, settings: &EngineSettings) -> Result<App
     if change == AppChange::default() {
         return Ok(app);
     }
-    store.configure_application(app.app_id, change)?;
-    store.application_of_key(&app.api_key)?.ok_or_else(unknown_key)
+    store.run(move |view| stored::configure(view, app.app_id, &change))?;
+    of_key(store, &app.api_key)?.ok_or_else(unknown_key)
+}
+
+/// The application with this API key.
+pub(super) fn of_key(store: &Store, api_key: &ApiKey) -> Result<Option<App>> {
+    let api_key = api_key.clone();
+    store.look(move |view| stored::of_key(view, &api_key))
 }
 
 pub(super) fn unknown_key() -> Error {
     calls::unauthorized("no application has it")
 }
 
-fn first(settings: &EngineSettings, change: &AppChange) -> Result<AppRow> {
+fn first(settings: &EngineSettings, change: &AppChange) -> Result<App> {
     let api_key = match &settings.api_key {
         Some(key) => key.clone(),
         None => ApiKey::try_from(clock::secret(&*settings.random)?)?,
     };
     let mut secret = Zeroizing::new([0; 32]);
     settings.random.fill(&mut *secret)?;
-    Ok(AppRow {
+    Ok(App {
         app_id: 0,
         name: change.name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned()),
         plan: "embedded".into(),
@@ -108,7 +115,7 @@ fn absolute(file: &Path) -> Result<Option<String>> {
     path.into_os_string().into_string().map(Some).map_err(|_| bad("must be UTF-8"))
 }
 
-fn sole(mut apps: Vec<AppRow>) -> Result<AppRow> {
+fn sole(mut apps: Vec<App>) -> Result<App> {
     match (apps.pop(), apps.len()) {
         (Some(app), 0) => Ok(app),
         (_, others) => Err(Error::invalid_argument(
@@ -192,10 +199,12 @@ impl Handle<AppDetails> for Engine {
 impl Handle<AppStats> for Engine {
     fn handle(&self, _call: &AppStats) -> Result<Statistics> {
         let last = self.begin().month();
-        let (counted, total_users) = self.store().statistics(self.app.app_id, last - 11)?;
-        let of = |month| counted.iter().find(|counted| counted.month == month).copied();
+        let app = self.app.app_id;
+        let (counted, total_users) =
+            self.run(move |view| stored::statistics(view, app, last - 11))?;
+        let of = |month| counted.iter().find(|counted| counted.month == month).cloned();
         let months = (last - 11..=last)
-            .map(|month| of(month).unwrap_or(Counted { month, ..Counted::default() }));
+            .map(|month| of(month).unwrap_or_else(|| store::Statistics::none(app, month)));
         Ok(Statistics {
             app_id: u64::try_from(self.app.app_id).ok(),
             count: Some(12),
@@ -206,15 +215,16 @@ impl Handle<AppStats> for Engine {
     }
 }
 
-fn statistic(counted: Counted) -> MonthlyStatistic {
+fn statistic(counted: store::Statistics) -> MonthlyStatistic {
+    let number = |count: i64| u64::try_from(count).unwrap_or(0);
     let month = u8::try_from(counted.month.rem_euclid(12) + 1).unwrap_or(1);
     MonthlyStatistic {
         month: Month::try_from(month).unwrap_or(Month::January).to_string(),
         year: u64::try_from(counted.month.div_euclid(12)).unwrap_or(0),
-        api_calls_count: Some(counted.api_calls),
-        auths_count: Some(counted.auths),
-        calls_count: Some(counted.calls),
-        sms_count: counted.sms,
-        users_count: counted.users,
+        api_calls_count: Some(number(counted.api_calls)),
+        auths_count: Some(number(counted.auths)),
+        calls_count: Some(number(counted.calls)),
+        sms_count: number(counted.sms),
+        users_count: number(counted.users),
     }
 }

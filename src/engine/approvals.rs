@@ -3,7 +3,9 @@
 
 use super::clock::{self, Time};
 use super::delivery::SignedCallback;
-use super::store::{AddApproval, ApprovalRow, Decided, Decision, DeviceRow, NewApproval};
+use super::operations::Subject;
+use super::operations::approvals::{self, AddApproval, NewApproval, Request, Responded, Response};
+use super::store;
 use super::{Engine, devices, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret};
@@ -88,9 +90,10 @@ impl Engine {
     ) -> Result<Vec<ApprovalRequest>> {
         let now = self.now();
         let device = self.device(device_id, device_secret)?;
-        let open = self.store().open_approvals(device.user_id, now)?;
-        let shown = |row: ApprovalRow| ApprovalRequest {
-            uuid: row.uuid,
+        let (app, user_id) = (self.app.app_id, device.user_id.try_into()?);
+        let open = self.look(move |view| approvals::open(view, app, user_id, now))?;
+        let shown = |Request { row, uuid, .. }: Request| ApprovalRequest {
+            uuid,
             message: row.message,
             details: serde_json::from_str(&row.details).unwrap_or_default(),
             expires_at: row.expires_at.map(Time::seconds),
@@ -99,7 +102,7 @@ impl Engine {
     }
 
     /// Responds to an approval request from a device. The response is stored first; then the
-    /// callback is posted. A callback that the application does not accept stays in the outbox.
+    /// callback is posted. A callback that the application does not accept stays a job.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the device's secret is wrong, [`Error::Rejected`] if the
@@ -107,42 +110,49 @@ impl Engine {
     pub fn respond_to_approval(&self, response: &RespondToApproval) -> Result<Approval> {
         let now = self.now();
         let device = self.device(response.device_id, &response.device_secret)?;
-        let row = self.approval(&response.uuid, now)?;
-        if row.user_id != device.user_id {
+        let request = self.approval(&response.uuid, now)?;
+        if request.row.user_id != device.user_id {
             return Err(rejections::approval_not_found(Some(&response.uuid)));
         }
         let approved = response.response == ApprovalResponse::Approve;
-        let mut body = self.callback_body(&row, &device, response.response, now);
+        let mut body = self.callback_body(&request.row, &device, response.response, now);
         self.app.names.body_to_wire(&mut body);
         // After the names, because they decide the order.
         callback::make_regular(&mut body);
         let body = body.to_string();
         let url = self.app.callback_url.clone();
-        let decided = self.store().decide_approval(Decision {
+        let job = self.nonce()?;
+        let callback = url.clone().map(|url| (job, url, body.clone()));
+        let reported = response.response == ApprovalResponse::Report;
+        let decision = Response {
             app: self.app.app_id,
-            user_id: device.user_id,
+            user_id: request.user_id,
             uuid: response.uuid.clone(),
-            device: device.device_id,
+            device: response.device_id,
             approved,
-            snoozed_until: (response.response == ApprovalResponse::Report)
-                .then(|| now.plus(self.caps().snooze)),
-            callback: url.clone().map(|url| (url, body.clone())),
+            snoozed_until: reported.then(|| now.plus(self.caps().snooze)),
+            callback,
             now,
-        })?;
-        let callback = match decided {
-            Decided::Done { callback } => callback,
-            Decided::NotPending => return Err(rejections::approval_not_pending()),
-            Decided::NoDevice => return Err(devices::wrong_secret()),
         };
-        if let Some((job, url)) = callback.zip(url) {
-            self.store().finish_callback(job, self.post(url, body, now).err())?;
+        match self.run(move |view| approvals::respond(view, &decision))? {
+            Responded::Done => {}
+            Responded::NotPending => return Err(rejections::approval_not_pending()),
+            Responded::NoDevice => return Err(devices::wrong_secret()),
+        }
+        if let Some(url) = url {
+            let error = self.post(url, body, now).err();
+            let subject = Subject::User(self.app.app_id, request.user_id);
+            self.run(move |view| {
+                approvals::finish_callback(view, &subject, job, error.as_deref())
+            })?;
         }
         Ok(self.shown(self.approval(&response.uuid, now)?))
     }
 
-    fn approval(&self, uuid: &ApprovalId, now: Time) -> Result<ApprovalRow> {
-        let row = self.store().approval(self.app.app_id, uuid.clone(), now)?;
-        row.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
+    fn approval(&self, uuid: &ApprovalId, now: Time) -> Result<Request> {
+        let (app, wanted) = (self.app.app_id, uuid.clone());
+        let found = self.look(move |view| approvals::find(view, app, &wanted, now))?;
+        found.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
     }
 
     /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to
@@ -167,8 +177,8 @@ impl Engine {
     /// devices do not sign here.
     fn callback_body(
         &self,
-        row: &ApprovalRow,
-        device: &DeviceRow,
+        row: &store::Approval,
+        device: &store::Device,
         response: ApprovalResponse,
         now: Time,
     ) -> Value {
@@ -220,7 +230,7 @@ impl Handle<CreateApproval> for Engine {
         let now = self.begin();
         let seconds = call.seconds_to_expire.unwrap_or(limits::APPROVAL_LIFE);
         let uuid: ApprovalId = clock::uuid(self.random())?.parse()?;
-        let added = self.store().add_approval(NewApproval {
+        let approval = NewApproval {
             app: self.app.app_id,
             user_id: call.user_id,
             uuid: uuid.clone(),
@@ -232,8 +242,8 @@ impl Handle<CreateApproval> for Engine {
             expires_at: (seconds > 0).then(|| now.plus(Duration::from_secs(seconds))),
             most_open: self.caps().open_approvals,
             now,
-        })?;
-        match added {
+        };
+        match self.run(move |view| approvals::add(view, &approval))? {
             AddApproval::Added { answerable } => {
                 let message = if answerable { CREATED } else { CREATED_WITHOUT_DEVICE };
                 Ok(ApprovalCreated { message: Some(message.into()), uuid })
@@ -256,7 +266,7 @@ impl Handle<CheckApproval> for Engine {
 
 impl Engine {
     /// A request as shown to its application.
-    fn shown(&self, row: ApprovalRow) -> Approval {
+    fn shown(&self, Request { row, user_id, uuid, user_email }: Request) -> Approval {
         let status = match row.status.as_str() {
             "approved" => ApprovalStatus::Approved,
             "denied" => ApprovalStatus::Denied,
@@ -265,9 +275,9 @@ impl Engine {
             _ => ApprovalStatus::Unknown,
         };
         let mut approval = Approval::new(status);
-        approval.uuid = Some(row.uuid);
-        approval.user_id = Some(row.user_id);
-        approval.user_email = Some(row.user_email);
+        approval.uuid = Some(uuid);
+        approval.user_id = Some(user_id);
+        approval.user_email = Some(user_email);
         approval.app_id = u64::try_from(self.app.app_id).ok();
         approval.app_name = Some(self.app.name.clone());
         approval.message = Some(row.message);

@@ -1,7 +1,8 @@
 //! Authenticator apps: generating a secret, the QR code that carries it into the app, and the first
 //! code of it.
 
-use super::store::{AuthenticatorRow, Factor, Match, NewAuthenticator, Removed, VerifyState};
+use super::operations::factors::{self, NewAuthenticator, Removed};
+use super::operations::verify::{EnrolledApp, Factor, Match, VerifyState};
 use super::verify::{self, MatchResult};
 use super::{Engine, limits, rejections};
 use crate::calls::{
@@ -35,7 +36,7 @@ impl Handle<EnrolAuthenticator> for Engine {
         // The default label has the user's e-mail address, which is stored with the user alone.
         let given = call.label.as_ref().map(|label| label.as_str().to_owned());
         let new = NewAuthenticator { app, user_id, label: given, secret, digits, period, now };
-        if !self.store().add_authenticator(new)? {
+        if !self.run(move |view| factors::add_authenticator(view, &new))? {
             return Err(rejections::user_not_found());
         }
         let mut enrolled = AuthenticatorEnrolled::new(uri, picture);
@@ -48,20 +49,24 @@ impl Handle<EnrolAuthenticator> for Engine {
 impl Handle<ConfirmAuthenticator> for Engine {
     fn handle(&self, call: &ConfirmAuthenticator) -> Result<Verification> {
         let now = self.begin();
-        self.check(call.user_id, now, |state| {
+        let in_sandbox = self.sandbox_accepts(Some(&call.code));
+        let user_id = call.user_id;
+        let code = call.code.clone();
+        self.check(user_id, now, move |state| {
             let app = pending(state).ok_or_else(rejections::no_pending_authenticator)?;
-            if let Some(accepted) = self.sandbox_accepts(Some(&call.code)) {
-                let (authenticator_id, step) = (app.authenticator_id, now.seconds() / app.period);
+            if let Some(accepted) = in_sandbox {
+                let row = &app.row;
+                let (authenticator_id, step) = (row.authenticator_id, now.seconds() / row.period);
                 return Ok(match accepted {
                     true => verify::right_app(Match::Step { authenticator_id, step }),
                     false => MatchResult::Wrong(Vec::new(), Vec::new()),
                 });
             }
-            if let Some(next) = state.wrong_authenticator_codes.wait_until(limits::delay, now) {
+            if let Some(next) = state.wrong(Factor::Authenticator).wait_until(limits::delay, now) {
                 return Ok(MatchResult::RateLimited(next));
             }
-            Ok(match app.fits(call.code.as_str()) {
-                true => verify::match_apps(&call.code, &[app], now)
+            Ok(match app.row.fits(code.as_str()) {
+                true => verify::match_apps(&code, &[app], now)
                     .unwrap_or_else(|| MatchResult::Wrong(vec![Factor::Authenticator], Vec::new())),
                 // It cannot be a code of the app, so nothing is learnt from it.
                 false => MatchResult::Wrong(Vec::new(), Vec::new()),
@@ -71,8 +76,8 @@ impl Handle<ConfirmAuthenticator> for Engine {
 }
 
 /// The app of which no code was accepted yet. There is at most one.
-fn pending(state: &VerifyState) -> Option<&AuthenticatorRow> {
-    state.authenticators.iter().find(|app| app.last_step.is_none())
+fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
+    state.authenticators.iter().find(|app| app.row.last_step.is_none())
 }
 
 impl Handle<RemoveAuthenticator> for Engine {
@@ -81,7 +86,8 @@ impl Handle<RemoveAuthenticator> for Engine {
         let text = call.authenticator_id.as_str();
         // An id has one spelling. What is none is that of no app: they begin at 1.
         let id = text.parse().ok().filter(|id: &i64| id.to_string() == text).unwrap_or(0);
-        match self.store().remove_authenticator(self.app.app_id, call.user_id, id)? {
+        let (app, user_id) = (self.app.app_id, call.user_id);
+        match self.run(move |view| factors::remove_authenticator(view, app, user_id, id))? {
             Removed::Done => Ok(Done::with_message("Authenticator app was removed.")),
             Removed::NoUser => Err(rejections::user_not_found()),
             Removed::NotFound => Err(rejections::authenticator_not_found()),

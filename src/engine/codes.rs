@@ -2,13 +2,15 @@
 //! a user yet (interface 4.10).
 
 use super::clock::{self, Time};
+use super::operations::Subject;
+use super::operations::codes::{self, IssueCode, Issued, Outgoing};
+use super::operations::verifications::{self, VerificationKey};
+use super::operations::verify::{Factor, Match, commit, state};
 use super::phones::{self, Phone};
-use super::store::{
-    Attempt, CodeRow, Committed, Factor, IssueCode, Issued, Match, Outgoing, Subject,
-    VerificationKey,
-};
+use super::store::{Decided, View};
 use super::{Engine, Message, as_written, limits, rejections, sandbox, verify};
 use crate::calls::*;
+use crate::error::whole_seconds;
 use crate::model::{Action, ApprovalId, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
@@ -34,6 +36,15 @@ struct Order {
     now: Time,
 }
 
+/// A code that was sent.
+struct Sent {
+    expires_at: Time,
+    /// After how many seconds it can be sent again by the same channel.
+    resend_after: u64,
+    /// The id of the verification, for a number.
+    uuid: Option<ApprovalId>,
+}
+
 impl Engine {
     /// Sends a code to a user, unless the user has an app and does not need it.
     fn request_code(
@@ -55,10 +66,16 @@ impl Engine {
                 Channel::Call => CALL_IGNORED.to_owned(),
             };
             let device = user.devices.last().cloned();
-            return Ok(CodeRequested { message: Some(message), cellphone, ignored: true, device });
+            return Ok(CodeRequested {
+                message: Some(message),
+                cellphone,
+                ignored: true,
+                device,
+                resend_after: None,
+            });
         }
         let text = |part: &Option<DisplayText>| part.as_ref().map(|line| line.as_str().to_owned());
-        self.send_code(Order {
+        let sent = self.send_code(Order {
             subject: Subject::User(self.app.app_id, user_id),
             phone: user.phone,
             action: bound.0.as_ref().map_or_else(String::new, |a| a.as_str().to_owned()),
@@ -72,12 +89,12 @@ impl Engine {
             Channel::Sms => "SMS token was sent".into(),
             Channel::Call => "Call started".into(),
         });
-        Ok(CodeRequested { message, cellphone, ..CodeRequested::default() })
+        let resend_after = Some(sent.resend_after);
+        Ok(CodeRequested { message, cellphone, resend_after, ..CodeRequested::default() })
     }
 
-    /// Issues a code and delivers it. Returns when it expires, and the id of the verification, for a
-    /// number.
-    fn send_code(&self, order: Order) -> Result<(Time, Option<ApprovalId>)> {
+    /// Issues a code and delivers it.
+    fn send_code(&self, order: Order) -> Result<Sent> {
         let fresh = Zeroizing::new(clock::digits(self.random(), order.length)?);
         let text = self.text(&order);
         let message = Outgoing {
@@ -86,7 +103,9 @@ impl Engine {
             text: text.clone(),
         };
         let to = message.to.clone();
-        let issued = self.store().issue_code(IssueCode {
+        let (job, now) = (self.nonce()?, order.now);
+        let subject = order.subject.clone();
+        let issue = IssueCode {
             app: self.app.app_id,
             subject: order.subject,
             action: order.action,
@@ -96,33 +115,37 @@ impl Engine {
             sends: self.caps().sends,
             tries: limits::TRIES,
             message,
+            job,
             uuid: order.uuid,
-            now: order.now,
-        })?;
-        let (job, code, expires_at, uuid) = match issued {
-            Issued::Sent { job, code, expires_at, uuid } => (job, code, expires_at, uuid),
-            Issued::TooSoon(next) => {
-                return rejections::wait("A code was sent just now", next.after(order.now));
-            }
-            Issued::TooOften(next) => {
-                return rejections::wait("Codes were sent too often", next.after(order.now));
-            }
+            now,
         };
+        let (code, expires_at, next, uuid) =
+            match self.run(move |view| codes::issue(view, &issue))? {
+                Issued::Sent { code, expires_at, next, uuid } => (code, expires_at, next, uuid),
+                Issued::TooSoon(next) => {
+                    return rejections::wait("A code was sent just now", next.after(now));
+                }
+                Issued::TooOften(next) => {
+                    return rejections::wait("Codes were sent too often", next.after(now));
+                }
+            };
         let sent = self.shared.deliver.deliver(&Message {
             to,
             via: order.channel,
-            text: format!("{}{}{}{}", text.0, *code, validity(expires_at, order.now), text.1),
+            text: format!("{}{}{}{}", text.0, *code, validity(expires_at, now), text.1),
             code: code.to_string(),
             expires_at: expires_at.seconds(),
         });
-        self.store().finish_delivery(job, sent.is_ok())?;
+        let done = sent.is_ok();
+        self.run(move |view| codes::finish_delivery(view, &subject, job, done))?;
         // The message of a failed delivery is shown to the caller, and must not contain the code.
         sent.map_err(|message| match message.contains(&*code) {
             true => "the delivery failed with a message that contains the code".to_owned(),
             false => message,
         })
         .map_err(|message| Error::unavailable(Stage::Delivery, message))?;
-        Ok((expires_at, uuid))
+        let resend_after = next.after(now).map_or(0, whole_seconds);
+        Ok(Sent { expires_at, resend_after, uuid })
     }
 
     /// The text of the message, before the code and after how long it is valid.
@@ -142,29 +165,45 @@ fn validity(expires_at: Time, now: Time) -> String {
     }
 }
 
-impl Engine {
-    /// Checks the code of a number as a sandbox does, without waits and tries.
-    fn check_in_sandbox(
-        &self,
-        subject: Subject,
-        typed: &str,
-        pending: Option<&CodeRow>,
-        now: Time,
-    ) -> Result<Done> {
-        let right = typed == sandbox::PHONE_CODE;
-        if !right && !pending.is_some_and(|code| verify::same(&code.code, typed)) {
-            return Err(rejections::verification_code_wrong());
-        }
-        if let Some(code) = pending {
-            let (app, tries, delay) = (self.app.app_id, limits::TRIES, limits::delay as _);
-            let found = Match::Code(code.compared());
-            let committed = Attempt { app, subject, found, tries, delay, now };
-            if self.store().commit_verify(committed)? != Committed::Done && !right {
-                return Err(rejections::no_pending_verification());
-            }
-        }
-        Ok(Done::with_message(CODE_CORRECT))
+/// The outcome of checking the code of a number.
+#[derive(Clone, Copy)]
+enum Checked {
+    Right,
+    Wrong,
+    NoneIsPending,
+    RateLimited(Time),
+}
+
+/// Checks the code of a number. As in a sandbox that accepts every number's code, if `lenient`: without
+/// waits and tries, and also if none is pending.
+fn check_number(
+    view: &mut View,
+    subject: &Subject,
+    typed: &str,
+    lenient: bool,
+    now: Time,
+) -> Decided<Checked> {
+    let Some(state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
+    let pending = state.codes.iter().find(|code| code.lives(now));
+    let lenient = lenient && (typed == sandbox::PHONE_CODE || pending.is_some());
+    let Some(code) = pending else {
+        return Ok(if lenient { Checked::Right } else { Checked::NoneIsPending });
+    };
+    let action = code.action.clone();
+    let right = verify::same(&code.code, typed) || lenient && typed == sandbox::PHONE_CODE;
+    if lenient && !right {
+        return Ok(Checked::Wrong);
     }
+    let found = match right {
+        true => Match::Code { action },
+        // A wrong code of any length uses up one try of the pending code.
+        false => Match::Nothing { factors: vec![Factor::Code], compared: vec![action] },
+    };
+    Ok(match commit(view, state, &found, now, limits::delay)? {
+        Some(next) => Checked::RateLimited(next),
+        None if right => Checked::Right,
+        None => Checked::Wrong,
+    })
 }
 
 impl Handle<RequestSms> for Engine {
@@ -199,7 +238,7 @@ impl Handle<StartPhoneVerification> for Engine {
         }
         let shown = format!("+{} {}", phone.country_code, phone.national);
         let uuid = clock::uuid(self.random())?.parse()?;
-        let (expires_at, uuid) = self.send_code(Order {
+        let sent = self.send_code(Order {
             subject: Subject::Phone(self.app.app_id, phone.e164()),
             phone,
             action: String::new(),
@@ -219,8 +258,9 @@ impl Handle<StartPhoneVerification> for Engine {
             carrier: Some(String::new()),
             is_ported: Some(false),
             is_cellphone: Some(!matches!(kind, PhoneType::Landline | PhoneType::Voip)),
-            seconds_to_expire: expires_at.after(now).map(|life| life.as_secs()),
-            uuid,
+            seconds_to_expire: sent.expires_at.after(now).map(|life| life.as_secs()),
+            uuid: sent.uuid,
+            resend_after: Some(sent.resend_after),
         })
     }
 
@@ -234,37 +274,15 @@ impl Handle<CheckPhoneVerification> for Engine {
         let now = self.begin();
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
-        let app = self.app.app_id;
-        let subject = Subject::Phone(app, phone.e164());
-        let typed = call.verification_code.as_str();
-        let state = self.store().begin_verify(subject.clone())?.unwrap_or_default();
-        let pending = state.codes.iter().find(|code| code.lives(now));
-        if self.is_lenient() && (typed == sandbox::PHONE_CODE || pending.is_some()) {
-            return self.check_in_sandbox(subject, typed, pending, now);
-        }
-        let code = pending.ok_or_else(rejections::no_pending_verification)?;
-        if let Some(wait) =
-            state.wrong_codes.wait_until(limits::delay, now).and_then(|next| next.after(now))
-        {
-            return rejections::wait(verify::TOO_MANY_WRONG, Some(wait));
-        }
-        let right = verify::same(&code.code, typed);
-        let found = match right {
-            true => Match::Code(code.compared()),
-            // A wrong code of any length uses up one try of the pending code.
-            false => {
-                Match::Nothing { factors: vec![Factor::Code], compared: vec![code.compared()] }
-            }
-        };
-        let (tries, delay) = (limits::TRIES, limits::delay as fn(u32) -> _);
-        match self.store().commit_verify(Attempt { app, subject, found, tries, delay, now })? {
-            Committed::Done if right => Ok(Done::with_message(CODE_CORRECT)),
-            Committed::Done => Err(rejections::verification_code_wrong()),
-            // A concurrent check used the code, or used up its tries.
-            Committed::Changed => Err(rejections::no_pending_verification()),
-            Committed::RateLimited(next) => {
-                rejections::wait(verify::TOO_MANY_WRONG, next.after(now))
-            }
+        let subject = Subject::Phone(self.app.app_id, phone.e164());
+        let (typed, lenient) = (call.verification_code.clone(), self.is_lenient());
+        let checked =
+            self.run(move |view| check_number(view, &subject, typed.as_str(), lenient, now))?;
+        match checked {
+            Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
+            Checked::Wrong => Err(rejections::verification_code_wrong()),
+            Checked::NoneIsPending => Err(rejections::no_pending_verification()),
+            Checked::RateLimited(next) => rejections::wait(verify::TOO_MANY_WRONG, next.after(now)),
         }
     }
 
@@ -286,7 +304,7 @@ impl Handle<PhoneVerificationStatus> for Engine {
             }
             _ => return Err(rejections::no_pending_verification()),
         };
-        let found = self.store().verification(key, now)?;
+        let found = self.look(move |view| verifications::find(view, &key, now))?;
         let found = found.ok_or_else(rejections::no_pending_verification)?;
         let left = found.expires_at.after(now).filter(|_| !found.verified && !found.is_void);
         Ok(PhoneVerificationRecord {

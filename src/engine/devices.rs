@@ -1,7 +1,8 @@
 //! Devices that users register to respond to approval requests.
 
 use super::clock::secret;
-use super::store::{DeviceRow, NewDevice, Removed};
+use super::operations::factors::{self, NewDevice, Removed};
+use super::store;
 use super::{Engine, rejections};
 use crate::calls::{Devices, Done, RegisteredDevices, RemoveDevice};
 use crate::model::{DeviceId, Secret, UserId};
@@ -64,20 +65,22 @@ impl Engine {
     /// [`Error::Rejected`] if there is no such user; otherwise see [`Error`].
     pub fn register_device(&self, user_id: UserId, kind: DeviceType) -> Result<DeviceRegistered> {
         let secret = secret(self.random())?;
-        let device = self.store().add_device(NewDevice {
+        let device = NewDevice {
             app: self.app.app_id,
             user_id,
             os_type: kind.name(),
             secret_hash: hash(&secret),
             now: self.now(),
-        })?;
-        let device_id = device.ok_or_else(rejections::user_not_found)?;
+        };
+        let device_id = self.run(move |view| factors::add_device(view, &device))?;
+        let device_id = device_id.ok_or_else(rejections::user_not_found)?;
         Ok(DeviceRegistered { device_id, secret })
     }
 
     /// The device, if the secret is right.
-    pub(super) fn device(&self, device: DeviceId, secret: &Secret) -> Result<DeviceRow> {
-        let found = self.store().device(self.app.app_id, device)?;
+    pub(super) fn device(&self, device: DeviceId, secret: &Secret) -> Result<store::Device> {
+        let app = self.app.app_id;
+        let found = self.look(move |view| factors::device(view, app, device))?;
         found.filter(|row| row.secret_hash.ct_eq(&hash(secret)).into()).ok_or_else(wrong_secret)
     }
 }
@@ -98,7 +101,8 @@ impl Handle<Devices> for Engine {
 impl Handle<RemoveDevice> for Engine {
     fn handle(&self, call: &RemoveDevice) -> Result<Done> {
         self.begin();
-        match self.store().remove_device(self.app.app_id, call.user_id, call.device_id)? {
+        let (app, user_id, device) = (self.app.app_id, call.user_id, call.device_id);
+        match self.run(move |view| factors::remove_device(view, app, user_id, device))? {
             Removed::Done => Ok(Done::with_message("Device was removed.")),
             Removed::NoUser => Err(rejections::user_not_found()),
             Removed::NotFound => Err(rejections::device_not_found()),
@@ -116,19 +120,19 @@ fn hash(secret: &Secret) -> [u8; 32] {
 mod tests {
     use super::*;
     use crate::Settings;
-    use crate::engine::store::{Decided, Decision};
+    use crate::engine::operations::approvals::{self, Responded, Response};
 
     /// A response whose device is removed after its secret was checked.
     #[test]
     fn a_response_under_way_is_void_once_the_device_is_removed() {
         let service = Settings::new("sandbox:").open().unwrap();
         let engine = service.engine().unwrap();
-        let user_id = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+        let user_id = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
         let [lost, kept] =
             [(); 2].map(|()| engine.register_device(user_id, DeviceType::Ios).unwrap());
         let uuid = service.create_approval(user_id, "Log in?").unwrap().uuid;
         let decide = |device| {
-            let decision = Decision {
+            let response = Response {
                 app: engine.app.app_id,
                 user_id,
                 uuid: uuid.clone(),
@@ -138,10 +142,10 @@ mod tests {
                 callback: None,
                 now: engine.now(),
             };
-            engine.store().decide_approval(decision).unwrap()
+            engine.run(move |view| approvals::respond(view, &response)).unwrap()
         };
         service.remove_device(user_id, lost.device_id).unwrap();
-        assert_eq!(decide(lost.device_id), Decided::NoDevice);
-        assert_eq!(decide(kept.device_id), Decided::Done { callback: None });
+        assert_eq!(decide(lost.device_id), Responded::NoDevice);
+        assert_eq!(decide(kept.device_id), Responded::Done);
     }
 }

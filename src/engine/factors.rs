@@ -1,6 +1,8 @@
 //! What protects the accounts of users, without the secrets (interface 2.7).
 
-use super::store::{AuthenticatorInfo, DeviceInfo, UserRow};
+use super::operations::factors;
+use super::operations::users::Profile;
+use super::store;
 use super::{Engine, rejections};
 use crate::Result;
 use crate::calls::{Authenticator, Factors, PhoneType, RegisteredDevice};
@@ -8,31 +10,32 @@ use crate::model::UserId;
 
 impl Engine {
     /// A user, and what protects the account.
-    pub(super) fn factors(&self, user_id: UserId) -> Result<(UserRow, Factors)> {
-        let found = self.store().factors(self.app.app_id, user_id)?;
+    pub(super) fn factors(&self, user_id: UserId) -> Result<(Profile, Factors)> {
+        let app = self.app.app_id;
+        let found = self.look(move |view| factors::find(view, app, user_id))?;
         let (user, rows) = found.ok_or_else(rejections::user_not_found)?;
         let authenticators = rows.authenticators.into_iter().map(authenticator);
         let factors = Factors {
             sms: self.app.sms_enabled && user.phone.kind() != PhoneType::Landline,
             authenticators: authenticators.collect::<Result<_>>()?,
-            devices: rows.devices.into_iter().map(device).collect(),
+            devices: rows.devices.into_iter().map(device).collect::<Result<_>>()?,
             recovery_codes: rows.recovery_codes,
         };
         Ok((user, factors))
     }
 }
 
-fn authenticator(row: AuthenticatorInfo) -> Result<Authenticator> {
+fn authenticator(row: store::Authenticator) -> Result<Authenticator> {
     let mut shown = Authenticator::new(row.authenticator_id.to_string().parse()?);
-    shown.confirmed = row.confirmed;
+    shown.confirmed = row.last_step.is_some();
     shown.label = row.label;
     shown.created_at = i64::try_from(row.created_at.seconds()).ok();
     Ok(shown)
 }
 
-fn device(row: DeviceInfo) -> RegisteredDevice {
-    let mut shown = RegisteredDevice::new(row.device_id);
+fn device(row: store::Device) -> Result<RegisteredDevice> {
+    let mut shown = RegisteredDevice::new(row.device_id.try_into()?);
     shown.r#type = Some(row.os_type);
     shown.created_at = i64::try_from(row.registered_at.seconds()).ok();
-    shown
+    Ok(shown)
 }

@@ -1,6 +1,6 @@
 //! The directory of login names: which user has a name on machines (interface 4.17 to 4.19).
 
-use super::store::{LoginSet, SetLoginName};
+use super::operations::users::{self, LoginSet};
 use super::{Engine, rejections};
 use crate::calls::{Done, FindUser, FoundUser, RemoveLogin, SetLogin};
 use crate::{Handle, Result};
@@ -8,7 +8,8 @@ use crate::{Handle, Result};
 impl Handle<FindUser> for Engine {
     fn handle(&self, call: &FindUser) -> Result<FoundUser> {
         self.begin();
-        let found = self.store().user_of_login(self.app.app_id, &call.login)?;
+        let (app, login) = (self.app.app_id, call.login.clone());
+        let found = self.look(move |view| users::of_login(view, app, login.as_str()))?;
         let (user, left) = found.ok_or_else(|| rejections::login_not_found(&call.login))?;
         let mut found = FoundUser::new(user.user_id, call.login.clone());
         found.confirmed = user.confirmed;
@@ -24,7 +25,7 @@ impl Handle<SetLogin> for Engine {
     fn handle(&self, call: &SetLogin) -> Result<Done> {
         self.begin();
         let (app, user_id, login) = (self.app.app_id, call.user_id, call.login.clone());
-        match self.store().set_login(SetLoginName { app, user_id, login })? {
+        match self.run(move |view| users::set_login(view, app, user_id, login.as_str()))? {
             LoginSet::Done => Ok(Done::with_message("Login name was set.")),
             LoginSet::NoUser => Err(rejections::user_not_found()),
             LoginSet::Taken => Err(rejections::login_taken()),
@@ -36,7 +37,8 @@ impl Handle<SetLogin> for Engine {
 impl Handle<RemoveLogin> for Engine {
     fn handle(&self, call: &RemoveLogin) -> Result<Done> {
         self.begin();
-        match self.store().remove_login(self.app.app_id, call.login.clone())? {
+        let (app, login) = (self.app.app_id, call.login.clone());
+        match self.run(move |view| users::remove_login(view, app, login.as_str()))? {
             true => Ok(Done::with_message("Login name was removed.")),
             false => Err(rejections::login_not_found(&call.login)),
         }

@@ -1,10 +1,10 @@
 //! Logins while the service is unreachable: preparing them, and the reports of them.
 
 use super::clock::Time;
-use super::store::{
-    Attempt, AuthenticatorRow, Committed, Factor, Match, OfflineLoginRow, OfflinePreparation,
-    OfflineReport, Reported, Subject,
-};
+use super::operations::Subject;
+use super::operations::offline::{self, Login, Preparation, Report, Reported};
+use super::operations::verify::{Factor, Match, commit, state};
+use super::store::Authenticator;
 use super::verify::{TOO_MANY_WRONG, same};
 use super::{Engine, limits, rejections};
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
@@ -26,6 +26,14 @@ struct Shown {
     step: u64,
 }
 
+/// Whether a code proves the user.
+enum Proof {
+    Shown(Shown),
+    NoUser,
+    Wrong,
+    RateLimited(Time),
+}
+
 impl Handle<PrepareOffline> for Engine {
     fn handle(&self, call: &PrepareOffline) -> Result<OfflinePrepared> {
         let now = self.begin();
@@ -39,7 +47,7 @@ impl Handle<PrepareOffline> for Engine {
         let machine = call.machine.as_ref().map(|machine| machine.as_str());
         let data = json!({ "machine": machine, "expires_at": span.expires_at });
         // Before the hashes are made, which takes time: one code makes them once.
-        let proven = self.store().prepare_offline(OfflinePreparation {
+        let preparation = Preparation {
             user_id: call.user_id,
             authenticator_id: shown.authenticator_id,
             step: shown.step,
@@ -47,11 +55,11 @@ impl Handle<PrepareOffline> for Engine {
             first_step: span.first_step,
             end_step: span.end_step,
             machine: machine.unwrap_or_default().to_owned(),
-            kind: "offline_prepared",
             data: data.to_string(),
+            nonce: self.nonce()?,
             now,
-        })?;
-        if !proven {
+        };
+        if !self.run(move |view| offline::prepare(view, &preparation))? {
             return Err(rejections::no_code_accepted());
         }
         self.prepare_codes(call.user_id, &shown, &span)
@@ -83,27 +91,26 @@ impl Engine {
     /// ago. Another code counts as wrong, so that the call does not help to guess one.
     fn accepted_just_now(&self, call: &PrepareOffline, now: Time) -> Result<Shown> {
         let subject = Subject::User(self.app.app_id, call.user_id);
-        let state = self.store().begin_verify(subject.clone())?;
-        let state = state.ok_or_else(rejections::user_not_found)?;
-        let too_many = |next: Time| rejections::wait(TOO_MANY_WRONG, next.after(now));
-        if let Some(next) = state.wrong_authenticator_codes.wait_until(limits::delay, now) {
-            return too_many(next);
-        }
-        let typed = call.token.as_str();
-        if let Some(shown) = state.authenticators.iter().find_map(|app| app.shown(typed, now)) {
-            return Ok(shown);
-        }
-        let attempt = Attempt {
-            app: self.app.app_id,
-            subject,
-            found: Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() },
-            tries: limits::TRIES,
-            delay: limits::delay,
-            now,
-        };
-        match self.store().commit_verify(attempt)? {
-            Committed::RateLimited(next) => too_many(next),
-            Committed::Done | Committed::Changed => Err(rejections::no_code_accepted()),
+        let token = call.token.clone();
+        let proof = self.run(move |view| {
+            let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
+            if let Some(next) = state.wrong(Factor::Authenticator).wait_until(limits::delay, now) {
+                return Ok(Proof::RateLimited(next));
+            }
+            let mut apps = state.authenticators.iter();
+            if let Some(shown) = apps.find_map(|app| app.row.shown(token.as_str(), now)) {
+                return Ok(Proof::Shown(shown));
+            }
+            let wrong =
+                Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() };
+            commit(view, state, &wrong, now, limits::delay)?;
+            Ok(Proof::Wrong)
+        })?;
+        match proof {
+            Proof::Shown(shown) => Ok(shown),
+            Proof::NoUser => Err(rejections::user_not_found()),
+            Proof::Wrong => Err(rejections::no_code_accepted()),
+            Proof::RateLimited(next) => rejections::wait(TOO_MANY_WRONG, next.after(now)),
         }
     }
 
@@ -134,7 +141,7 @@ impl Engine {
     }
 }
 
-impl AuthenticatorRow {
+impl Authenticator {
     /// The app with the step of the code, if that is the last one that was accepted and it was
     /// accepted not long ago.
     fn shown(&self, typed: &str, now: Time) -> Option<Shown> {
@@ -158,18 +165,17 @@ impl Handle<ReportOffline> for Engine {
                 "step": login.step,
                 "time": login.time,
             });
-            OfflineLoginRow { step: login.step, data: data.to_string() }
+            Ok(Login { step: login.step, data: data.to_string(), nonce: self.nonce()? })
         };
-        let reported = self.store().report_offline(OfflineReport {
+        let report = Report {
             app: self.app.app_id,
             user_id: call.user_id,
             authenticator_id: i64::try_from(call.authenticator_id).unwrap_or_default(),
             machine: machine.unwrap_or_default().to_owned(),
-            kind: "offline_login",
-            logins: call.logins.iter().map(stored).collect(),
+            logins: call.logins.iter().map(stored).collect::<Result<_>>()?,
             now,
-        })?;
-        match reported {
+        };
+        match self.run(move |view| offline::report(view, &report))? {
             Reported::Added(logins) => {
                 if logins > 0 {
                     self.shared.deliver.offline_logins_reported(call.user_id, machine, logins);

@@ -2,7 +2,8 @@
 //! 4.20).
 
 use super::clock::digits;
-use super::store::{Match, NewRecoveryCodes, RecoveryCodeRow};
+use super::operations::recovery as codes;
+use super::store::RecoveryCode;
 use super::{Engine, limits, rejections};
 use crate::calls::{Call, CreateRecoveryCodes, EnrolAuthenticator, MatchedCall, RecoveryCodes};
 use crate::model::{Token, UserId};
@@ -28,9 +29,9 @@ impl Handle<CreateRecoveryCodes> for Engine {
             let code = Zeroizing::new(digits(self.random(), limits::RECOVERY_LENGTH)?);
             codes.push(code.parse()?);
         }
-        let hashes = codes.iter().map(|code| hash(code, &salt)).collect();
+        let hashes: Vec<_> = codes.iter().map(|code| hash(code, &salt)).collect();
         let (app, user_id) = (self.app.app_id, call.user_id);
-        if !self.store().replace_recovery_codes(NewRecoveryCodes { app, user_id, salt, hashes })? {
+        if !self.run(move |view| codes::replace(view, app, user_id, &salt, &hashes))? {
             return Err(rejections::user_not_found());
         }
         let mut created = RecoveryCodes::new(codes);
@@ -66,7 +67,7 @@ impl Engine {
             return Ok(());
         }
         let user = self.user(user_id)?;
-        let (rows, _) = self.store().recovery_codes(user_id)?;
+        let (rows, _) = self.look(move |view| codes::codes(view, user_id))?;
         let has_codes = left(&rows) > 0;
         match call.route().name {
             name if name == EnrolAuthenticator::ROUTE.name => {
@@ -75,7 +76,7 @@ impl Engine {
             }
             name if name == CreateRecoveryCodes::ROUTE.name => {
                 let now = self.now();
-                let used_at = self.store().authenticator_used_at(user_id)?;
+                let used_at = self.look(move |view| codes::authenticator_used_at(view, user_id))?;
                 let fresh = used_at.is_some_and(|used| used.plus(limits::OWN_RECOVERY) >= now);
                 let allowed = fresh && !has_codes;
                 if allowed { Ok(()) } else { Err(rejections::no_own_recovery_codes()) }
@@ -90,29 +91,23 @@ pub(super) fn fits(token: &Token) -> bool {
     token.as_str().len() == usize::from(limits::RECOVERY_LENGTH)
 }
 
-/// Finds the code of a user's set that a token is, and whether it was used.
-pub(super) fn find<'a>(token: &Token, rows: &'a [RecoveryCodeRow]) -> Option<&'a RecoveryCodeRow> {
-    let hash = hash(token, &rows.first()?.salt);
+/// Finds the code of a user's set that has this hash.
+pub(super) fn find<'a>(hash: &[u8], rows: &'a [RecoveryCode]) -> Option<&'a RecoveryCode> {
     // Each is compared, so that the time taken does not depend on which one it is.
     let mut found = None;
     for row in rows {
-        if bool::from(row.hash.ct_eq(&hash)) {
+        if bool::from(row.hash.ct_eq(hash)) {
             found = Some(row);
         }
     }
     found
 }
 
-/// Consumes this code.
-pub(super) fn used(row: &RecoveryCodeRow) -> Match {
-    Match::Recovery { hash: row.hash.clone() }
-}
-
 /// The hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. A code has
 /// 40 bits, so the hash keeps whoever reads the database from using the codes for hours or days, and
 /// not for ever: long enough to replace them. Once secrets are sealed at rest, by a key that is not in
 /// the database, this hash is sealed too, and the rounds matter no longer.
-fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
+pub(super) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     let mut hash = vec![0; SHA256_OUTPUT_LEN];
     let secret = code.as_str().as_bytes();
     pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, salt, secret, &mut hash);
@@ -120,7 +115,7 @@ fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
 }
 
 /// How many codes of a set are left.
-pub(super) fn left(rows: &[RecoveryCodeRow]) -> usize {
+pub(super) fn left(rows: &[RecoveryCode]) -> usize {
     rows.iter().filter(|row| !row.spent).count()
 }
 

@@ -7,7 +7,8 @@
 //! id. The signature is checked first: a guess costs no look at the database.
 
 use super::clock::Time;
-use super::store::{AppId, BrowserKey, NewBrowser};
+use super::operations::AppId;
+use super::operations::browsers::{self, BrowserKey, NewBrowser};
 use super::{Engine, limits, rejections};
 use crate::calls::{BrowserCheck, Done, Forget, Recognise, Remember, Remembered};
 use crate::model::{BrowserToken, UserId};
@@ -39,13 +40,13 @@ impl Handle<Remember> for Engine {
         let mut id = Zeroizing::new([0; ID]);
         self.random().fill(&mut *id)?;
         let token = self.token(call.user_id, &id, expires_at.seconds());
-        let known = self.store().remember(NewBrowser {
+        let browser = NewBrowser {
             key: self.browser_key(call.user_id, &id),
             expires_at,
             most: limits::REMEMBERED_BROWSERS,
             now,
-        })?;
-        if !known {
+        };
+        if !self.run(move |view| browsers::add(view, &browser))? {
             return Err(rejections::user_not_found());
         }
         let mut remembered = Remembered::new(token, expires_at.seconds());
@@ -60,7 +61,8 @@ impl Handle<Recognise> for Engine {
         let Some(id) = self.signed_id(call.user_id, &call.token) else {
             return Ok(BrowserCheck::default());
         };
-        match self.store().is_remembered(self.browser_key(call.user_id, &id), now)? {
+        let key = self.browser_key(call.user_id, &id);
+        match self.look(move |view| browsers::is_remembered(view, &key, now))? {
             true => Ok(BrowserCheck::recognised(call.user_id)),
             false => Ok(BrowserCheck::default()),
         }
@@ -74,11 +76,12 @@ impl Handle<Forget> for Engine {
         match &call.token {
             Some(token) => {
                 if let Some(id) = self.signed_id(user_id, token) {
-                    self.store().forget(self.browser_key(user_id, &id), now)?;
+                    let key = self.browser_key(user_id, &id);
+                    self.run(move |view| browsers::forget(view, &key, now))?;
                 }
                 Ok(Done::with_message("The browser is not remembered any more."))
             }
-            None if self.store().forget_all(app, user_id, now)? => {
+            None if self.run(move |view| browsers::forget_all(view, app, user_id, now))? => {
                 Ok(Done::with_message("No browser of the user is remembered any more."))
             }
             None => Err(rejections::user_not_found()),

@@ -3,6 +3,7 @@
 
 use super::clock::Time;
 use super::limits::Caps;
+use super::operations::users;
 use super::store::Store;
 use super::verify::accepted;
 use super::{Engine, limits};
@@ -71,7 +72,7 @@ impl Sandbox {
     }
 
     /// Empties the sandbox if it is time to.
-    fn clear_if_due(&self, store: &dyn Store, now: Time) {
+    fn clear_if_due(&self, store: &Store, now: Time) {
         let Some(Schedule { every, next, process }) = &self.schedule else { return };
         // In a forked child, another thread's lock would last for ever. Its database is rejected.
         if std::process::id() != *process {
@@ -82,7 +83,7 @@ impl Sandbox {
         // A clock that was set back must not put off the next time.
         *next = Time(next.0.min(now.0 + every));
         // If the store fails, so does the call that begins now, and the next one tries again.
-        if *next <= now && store.clear().is_ok() {
+        if *next <= now && store.run(users::clear).is_ok() {
             *next = Time(now.0 + every - (now.0 - next.0) % every);
         }
     }
@@ -104,7 +105,7 @@ impl Engine {
     /// [`Error::InvalidArgument`] if this is not a sandbox: a database is never emptied.
     pub fn clear_sandbox(&self) -> Result<()> {
         match &self.shared.sandbox {
-            Some(_) => self.store().clear(),
+            Some(_) => self.run(users::clear),
             None => Err(Error::invalid_argument(
                 "url",
                 "names a database, which is not emptied: this needs a sandbox: URL",
@@ -114,7 +115,7 @@ impl Engine {
 
     pub(super) fn clear_sandbox_if_due(&self, now: Time) {
         if let Some(sandbox) = &self.shared.sandbox {
-            sandbox.clear_if_due(self.store(), now);
+            sandbox.clear_if_due(&self.shared.store, now);
         }
     }
 
@@ -142,7 +143,8 @@ impl Engine {
             Some(false) => return Ok(Some(Verification::wrong(false))),
             Some(true) => {}
         }
-        let enrolled_at = self.store().confirm_user(self.app.app_id, user_id, now)?;
+        let app = self.app.app_id;
+        let enrolled_at = self.run(move |view| users::confirm(view, app, user_id, now))?;
         Ok(Some(accepted("sms", enrolled_at.unwrap_or(now))))
     }
 
@@ -177,7 +179,7 @@ mod tests {
 
     fn due(options: &str, at: i64) -> Option<i64> {
         let sandbox = Sandbox::parse(options, Time(0)).unwrap();
-        let store = super::super::store::Sqlite::in_memory().unwrap();
+        let store = Store::new(super::super::store::Memory::new());
         sandbox.clear_if_due(&store, Time(at));
         sandbox.schedule.map(|schedule| schedule.next.into_inner().unwrap().0)
     }
@@ -195,7 +197,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_does_not_put_off_the_schedule() {
         let sandbox = Sandbox::parse("?clear_every=10", Time(1_000_000)).unwrap();
-        let store = super::super::store::Sqlite::in_memory().unwrap();
+        let store = Store::new(super::super::store::Memory::new());
         sandbox.clear_if_due(&store, Time(5_000));
         assert_eq!(sandbox.schedule.unwrap().next.into_inner().unwrap(), Time(15_000));
     }

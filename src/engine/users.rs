@@ -1,8 +1,10 @@
 //! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
 use super::clock::Time;
+use super::operations::Subject;
+use super::operations::codes::Outgoing;
+use super::operations::users::{self, EnrolUser, NewActivity, Profile};
 use super::phones::{self, Phone};
-use super::store::{Activity, EnrolUser, Outgoing, UserRow};
 use super::{Engine, Message, as_written, rejections};
 use crate::calls::*;
 use crate::model::UserId;
@@ -11,8 +13,10 @@ use serde_json::{Map, Value};
 
 impl Engine {
     /// The user with this id, if they belong to this application.
-    pub(super) fn user(&self, user_id: UserId) -> Result<UserRow> {
-        self.store().user(self.app.app_id, user_id)?.ok_or_else(rejections::user_not_found)
+    pub(super) fn user(&self, user_id: UserId) -> Result<Profile> {
+        let app = self.app.app_id;
+        let found = self.look(move |view| users::profile(view, app, user_id))?;
+        found.ok_or_else(rejections::user_not_found)
     }
 }
 
@@ -26,7 +30,13 @@ impl Engine {
 
     /// Sends the message to a new user. The user is enrolled whether or not it arrives, so the reply
     /// only reports the result, without the gateway's error, which may be of no use to a client.
-    fn send_welcome(&self, job: i64, message: Outgoing, now: Time) -> Result<&'static str> {
+    fn send_welcome(
+        &self,
+        user_id: UserId,
+        job: i64,
+        message: Outgoing,
+        now: Time,
+    ) -> Result<&'static str> {
         let sent = self.shared.deliver.deliver(&Message {
             to: message.to,
             via: Channel::Sms,
@@ -34,7 +44,8 @@ impl Engine {
             code: String::new(),
             expires_at: 0,
         });
-        self.store().finish_welcome(self.app.app_id, job, sent.is_ok(), now)?;
+        let (subject, done) = (Subject::User(self.app.app_id, user_id), sent.is_ok());
+        self.run(move |view| users::finish_welcome(view, &subject, job, done, now))?;
         Ok(match sent {
             Ok(()) => " An install message was sent.",
             Err(_) => " The install message could not be sent.",
@@ -42,14 +53,14 @@ impl Engine {
     }
 }
 
-impl UserRow {
+impl Profile {
     /// Whether the user is known to have an app for codes or approvals, so that no SMS is needed.
     pub(super) fn uses_app(&self) -> bool {
         !self.devices.is_empty() || self.authenticator_used
     }
 }
 
-impl UserRow {
+impl Profile {
     /// Where the user's codes are generated or delivered, the latest device first.
     pub(super) fn device_types(&self) -> Vec<String> {
         let mut types: Vec<String> = Vec::new();
@@ -72,17 +83,23 @@ impl Handle<CreateUser> for Engine {
         let app = self.app.app_id;
         let wanted = call.send_install_link_via_sms;
         let welcome = self.welcome(&phone).filter(|_| wanted && self.app.sms_enabled);
+        let welcome = match welcome {
+            Some(message) => Some((message, self.nonce()?)),
+            None => None,
+        };
         let to_send = welcome.clone();
         let new_only = call.new_only;
         let user = EnrolUser { app, email, phone, welcome, new_only, now };
-        let enrolled = self.store().enrol_user(user)?;
+        let enrolled = self.run(move |view| users::enrol(view, &user))?;
         if new_only && !enrolled.created {
             return Err(rejections::number_taken());
         }
         let mut reply = UserCreated::new(enrolled.user_id);
         reply.created = Some(enrolled.created);
-        let install = match (enrolled.welcome, to_send) {
-            (Some(job), Some(message)) => self.send_welcome(job, message, now)?,
+        let install = match to_send {
+            Some((message, job)) if enrolled.created => {
+                self.send_welcome(enrolled.user_id, job, message, now)?
+            }
             _ if !wanted => "",
             _ if self.app.install_link.is_none() => {
                 " No install message was sent, because the application has no install link."
@@ -120,7 +137,8 @@ impl Handle<UserStatus> for Engine {
 impl Handle<DeleteUser> for Engine {
     fn handle(&self, call: &DeleteUser) -> Result<Done> {
         self.begin();
-        match self.store().delete_user(self.app.app_id, call.user_id)? {
+        let (app, user_id) = (self.app.app_id, call.user_id);
+        match self.run(move |view| users::delete(view, app, user_id))? {
             true => Ok(Done::with_message("User removed from application")),
             false => Err(rejections::user_not_found()),
         }
@@ -131,7 +149,7 @@ impl Handle<RegisterActivity> for Engine {
     fn handle(&self, call: &RegisterActivity) -> Result<Done> {
         let now = self.begin();
         let data = serde_json::to_string(&call.data).unwrap_or_default();
-        let found = self.store().add_activity(Activity {
+        let activity = NewActivity {
             app: self.app.app_id,
             user_id: call.user_id,
             kind: call.activity.name(),
@@ -141,9 +159,10 @@ impl Handle<RegisterActivity> for Engine {
                 call.activity,
                 ActivityType::Banned | ActivityType::PasswordReset
             ),
+            nonce: self.nonce()?,
             now,
-        })?;
-        match found {
+        };
+        match self.run(move |view| users::add_activity(view, &activity))? {
             true => Ok(Done::with_message("Activity was created.")),
             false => Err(rejections::user_not_found()),
         }

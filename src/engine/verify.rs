@@ -1,10 +1,11 @@
 //! Checking a code (interface 3.1 and 4.4).
 
 use super::clock::Time;
-use super::store::{
-    Attempt, AuthenticatorRow, CodeRow, Committed, ComparedCode, Factor, Match, Subject,
-    VerifyState, WrongAnswers,
+use super::operations::verify::{
+    EnrolledApp, Factor, Match, VerifyState, WrongAnswers, commit, state,
 };
+use super::operations::{Subject, recovery as recovery_codes};
+use super::store::{Authenticator, RecoveryCode, SentCode};
 use super::{Engine, as_written, limits, recovery, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::{Token, UserId};
@@ -14,8 +15,7 @@ use serde_json::{Map, Value};
 use subtle::ConstantTimeEq;
 
 pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
-/// How often a check starts over after a concurrent attempt changed its state. In each such round
-/// another attempt was right or invalidated a code, so more rounds than codes do not occur.
+/// How often a check of a recovery code starts over after the set was replaced meanwhile.
 const ROUNDS: u32 = 8;
 
 /// The result of comparing a token with everything that is stored.
@@ -25,9 +25,16 @@ pub(super) enum MatchResult {
     /// What to consume, and the kind of device that generated or received the code.
     Right(Match, &'static str),
     Used,
-    /// What counts the token, and which codes lose a try.
-    Wrong(Vec<Factor>, Vec<ComparedCode>),
+    /// What counts the token, and which codes lose a try, by their actions.
+    Wrong(Vec<Factor>, Vec<String>),
     /// Every factor that the token may belong to is rate limited.
+    RateLimited(Time),
+}
+
+/// The outcome of a check.
+enum Checked {
+    NoUser,
+    Done(Box<Verification>),
     RateLimited(Time),
 }
 
@@ -37,10 +44,14 @@ impl Handle<Verify> for Engine {
         if let Some(verification) = self.verify_in_sandbox(Some(&call.token), call.user_id, now)? {
             return Ok(verification);
         }
-        self.check(call.user_id, now, |state| match state.confirmed || call.force {
+        if recovery::fits(&call.token) {
+            return self.check_recovery_code(call, now);
+        }
+        let user_id = call.user_id;
+        let call = call.clone();
+        self.check(user_id, now, move |state| match state.confirmed() || call.force {
             false => Ok(MatchResult::NotChecked),
-            true if recovery::fits(&call.token) => self.match_recovery(call, now),
-            true => Ok(match_factors(call, state, now)),
+            true => Ok(match_factors(&call, state, now)),
         })
     }
 
@@ -61,78 +72,108 @@ impl Handle<Verify> for Engine {
 }
 
 impl Engine {
-    /// Checks a token by `compare`, and commits the result. It starts over while concurrent attempts
-    /// change what the token was compared with.
+    /// Checks a token by `compare`, and commits the result in the same transaction.
     pub(super) fn check(
         &self,
         user_id: UserId,
         now: Time,
-        compare: impl Fn(&VerifyState) -> Result<MatchResult>,
+        compare: impl Fn(&VerifyState) -> Result<MatchResult> + Send + 'static,
     ) -> Result<Verification> {
         let subject = Subject::User(self.app.app_id, user_id);
-        for _ in 0..ROUNDS {
-            let state = self.store().begin_verify(subject.clone())?;
-            let state = state.ok_or_else(rejections::user_not_found)?;
+        let checked = self.run(move |view| {
+            let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
+            let enrolled_at = state.created_at().unwrap_or(now);
             let (found, verification) = match compare(&state)? {
-                MatchResult::NotChecked => return Ok(verification(Verdict::NotChecked)),
-                MatchResult::RateLimited(next) => {
-                    return rejections::wait(TOO_MANY_WRONG, next.after(now));
+                MatchResult::NotChecked => {
+                    return Ok(Checked::Done(Box::new(verification(Verdict::NotChecked))));
                 }
-                MatchResult::Used => return Ok(Verification::wrong(true)),
-                MatchResult::Right(found, made_with) => {
-                    (found, accepted(made_with, state.created_at.unwrap_or(now)))
-                }
+                MatchResult::RateLimited(next) => return Ok(Checked::RateLimited(next)),
+                MatchResult::Used => return Ok(Checked::Done(Box::new(Verification::wrong(true)))),
+                MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
                 MatchResult::Wrong(factors, compared) => {
                     (Match::Nothing { factors, compared }, Verification::wrong(false))
                 }
             };
-            let by_recovery_code = matches!(found, Match::Recovery { .. });
-            let attempt = Attempt {
-                app: self.app.app_id,
-                subject: subject.clone(),
-                found,
-                tries: limits::TRIES,
-                delay: limits::delay,
-                now,
-            };
-            match self.store().commit_verify(attempt)? {
-                Committed::Done => {
-                    if by_recovery_code {
-                        self.report_recovery_code(user_id);
-                    }
-                    return Ok(verification);
-                }
-                Committed::RateLimited(next) => {
-                    return rejections::wait(TOO_MANY_WRONG, next.after(now));
-                }
-                Committed::Changed => {}
+            Ok(match commit(view, state, &found, now, limits::delay)? {
+                Some(next) => Checked::RateLimited(next),
+                None => Checked::Done(Box::new(verification)),
+            })
+        })?;
+        outcome(checked, now)
+    }
+
+    /// Checks a recovery code. It is hashed outside any transaction, because that takes time, and
+    /// only while the user need not wait.
+    fn check_recovery_code(&self, call: &Verify, now: Time) -> Result<Verification> {
+        let (app, user_id, force) = (self.app.app_id, call.user_id, call.force);
+        for _ in 0..ROUNDS {
+            let found = self.look(move |view| {
+                let Some(user) = super::operations::user(view, app, user_id)? else {
+                    return Ok(None);
+                };
+                Ok(Some((user.confirmed, recovery_codes::codes(view, user_id)?)))
+            })?;
+            let (confirmed, (rows, wrong)) = found.ok_or_else(rejections::user_not_found)?;
+            if !confirmed && !force {
+                return Ok(verification(Verdict::NotChecked));
             }
+            if let Some(next) = wrong.wait_until(limits::delay, now) {
+                return rejections::wait(TOO_MANY_WRONG, next.after(now));
+            }
+            let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
+                return Ok(Verification::wrong(false));
+            };
+            let hash = recovery::hash(&call.token, &salt);
+            let subject = Subject::User(app, user_id);
+            let checked = self.run(move |view| {
+                let Some(state) = state(view, &subject)? else { return Ok(Some(Checked::NoUser)) };
+                let rows = view.all::<RecoveryCode>((user_id.get(),))?;
+                if rows.first().is_some_and(|row| row.salt != salt) {
+                    return Ok(None);
+                }
+                let enrolled_at = state.created_at().unwrap_or(now);
+                let (found, verification) = match recovery::find(&hash, &rows) {
+                    Some(row) if row.spent => {
+                        return Ok(Some(Checked::Done(Box::new(Verification::wrong(true)))));
+                    }
+                    Some(row) => {
+                        let found = Match::Recovery { hash: row.hash.clone() };
+                        (found, accepted(Verification::RECOVERY_CODE, enrolled_at))
+                    }
+                    None => {
+                        let factors = vec![Factor::Recovery];
+                        let found = Match::Nothing { factors, compared: Vec::new() };
+                        (found, Verification::wrong(false))
+                    }
+                };
+                Ok(Some(match commit(view, state, &found, now, limits::delay)? {
+                    Some(next) => Checked::RateLimited(next),
+                    None => Checked::Done(Box::new(verification)),
+                }))
+            })?;
+            let Some(checked) = checked else { continue };
+            let verification = outcome(checked, now)?;
+            if verification.verdict == Verdict::Right {
+                self.report_recovery_code(user_id);
+            }
+            return Ok(verification);
         }
         rejections::wait("Too many attempts at once", None)
     }
 
-    /// Compares a token with the user's recovery codes. While the user has to wait, nothing is
-    /// compared: the hash takes time.
-    fn match_recovery(&self, call: &Verify, now: Time) -> Result<MatchResult> {
-        let (rows, wrong) = self.store().recovery_codes(call.user_id)?;
-        if rows.is_empty() {
-            return Ok(MatchResult::Wrong(Vec::new(), Vec::new()));
-        }
-        if let Some(next) = wrong.wait_until(limits::delay, now) {
-            return Ok(MatchResult::RateLimited(next));
-        }
-        Ok(match recovery::find(&call.token, &rows) {
-            Some(row) if row.spent => MatchResult::Used,
-            Some(row) => MatchResult::Right(recovery::used(row), Verification::RECOVERY_CODE),
-            None => MatchResult::Wrong(vec![Factor::Recovery], Vec::new()),
-        })
-    }
-
     /// Reports that a code was used up, which cannot be undone if the store fails now.
     fn report_recovery_code(&self, user_id: UserId) {
-        let rows = self.store().recovery_codes(user_id);
+        let rows = self.look(move |view| recovery_codes::codes(view, user_id));
         let left = rows.map_or(0, |(rows, _)| recovery::left(&rows));
         self.shared.deliver.recovery_code_used(user_id, left);
+    }
+}
+
+fn outcome(checked: Checked, now: Time) -> Result<Verification> {
+    match checked {
+        Checked::NoUser => Err(rejections::user_not_found()),
+        Checked::Done(verification) => Ok(*verification),
+        Checked::RateLimited(next) => rejections::wait(TOO_MANY_WRONG, next.after(now)),
     }
 }
 
@@ -141,18 +182,18 @@ impl Engine {
 fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
     let typed = call.token.as_str();
     let codes: Vec<_> = state.codes.iter().filter(|c| c.fits(typed, now)).collect();
-    let apps: Vec<_> = state.authenticators.iter().filter(|a| a.fits(typed)).collect();
+    let apps: Vec<_> = state.authenticators.iter().filter(|a| a.row.fits(typed)).collect();
     let waits = |wrong: WrongAnswers| wrong.wait_until(limits::delay, now);
     let mut waiting = Vec::new();
     let mut tried = Vec::new();
     let mut compared = Vec::new();
     let mut used = false;
     if !codes.is_empty() {
-        match waits(state.wrong_codes) {
+        match waits(state.wrong(Factor::Code)) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Code);
-                compared.extend(codes.iter().filter(|c| c.lives(now)).map(|c| c.compared()));
+                compared.extend(codes.iter().filter(|c| c.lives(now)).map(|c| c.action.clone()));
                 match match_codes(call, &codes, now) {
                     Some(MatchResult::Used) => used = true,
                     Some(right) => return right,
@@ -162,7 +203,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
         }
     }
     if !apps.is_empty() {
-        match waits(state.wrong_authenticator_codes) {
+        match waits(state.wrong(Factor::Authenticator)) {
             Some(next) => waiting.push(next),
             None => {
                 tried.push(Factor::Authenticator);
@@ -182,30 +223,28 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
 }
 
 /// Compares a token with codes. A code is valid only for the action that it was sent for.
-fn match_codes(call: &Verify, codes: &[&CodeRow], now: Time) -> Option<MatchResult> {
+fn match_codes(call: &Verify, codes: &[&SentCode], now: Time) -> Option<MatchResult> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
     match code.spent {
         true => Some(MatchResult::Used),
-        false if code.lives(now) => Some(MatchResult::Right(Match::Code(code.compared()), "sms")),
+        false if code.lives(now) => {
+            Some(MatchResult::Right(Match::Code { action: code.action.clone() }, "sms"))
+        }
         false => None,
     }
 }
 
 /// Compares a token with the codes of apps. These are generated without an action, so they are
 /// valid for any.
-pub(super) fn match_apps(
-    token: &Token,
-    apps: &[&AuthenticatorRow],
-    now: Time,
-) -> Option<MatchResult> {
+pub(super) fn match_apps(token: &Token, apps: &[&EnrolledApp], now: Time) -> Option<MatchResult> {
     let mut used = None;
-    for app in apps {
+    for EnrolledApp { row: app, used_after } in apps {
         let Ok(totp) = Totp::new(&app.secret, Algorithm::Sha1, app.digits, app.period) else {
             continue;
         };
         match totp.check(token, now.seconds(), app.last_step) {
-            otp::Match::Step(step) if app.used_after.contains(&step) => {
+            otp::Match::Step(step) if used_after.contains(&step) => {
                 used = Some(MatchResult::Used);
             }
             otp::Match::Step(step) => {
@@ -243,15 +282,11 @@ pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
     Verification { device: Some(device), ..verification(Verdict::Right) }
 }
 
-impl CodeRow {
+impl SentCode {
     pub(super) fn lives(&self, now: Time) -> bool {
         // A code that would live longer than any code can was issued while the clock was wrong.
         let possible = self.expires_at <= now.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
         !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now && possible
-    }
-
-    pub(super) fn compared(&self) -> ComparedCode {
-        ComparedCode { action: self.action.clone(), code: self.code.clone() }
     }
 
     fn fits(&self, typed: &str, now: Time) -> bool {
@@ -259,7 +294,7 @@ impl CodeRow {
     }
 }
 
-impl AuthenticatorRow {
+impl Authenticator {
     pub(super) fn fits(&self, typed: &str) -> bool {
         usize::from(self.digits) == typed.len()
     }

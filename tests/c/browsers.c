@@ -7,7 +7,7 @@ static uint64_t enrol(const seconder_service *service, const char *cellphone)
     uint64_t id;
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", cellphone, "1", NULL, 0,
                                              &user, &error));
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     seconder_user_created_free(user);
     return id;
 }

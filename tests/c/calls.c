@@ -30,7 +30,7 @@ static uint64_t enrol(seconder_service *service, const char *email, const char *
     uint64_t id;
     EXPECT(SECONDER_OK,
            seconder_create_user(service, email, cellphone, "1", NULL, 0, &user, &error));
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     CHECK(id > 0 && seconder_user_created_message(user) != NULL);
     seconder_user_created_free(user);
     return id;
@@ -96,6 +96,8 @@ static void codes(seconder_service *service, struct phone *phone)
     CHECK(!seconder_code_requested_ignored(requested));
     CHECK(seconder_code_requested_device(requested) == NULL);
     CHECK(seconder_code_requested_message(requested) != NULL);
+    CHECK(seconder_code_requested_resend_after(requested) == 30);
+    CHECK(seconder_code_requested_resend_after_known(requested));
     seconder_code_requested_free(requested);
     CHECK(same(phone->to, "+15550100123") && same(phone->via, "sms"));
     CHECK(strstr(phone->text, phone->code) != NULL && phone->expires_at > (uint64_t)time(NULL));
@@ -331,6 +333,8 @@ static void phones(seconder_service *service, struct phone *phone)
     CHECK(seconder_phone_verification_started_is_ported_known(started));
     CHECK(same(seconder_phone_verification_started_carrier(started), ""));
     CHECK(seconder_phone_verification_started_seconds_to_expire(started) == 600);
+    CHECK(seconder_phone_verification_started_resend_after(started) == 30);
+    CHECK(seconder_phone_verification_started_resend_after_known(started));
     which.uuid = seconder_phone_verification_started_uuid(started);
     EXPECT(SECONDER_OK,
            seconder_phone_verification_status(service, &which, sizeof which, &record, &error));

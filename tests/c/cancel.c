@@ -84,15 +84,15 @@ static void an_engine_is_cancelled_before_its_calls(void)
     pthread_t thread;
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
                                              0, &user, &error));
-    EXPECT(SECONDER_OK, seconder_create_approval(service, seconder_user_created_id(user),
+    EXPECT(SECONDER_OK, seconder_create_approval(service, seconder_user_created_user_id(user),
                                                  "Log in?", NULL, 0, &created, &error));
     /* The pauses of a wait end too. */
     begun = now();
     CHECK(pthread_create(&thread, NULL, cancel_soon, service) == 0);
     EXPECT(SECONDER_CANCELLED,
            seconder_wait_for_approval(service, seconder_approval_created_uuid(created),
-                                      seconder_user_created_id(user), 60000, NULL, 0, &approval,
-                                      &error));
+                                      seconder_user_created_user_id(user), 60000, NULL, 0,
+                                      &approval, &error));
     CHECK(now() - begun < 0.3 + SOON);
     CHECK(pthread_join(thread, NULL) == 0);
     seconder_approval_created_free(created);

@@ -48,7 +48,7 @@ static void calls(seconder_service *service, struct log *log)
     uint64_t id;
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
                                              0, &user, &error));
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     snprintf(expected, sizeof expected, "call=create_user outcome=ok user_id=%llu duration_ms=",
              (unsigned long long)id);
     CHECK(log->lines == 1 && log->status == SECONDER_OK && begins(log, expected));

@@ -49,7 +49,7 @@ int main(int count, char **arguments)
     service = open_or_die(url, NULL, &options);
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
                                              0, &user, &error));
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     EXPECT(SECONDER_OK, seconder_request_sms(service, id, NULL, 0, NULL, &error));
     EXPECT(SECONDER_OK, seconder_totp_new("12345678901234567890", 20, NULL, 0, &totp, &error));
     rejects(service, id, totp);

@@ -170,8 +170,10 @@ static void missing_handles(void)
     CHECK(!seconder_error_retry_safe(NULL) && seconder_error_retry_after_seconds(NULL) == 0);
     CHECK(seconder_approval_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
     CHECK(seconder_event_status(NULL) == SECONDER_APPROVAL_UNKNOWN);
-    CHECK(seconder_user_created_id(NULL) == 0 && seconder_verification_device(NULL) == NULL);
+    CHECK(seconder_user_created_user_id(NULL) == 0 && seconder_verification_device(NULL) == NULL);
     CHECK(!seconder_user_status_reply_confirmed(NULL));
+    CHECK(seconder_code_requested_resend_after(NULL) == 0);
+    CHECK(!seconder_code_requested_resend_after_known(NULL));
     CHECK(seconder_statistics_stat(NULL, 0) == NULL && seconder_message_code(NULL) == NULL);
 
     seconder_error_free(NULL);

@@ -7,7 +7,7 @@ static uint64_t enrol(const seconder_service *service)
     seconder_user_created *user = NULL;
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
                                              0, &user, &error));
-    uint64_t id = seconder_user_created_id(user);
+    uint64_t id = seconder_user_created_user_id(user);
     seconder_user_created_free(user);
     return id;
 }

@@ -227,7 +227,7 @@ static void valid_options_of_engines(void)
     EXPECT(SECONDER_OK,
            seconder_create_user(second, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                 &error));
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     CHECK(same(outside.text, "Install the app for Seconder: https://app.example/get"));
     CHECK(same(outside.code, "") && outside.expires_at == 0);
     EXPECT(SECONDER_OK, seconder_request_sms(second, id, NULL, 0, NULL, &error));

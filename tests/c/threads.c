@@ -106,11 +106,12 @@ int main(int count, char **arguments)
            seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                 &error));
     EXPECT(SECONDER_OK,
-           seconder_request_sms(service, seconder_user_created_id(user), NULL, 0, NULL, &error));
+           seconder_request_sms(service, seconder_user_created_user_id(user), NULL, 0, NULL,
+                                &error));
 
     for (index = 0; index < THREADS; index++) {
         logins[index].service = service;
-        logins[index].user_id = seconder_user_created_id(user);
+        logins[index].user_id = seconder_user_created_user_id(user);
         logins[index].code = code;
         CHECK(pthread_create(&logins[index].thread, NULL, log_in, &logins[index]) == 0);
     }

@@ -75,7 +75,7 @@ static uint64_t enrol(seconder_service *service)
     uint64_t user_id;
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
                                              0, &user, &error));
-    user_id = seconder_user_created_id(user);
+    user_id = seconder_user_created_user_id(user);
     seconder_user_created_free(user);
     return user_id;
 }

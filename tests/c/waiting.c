@@ -96,7 +96,7 @@ int main(void)
     EXPECT(SECONDER_OK,
            seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                 &error));
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     EXPECT(SECONDER_OK, seconder_register_device(service, id, "ios", &device, &error));
     EXPECT(SECONDER_OK,
            seconder_create_approval(service, id, "Log in?", NULL, 0, &created, &error));

@@ -118,15 +118,15 @@ impl Daemon {
         let cellphone = format!("555-010-{number:04}");
         let enrolled = self.service.create_user("ada@example.com", &cellphone, "1").unwrap();
         let code = || {
-            self.service.request_sms(enrolled.id).unwrap();
+            self.service.request_sms(enrolled.user_id).unwrap();
             self.sent.lock().unwrap().clone()
         };
         let confirmation =
-            Verify { force: true, ..Verify::new(code().parse().unwrap(), enrolled.id) };
+            Verify { force: true, ..Verify::new(code().parse().unwrap(), enrolled.user_id) };
         assert_eq!(self.service.handle(&confirmation).unwrap().verdict, Verdict::Right);
         // A second message by the same channel would have to wait.
-        self.service.request_call(enrolled.id).unwrap();
-        User { id: enrolled.id, code: self.sent.lock().unwrap().clone() }
+        self.service.request_call(enrolled.user_id).unwrap();
+        User { id: enrolled.user_id, code: self.sent.lock().unwrap().clone() }
     }
 
     fn users(&self, from: usize, count: usize) -> Vec<User> {
@@ -241,7 +241,7 @@ fn serve(folder: &Folder, database: &str) -> (Option<Process>, String) {
 fn survives(source: &str, remote: bool) {
     let mut daemon = Daemon::start(source, remote);
     let unconfirmed =
-        daemon.service.create_user("eve@example.com", "555-020-0001", "1").unwrap().id;
+        daemon.service.create_user("eve@example.com", "555-020-0001", "1").unwrap().user_id;
     assert_eq!(daemon.says(&format!("LOGIN {unconfirmed} 1234567")), "UNCONFIRMED");
     for line in ["LOGIN 999999 1234567", "LOGIN 0 1234567", "LOGIN 1", "HELLO", ""] {
         assert_eq!(daemon.says(line), "ERROR", "{line}");

@@ -73,7 +73,7 @@ impl Login {
         let program = compile("examples/login.c", &folder);
         let url = format!("sqlite:{}", folder.path().join("login.db").display());
         let service = seconder::open(&url).unwrap();
-        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
         Login { folder, program, url, service, user }
     }
 
@@ -198,7 +198,7 @@ fn the_callback_example_accepts_only_signed_callbacks() {
     let database = format!("sqlite:{}", folder.path().join("service.db").display());
     let settings = Settings::new(&database).api_key(KEY).callback_url(url.as_str());
     let service = settings.open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     let phone = service.engine().unwrap().register_device(user, DeviceType::Android).unwrap();
     for (response, text) in
         [(ApprovalResponse::Approve, "approved"), (ApprovalResponse::Deny, "did not approve")]

@@ -18,19 +18,19 @@ int main()
     const Result<UserCreated> user =
         service->try_create_user("ada@example.com", "555-010-0123", "1");
     CHECK(user);
-    CHECK(service->try_request_sms(user->id()));
+    CHECK(service->try_request_sms(user->user_id()));
 
     VerifyOptions force;
     force.force = true;
-    Result<Verification> wrong = service->try_verify("0000000", user->id(), force);
+    Result<Verification> wrong = service->try_verify("0000000", user->user_id(), force);
     CHECK(!wrong && wrong.status() == Status::token_wrong);
     CHECK(wrong.error()->status() == Status::token_wrong);
     for (int more = 0; more < 3; ++more)
-        CHECK(service->try_verify("0000000", user->id(), force).status() == Status::token_wrong);
-    CHECK(service->try_verify(code, user->id(), force).status() == Status::rate_limited);
+        CHECK(service->try_verify("0000000", user->user_id(), force).status() == Status::token_wrong);
+    CHECK(service->try_verify(code, user->user_id(), force).status() == Status::rate_limited);
 
     CHECK(service->try_clear_sandbox());
-    CHECK(service->try_user_status(user->id()).status() == Status::rejected);
+    CHECK(service->try_user_status(user->user_id()).status() == Status::rejected);
 
     Result<void> form = try_check_token("12345");
     CHECK(!form && form.status() == Status::token_malformed);

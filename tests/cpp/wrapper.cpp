@@ -46,7 +46,7 @@ static void owners_move()
 static void errors_give_reasons()
 {
     const Service service = opened_remotely();
-    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
 
     Result<Verification> wrong = service.try_verify("1234567", id, VerifyOptions{true, {}});
     CHECK(!wrong && wrong.status() == Status::token_wrong && wrong.error() != nullptr);
@@ -88,22 +88,25 @@ static void texts_are_passed_whole_or_rejected()
     const std::string right = "0000000";
     const std::string longer = "00000001";
     const std::string_view part = std::string_view(longer).substr(0, 7);
-    CHECK(service.try_verify(right, user.id(), force));
-    CHECK(service.try_verify(part, user.id(), force));
+    CHECK(service.try_verify(right, user.user_id(), force));
+    CHECK(service.try_verify(part, user.user_id(), force));
 
     using namespace std::string_literals;
     using namespace std::string_view_literals;
-    CHECK(service.try_verify("0000000\0x"s, user.id(), force).status() == Status::token_malformed);
-    CHECK(service.try_verify("0000000\0"sv, user.id(), force).status() == Status::token_malformed);
-    CHECK(service.try_verify(std::string_view(), user.id()).status() == Status::invalid_argument);
-    CHECK(service.try_verify(nullptr, user.id()).status() == Status::invalid_argument);
+    CHECK(service.try_verify("0000000\0x"s, user.user_id(), force).status()
+          == Status::token_malformed);
+    CHECK(service.try_verify("0000000\0"sv, user.user_id(), force).status()
+          == Status::token_malformed);
+    CHECK(service.try_verify(std::string_view(), user.user_id()).status()
+          == Status::invalid_argument);
+    CHECK(service.try_verify(nullptr, user.user_id()).status() == Status::invalid_argument);
 
     VerifyOptions cut{true, {}};
     cut.action = "transfer\0x"s;
-    CHECK(service.try_verify(right, user.id(), cut).status() == Status::invalid_argument);
+    CHECK(service.try_verify(right, user.user_id(), cut).status() == Status::invalid_argument);
 
-    const UserStatusReply status = service.user_status(user.id());
-    CHECK(status.user_id() == user.id() && status.country_code() == 1);
+    const UserStatusReply status = service.user_status(user.user_id());
+    CHECK(status.user_id() == user.user_id() && status.country_code() == 1);
     CHECK(status.phone_number() == "XXX-XXX-0123" && !status.account_disabled());
     CHECK(!status.registered() && !status.has_hard_token());
     CHECK(status.devices().size() == seconder_user_status_reply_device_count(status.get()));
@@ -137,7 +140,7 @@ static void browsers(const Service &service, std::uint64_t user)
 static void factors()
 {
     const Service service = open("sandbox:?accept=right");
-    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     CHECK(service.try_confirm_authenticator(id, "123456").status() == Status::rejected);
     const AuthenticatorEnrolled enrolled = service.enrol_authenticator(id);
     const OwnedText code = Totp::from_uri(enrolled.uri())
@@ -172,7 +175,7 @@ static void offline()
     OpenOptions options;
     options.offline_days = 1;
     const Service service = open("sandbox:?accept=right", nullptr, options);
-    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     const AuthenticatorEnrolled enrolled = service.enrol_authenticator(id);
     const OwnedText code = Totp::from_uri(enrolled.uri())
                                .code(static_cast<std::uint64_t>(std::time(nullptr)));
@@ -203,34 +206,35 @@ static void every_reply_is_read()
     const CreateUserOptions only_new{{}, true};
     CHECK(service.try_create_user("eve@example.com", "555-010-0123", "1", only_new).status() ==
           Status::rejected);
-    const CodeRequested code = service.request_sms(user.id());
+    const CodeRequested code = service.request_sms(user.user_id());
     CHECK(!code.ignored() && code.cellphone() == "+1-XXX-XXX-XX23" && !code.message().empty());
     CHECK(code.device().data() == nullptr);
-    CHECK(!service.request_call(user.id()).ignored());
+    CHECK(!service.request_call(user.user_id()).ignored());
     const Service limited = open("sandbox:?accept=right");
-    const std::uint64_t id = limited.create_user("ada@example.com", "555-010-0123", "1").id();
-    CHECK(!limited.request_call(id).ignored());
+    const std::uint64_t id = limited.create_user("ada@example.com", "555-010-0123", "1").user_id();
+    CHECK(limited.request_call(id).resend_after() == std::chrono::seconds(30));
+    CHECK(service.request_call(user.user_id()).resend_after() == std::chrono::seconds(0));
     const Result<CodeRequested> soon = limited.try_request_call(id);
     CHECK(soon.status() == Status::rate_limited && soon.error()->retry_after().count() > 0);
     CHECK(soon.error()->service_code() == "60003");
 
-    const AuthenticatorEnrolled enrolled = service.enrol_authenticator(user.id());
+    const AuthenticatorEnrolled enrolled = service.enrol_authenticator(user.user_id());
     CHECK(enrolled.uri().substr(0, 15) == "otpauth://totp/" && !enrolled.qr_code().empty());
     CHECK(enrolled.label() == "ada@example.com" && !enrolled.issuer().empty());
 
-    const Done named = service.set_login(user.id(), "ada");
+    const Done named = service.set_login(user.user_id(), "ada");
     CHECK(!named.message().empty());
-    const RecoveryCodes recovery = service.create_recovery_codes(user.id());
+    const RecoveryCodes recovery = service.create_recovery_codes(user.user_id());
     CHECK(recovery.codes().size() == 10 && recovery.codes()[9].size() == 12);
     CHECK(!recovery.message().empty());
     const FoundUser found = service.find_user("ada");
-    CHECK(found.user_id() == user.id() && found.login() == "ada" && !found.authenticator());
+    CHECK(found.user_id() == user.user_id() && found.login() == "ada" && !found.authenticator());
     CHECK(found.recovery_codes_left() == 10 && found.confirmed() == !found.devices().empty());
     const Done removed = service.remove_login("ada");
     CHECK(!found.message().empty() && !removed.message().empty());
     CHECK(service.try_find_user("ada").status() == Status::rejected);
     CHECK(service.try_find_user("-ada").status() == Status::invalid_argument);
-    browsers(service, user.id());
+    browsers(service, user.user_id());
     offline();
     factors();
 
@@ -265,9 +269,9 @@ static void every_reply_is_read()
     CHECK(statistics.total_users() == 1 && statistics.app_id() == application.app_id());
     CHECK(!statistics.message().empty());
 
-    const Done done = service.register_activity(user.id(), "password_reset");
+    const Done done = service.register_activity(user.user_id(), "password_reset");
     CHECK(!done.message().empty());
-    CHECK(service.with(std::chrono::seconds(1)).try_delete_user(user.id()));
+    CHECK(service.with(std::chrono::seconds(1)).try_delete_user(user.user_id()));
     CHECK(service.try_with(std::chrono::hours(24 * 365)).status() == Status::invalid_argument);
 }
 
@@ -281,7 +285,8 @@ static void functions_may_throw(const std::string &folder)
             throw std::runtime_error("the gateway is on fire");
         };
         const Service service = open("sqlite:" + folder + "/deliver.db", nullptr, options);
-        const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+        const std::uint64_t id =
+            service.create_user("ada@example.com", "555-010-0123", "1").user_id();
         CHECK(THROWN(service.request_sms(id)) == Status::unavailable);
         CHECK(*held == "+15550100123");
 
@@ -309,7 +314,7 @@ static void messages_arrive(const std::string &folder)
                message.expires_at() > 0;
     };
     const Service service = open("sqlite:" + folder + "/messages.db", nullptr, options);
-    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     service.request_sms(id);
     CHECK(code.size() == 7);
     CHECK(service.try_verify(code, id).status() == Status::token_not_checked);
@@ -359,7 +364,7 @@ static void approvals_are_answered_and_called_back(const std::string &folder)
         return callback.headers().size() == 2;
     };
     const Service service = open("sqlite:" + folder + "/approvals.db", nullptr, options);
-    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     const Device device = service.register_device(id, "android");
 
     CreateApprovalOptions request;
@@ -507,7 +512,7 @@ static void a_stop_token_ends_calls()
     CHECK(own->app_details().app_id() > 0 && (*own).try_clear_sandbox());
     StoppableService moved = std::move(own);
     CHECK(moved->try_clear_sandbox());
-    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").id();
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     const ApprovalCreated request = service.create_approval(id, "Log in?");
     std::jthread stops([&](std::stop_token) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -88,8 +88,9 @@ fn every_field_of_every_reply_has_an_accessor() {
     ];
     let similar = [mapped("similar_id", &[], "seconder_approval_approved_unbound() compares it")];
     let recognition = [mapped("recognition", &[], "it is the status of seconder_recognise()")];
+    let id = [mapped("id", &["seconder_user_created_user_id"], "every other reply calls it that")];
     let compared = [
-        reply::<CreateUser>("user_created", &[]),
+        reply::<CreateUser>("user_created", &id),
         reply::<RequestSms>("code_requested", &[]),
         reply::<RequestCall>("code_requested", &[]),
         reply::<Verify>("verification", &verdict),

@@ -65,8 +65,9 @@ fn every_reply_has_its_fields() {
         ("reused", &[], "it is TokenInvalid.reused"),
         ("error_code", &[], "it is TokenInvalid.code"),
     ];
+    let id: [Mapped; 1] = [("id", &["user_id"], "every other reply calls it that")];
     let compared = [
-        reply::<CreateUser>("UserCreated", &[]),
+        reply::<CreateUser>("UserCreated", &id),
         reply::<RequestSms>("CodeRequested", &[]),
         reply::<RequestCall>("CodeRequested", &[]),
         reply::<Verify>("Verification", &verdict),

@@ -55,7 +55,7 @@ impl Clock for ManualClock {
 }
 
 pub(crate) fn ada(service: &Service) -> UserId {
-    service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id
+    service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id
 }
 
 /// A verification with `force`, which checks the code also for a user who was never confirmed.

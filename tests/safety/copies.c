@@ -41,7 +41,7 @@ static struct copy load(const char *path)
     find(library, "seconder_open", &copy.open);
     find(library, "seconder_create_user", &copy.create_user);
     find(library, "seconder_verify", &copy.verify);
-    find(library, "seconder_user_created_id", &copy.id);
+    find(library, "seconder_user_created_user_id", &copy.id);
     find(library, "seconder_user_created_free", &copy.user_free);
     find(library, "seconder_service_free", &copy.service_free);
     return copy;
@@ -54,7 +54,7 @@ static struct copy linked(void)
     copy.open = seconder_open;
     copy.create_user = seconder_create_user;
     copy.verify = seconder_verify;
-    copy.id = seconder_user_created_id;
+    copy.id = seconder_user_created_user_id;
     copy.user_free = seconder_user_created_free;
     copy.service_free = seconder_service_free;
     return copy;

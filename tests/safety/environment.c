@@ -95,7 +95,7 @@ static void use(const char *url, seconder_open_options *options)
     count(seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &user,
                                &error));
     if (user != NULL)
-        id = seconder_user_created_id(user);
+        id = seconder_user_created_user_id(user);
     count(seconder_request_sms(service, id, NULL, 0, NULL, &error));
     count(seconder_verify(service, code, id, &force, sizeof force, NULL, &error));
     count(seconder_verify(service, "0000001", id, &force, sizeof force, NULL, &error));

@@ -10,7 +10,7 @@ static void enrols(seconder_service *service)
     seconder_user_created *user = NULL;
     EXPECT(SECONDER_OK, seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL,
                                              0, &user, &error));
-    CHECK(seconder_user_created_id(user) == 1);
+    CHECK(seconder_user_created_user_id(user) == 1);
     seconder_user_created_free(user);
 }
 

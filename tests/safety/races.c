@@ -65,7 +65,7 @@ int main(int count, char **arguments)
         snprintf(phone, sizeof phone, "555-010-010%d", index + 1);
         EXPECT(SECONDER_OK, seconder_create_user(logins[0].service, "ada@example.com", phone, "1",
                                                  NULL, 0, &user, &error));
-        logins[index].user_id = seconder_user_created_id(user);
+        logins[index].user_id = seconder_user_created_user_id(user);
         CHECK(logins[index].user_id == (uint64_t)index + 1);
         seconder_user_created_free(user);
     }

@@ -55,7 +55,7 @@ static void *enrol(void *nothing)
     seconder_user_created *created = NULL;
     MADE(seconder_create_user(service, "ada@example.com", "555-010-0123", "1", NULL, 0, &created,
                               &error));
-    user = created == NULL ? user : seconder_user_created_id(created);
+    user = created == NULL ? user : seconder_user_created_user_id(created);
     seconder_user_created_free(created);
     return nothing;
 }

@@ -71,7 +71,7 @@ static uint64_t enrol(seconder_service *service)
     snprintf(email, sizeof email, "user%d@example.com", number);
     snprintf(phone, sizeof phone, "2%02d-555-%04d", 1 + number / 10000, number % 10000);
     CHECK(seconder_create_user(service, email, phone, "1", NULL, 0, &user, &why) == SECONDER_OK);
-    id = seconder_user_created_id(user);
+    id = seconder_user_created_user_id(user);
     seconder_user_created_free(user);
     return id;
 }

@@ -270,11 +270,29 @@ pub(crate) const LAYERS: &[Layer] = &[
         why: "engine/ knows no HTTP: what must be sent is a value given to the one who sends",
     },
     Layer {
+        files: &["src/engine/operations", "src/engine/store/view.rs", "src/engine/store/table.rs"],
+        except_files: &[],
+        banned: &[
+            "rusqlite",
+            "getrandom",
+            "std::env",
+            "std::fs",
+            "std::io",
+            "std::net",
+            "std::process",
+            "std::sync",
+            "std::thread",
+            "std::time::Instant",
+            "std::time::SystemTime",
+        ],
+        allowed: &[],
+        why: "a decision is a pure function: give it the time and what is random",
+    },
+    Layer {
         files: &["src/engine/store"],
         except_files: &[],
         banned: &["crate::calls", "crate::wire"],
-        // Settings of an application, which it stores.
-        allowed: &["crate::wire::Generation", "crate::wire::Names"],
+        allowed: &[],
         why: "store/ knows no call: it takes and gives its own values",
     },
     Layer {

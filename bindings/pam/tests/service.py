@@ -190,7 +190,7 @@ class Device:
         while time.monotonic() < end:
             with sqlite3.connect(path, timeout=10) as database:
                 rows = database.execute(
-                    "SELECT uuid FROM approvals WHERE status = 'pending' ORDER BY rowid DESC LIMIT 1"
+                    "SELECT uuid FROM approvals WHERE status = 'pending' ORDER BY created_at DESC LIMIT 1"
                 ).fetchall()
             database.close()
             if rows:

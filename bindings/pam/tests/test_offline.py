@@ -45,8 +45,8 @@ def recorded(service: Service, user: User) -> list[str]:
     path = service.database.removeprefix("sqlite:")
     with closing(sqlite3.connect(path, timeout=10)) as database:
         rows = database.execute(
-            "SELECT type FROM activities WHERE user_id = ? AND type LIKE 'offline%'"
-            " ORDER BY activity_id",
+            "SELECT kind FROM activities WHERE user_id = ? AND kind LIKE 'offline%'"
+            " ORDER BY created_at",
             (user.number,),
         )
         return [str(kind) for (kind,) in rows]

@@ -66,10 +66,15 @@ def _bare(error: BaseException) -> TracebackType | None:
 
 def without_own(error: BaseException) -> TracebackType | None:
     """The traceback of an exception without the frames of this package."""
+    return without(error, _PACKAGE)
+
+
+def without(error: BaseException, *packages: str) -> TracebackType | None:
+    """The traceback of an exception without the frames of these packages."""
     kept: list[TracebackType] = []
     trace = error.__traceback__
     while trace is not None:
-        if not _is_own(trace.tb_frame):
+        if _package(trace.tb_frame) not in packages:
             kept.append(trace)
         trace = trace.tb_next
     rest: TracebackType | None = None
@@ -78,5 +83,5 @@ def without_own(error: BaseException) -> TracebackType | None:
     return rest
 
 
-def _is_own(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

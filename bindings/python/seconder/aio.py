@@ -106,7 +106,7 @@ class AsyncService:
         >>> async def log_in() -> bool:
         ...     async with seconder.open_async("sandbox:") as service:
         ...         user = await service.create_user("ada@example.com", "555-010-0123", 1)
-        ...         await service.verify("1234567", user.id, force=True)
+        ...         await service.verify("1234567", user.user_id, force=True)
         ...     return True
         >>> asyncio.run(log_in())
         True

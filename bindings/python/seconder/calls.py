@@ -89,7 +89,7 @@ class Calls:
             >>> user.created
             True
             >>> again = service.create_user("eve@example.org", "555.010.0177", "1")
-            >>> again.id == user.id, again.created
+            >>> again.user_id == user.user_id, again.created
             (True, False)
             >>> try:
             ...     service.create_user("mal@example.com", "555-010-0177", 1, new_only=True)
@@ -124,15 +124,17 @@ class Calls:
             force: Sends the code even if the user has an app.
 
         Returns:
-            Where the code was sent, or that it was ``ignored`` because the user has an app.
+            Where the code was sent and when it can be sent again, or that it was ``ignored`` because
+            the user has an app.
 
         Raises:
             RateLimited: The user was sent an SMS for this action a moment ago, or too many codes.
             Rejected: The user does not exist, or codes cannot be sent by SMS.
 
         Example:
-            >>> service.request_sms(user.id, action="transfer").cellphone
-            '+1-XXX-XXX-XX23'
+            >>> sent = service.request_sms(user.user_id, action="transfer")
+            >>> sent.cellphone, sent.resend_after
+            ('+1-XXX-XXX-XX23', 0)
         """
         reply = self._call(
             "request_sms",
@@ -161,14 +163,15 @@ class Calls:
             force: Calls the user even if the user has an app.
 
         Returns:
-            Where the code was sent, or that it was ``ignored`` because the user has an app.
+            Where the code was sent and when it can be sent again, or that it was ``ignored`` because
+            the user has an app.
 
         Raises:
             RateLimited: The user was called for this action a moment ago, or sent too many codes.
             Rejected: The user does not exist, or codes cannot be sent by voice.
 
         Example:
-            >>> service.request_call(user.id, force=True).ignored
+            >>> service.request_call(user.user_id, force=True).ignored
             False
         """
         reply = self._call(
@@ -206,13 +209,13 @@ class Calls:
 
         Example:
             >>> try:
-            ...     service.verify("1234567", user.id, force=True)
+            ...     service.verify("1234567", user.user_id, force=True)
             ... except seconder.TokenMalformed:
             ...     print("Please type the digits of the code.")
             ... except seconder.TokenInvalid:
             ...     print("That is not the code.")
             That is not the code.
-            >>> service.verify("0000000", user.id, force=True).device.os_type
+            >>> service.verify("0000000", user.user_id, force=True).device.os_type
             'sms'
         """
         token = _typed("token", token)
@@ -234,7 +237,7 @@ class Calls:
 
         Example:
             >>> gone = service.create_user("eve@example.com", "555-010-0177", 1)
-            >>> service.delete_user(gone.id, user_ip="192.0.2.1")
+            >>> service.delete_user(gone.user_id, user_ip="192.0.2.1")
             Done(message='User removed from application')
         """
         return Done._read(self._call("delete_user", user_id=user_id, user_ip=user_ip))
@@ -264,7 +267,7 @@ class Calls:
             Rejected: The user does not exist.
 
         Example:
-            >>> service.register_activity(user.id, "banned", data={"reason": "chargeback"})
+            >>> service.register_activity(user.user_id, "banned", data={"reason": "chargeback"})
             Done(message='Activity was created.')
         """
         reply = self._call(
@@ -304,7 +307,7 @@ class Calls:
             Rejected: The user does not exist.
 
         Example:
-            >>> status = service.user_status(user.id)
+            >>> status = service.user_status(user.user_id)
             >>> status.phone_number
             'XXX-XXX-0123'
             >>> if status.factors is not None:  # A service of Seconder says what they are.
@@ -351,7 +354,8 @@ class Calls:
             code_length: How many digits the code has, 4 to 10. Default: the service's setting.
 
         Returns:
-            What the service knows about the number, and how long the code is valid.
+            What the service knows about the number, how long the code is valid, and when it can be
+            sent again.
 
         Raises:
             RateLimited: The number was sent a code in this way a moment ago, or too many codes.
@@ -429,7 +433,7 @@ class Calls:
             RateLimited: The user reported the last request as fraudulent.
 
         Example:
-            >>> request = service.create_approval(user.id, "Log in?", details={"city": "Oslo"})
+            >>> request = service.create_approval(user.user_id, "Log in?", details={"city": "Oslo"})
             >>> service.check_approval(request.uuid).status
             <ApprovalStatus.PENDING: 'pending'>
         """
@@ -459,8 +463,8 @@ class Calls:
             Rejected: The request does not exist.
 
         Example:
-            >>> request = service.create_approval(user.id, "Log in?")
-            >>> service.check_approval(request.uuid).approved_by(user.id)
+            >>> request = service.create_approval(user.user_id, "Log in?")
+            >>> service.check_approval(request.uuid).approved_by(user.user_id)
             False
         """
         return Approval._read(self._call("check_approval", uuid=uuid))
@@ -551,7 +555,7 @@ class Calls:
             Rejected: The user does not exist.
 
         Example:
-            >>> app = service.enrol_authenticator(user.id, label="ada")
+            >>> app = service.enrol_authenticator(user.user_id, label="ada")
             >>> app
             AuthenticatorEnrolled(label='ada', issuer='Example')
             >>> app.uri[:15], app.qr_code[:19]
@@ -577,10 +581,10 @@ class Calls:
             Rejected: Nobody has the name; ``code`` is ``60026`` then.
 
         Example:
-            >>> service.set_login(user.id, "ada")
+            >>> service.set_login(user.user_id, "ada")
             Done(message='Login name was set.')
             >>> found = service.find_user("ada")
-            >>> found.user_id == user.id, found.authenticator, found.recovery_codes_left
+            >>> found.user_id == user.user_id, found.authenticator, found.recovery_codes_left
             (True, False, 0)
         """
         return FoundUser._read(self._call("find_user", login=login))
@@ -600,7 +604,7 @@ class Calls:
                 one: remove that first.
 
         Example:
-            >>> service.set_login(user.id, "ada@example.com")
+            >>> service.set_login(user.user_id, "ada@example.com")
             Done(message='Login name was set.')
         """
         return Done._read(self._call("set_login", user_id=user_id, login=login))
@@ -618,7 +622,7 @@ class Calls:
             Rejected: Nobody has the name.
 
         Example:
-            >>> service.set_login(user.id, "ada")
+            >>> service.set_login(user.user_id, "ada")
             Done(message='Login name was set.')
             >>> service.remove_login("ada")
             Done(message='Login name was removed.')
@@ -641,7 +645,7 @@ class Calls:
             Rejected: The user does not exist.
 
         Example:
-            >>> created = service.create_recovery_codes(user.id)
+            >>> created = service.create_recovery_codes(user.user_id)
             >>> len(created.codes), len(created.codes[0])
             (10, 12)
         """
@@ -672,7 +676,7 @@ class Calls:
 
         Example:
             >>> try:
-            ...     service.prepare_offline(user.id, "123456")
+            ...     service.prepare_offline(user.user_id, "123456")
             ... except seconder.Rejected as rejected:
             ...     rejected.code
             'offline_not_allowed'
@@ -710,7 +714,7 @@ class Calls:
         Example:
             >>> login: seconder.OfflineLogin = {"step": 59200000, "time": 1776000000}
             >>> try:
-            ...     service.report_offline(user.id, 1, [login])
+            ...     service.report_offline(user.user_id, 1, [login])
             ... except seconder.Rejected as rejected:
             ...     rejected.code
             'offline_not_prepared'
@@ -748,11 +752,11 @@ class Calls:
             TokenMalformed: The code is not 6 to 12 digits. It costs the user no try.
 
         Example:
-            >>> app = service.enrol_authenticator(user.id)
-            >>> service.confirm_authenticator(user.id, "0000000").device.os_type
+            >>> app = service.enrol_authenticator(user.user_id)
+            >>> service.confirm_authenticator(user.user_id, "0000000").device.os_type
             'authenticator'
             >>> try:
-            ...     service.confirm_authenticator(user.id, "0000000")
+            ...     service.confirm_authenticator(user.user_id, "0000000")
             ... except seconder.Rejected as error:
             ...     print(error.code)
             no_pending_authenticator
@@ -778,9 +782,9 @@ class Calls:
                 does not exist.
 
         Example:
-            >>> app = service.enrol_authenticator(user.id)
-            >>> [pending] = service.user_status(user.id).factors.authenticators
-            >>> service.remove_authenticator(user.id, pending.id)
+            >>> app = service.enrol_authenticator(user.user_id)
+            >>> [pending] = service.user_status(user.user_id).factors.authenticators
+            >>> service.remove_authenticator(user.user_id, pending.id)
             Done(message='Authenticator app was removed.')
         """
         reply = self._call(
@@ -801,8 +805,8 @@ class Calls:
             Rejected: The user does not exist.
 
         Example:
-            >>> device = service.register_device(user.id, "ios")
-            >>> [shown] = service.devices(user.id).devices
+            >>> device = service.register_device(user.user_id, "ios")
+            >>> [shown] = service.devices(user.user_id).devices
             >>> shown.id == device.device_id, shown.type
             (True, 'ios')
         """
@@ -825,8 +829,8 @@ class Calls:
                 does not exist.
 
         Example:
-            >>> device = service.register_device(user.id, "ios")
-            >>> service.remove_device(user.id, device.device_id)
+            >>> device = service.register_device(user.user_id, "ios")
+            >>> service.remove_device(user.user_id, device.device_id)
             Done(message='Device was removed.')
         """
         reply = self._call("remove_device", user_id=user_id, device_id=device_id)
@@ -853,8 +857,8 @@ class Calls:
             Rejected: The user does not exist.
 
         Example:
-            >>> remembered = service.remember(user.id, days=7)
-            >>> service.recognise(user.id, remembered.token)
+            >>> remembered = service.remember(user.user_id, days=7)
+            >>> service.recognise(user.user_id, remembered.token)
             True
         """
         return Remembered._read(self._call("remember", user_id=user_id, days=days))
@@ -877,7 +881,7 @@ class Calls:
             Rejected: The service has no such call.
 
         Example:
-            >>> service.recognise(user.id, "what-somebody-made-up")
+            >>> service.recognise(user.user_id, "what-somebody-made-up")
             False
         """
         return self._call("recognise", user_id=user_id, token=_typed("token", token)) is True
@@ -900,10 +904,10 @@ class Calls:
             Rejected: The user does not exist, and no token was given.
 
         Example:
-            >>> remembered = service.remember(user.id)
-            >>> service.forget(user.id)
+            >>> remembered = service.remember(user.user_id)
+            >>> service.forget(user.user_id)
             Done(message='No browser of the user is remembered any more.')
-            >>> service.recognise(user.id, remembered.token)
+            >>> service.recognise(user.user_id, remembered.token)
             False
         """
         token = None if token is None else _typed("token", token)

@@ -22,12 +22,12 @@ class Result(Value):
 
     >>> user = seconder.UserCreated(7)
     >>> user
-    UserCreated(id=7, created=None, message=None)
+    UserCreated(user_id=7, created=None, message=None)
     >>> user == seconder.UserCreated(7) and hash(user) == hash(seconder.UserCreated(7))
     True
     >>> match user:
-    ...     case seconder.UserCreated(id):
-    ...         print(id)
+    ...     case seconder.UserCreated(user_id):
+    ...         print(user_id)
     7
     """
 
@@ -79,8 +79,8 @@ class Done(Reply):
 class UserCreated(Reply):
     """The user is enrolled (section 4.1)."""
 
-    id: int
-    """The id to store, and to pass to the other calls as ``user_id``."""
+    user_id: int
+    """The id to store, and to pass to the other calls."""
     created: bool | None = None
     """Whether the call enrolled the user. False for a user who was there before, which may be
     somebody else than the one who typed the number. None if the service does not say, as only a
@@ -100,6 +100,10 @@ class CodeRequested(Reply):
     """Nothing was sent, because the user has an app and ``force`` was not given."""
     device: str | None = None
     """The user's latest device, when the request was ignored."""
+    resend_after: int | None = None
+    """After how many seconds another request for the same action by the same channel is accepted,
+    even if the code is not used. None if nothing was sent, or if the service does not say, as only
+    a service of Seconder does."""
 
 
 class Device(Reply):
@@ -339,6 +343,8 @@ class PhoneVerificationStarted(Reply):
     """How long the code is valid, in seconds."""
     uuid: str | None = None
     """The id of the verification."""
+    resend_after: int | None = None
+    """As :attr:`CodeRequested.resend_after`, for this number."""
 
 
 class PhoneVerificationRecord(Reply):

@@ -98,15 +98,16 @@ class Service(Calls):
             Rejected: The request does not exist.
 
         Example:
-            >>> device = service.register_device(user.id, "ios")
-            >>> request = service.create_approval(user.id, "Log in?")
+            >>> device = service.register_device(user.user_id, "ios")
+            >>> request = service.create_approval(user.user_id, "Log in?")
             >>> approval = service.respond_to_approval(
             ...     request.uuid,
             ...     device_id=device.device_id,
             ...     device_secret=device.secret,
             ...     response="approve",
             ... )
-            >>> service.wait_for_approval(request.uuid, user.id, timeout=60).approved_by(user.id)
+            >>> approval = service.wait_for_approval(request.uuid, user.user_id, timeout=60)
+            >>> approval.approved_by(user.user_id)
             True
         """
         reply = self._call(
@@ -146,7 +147,8 @@ class Service(Calls):
             Rejected: The user does not exist.
 
         Example:
-            >>> service.register_device(user.id, seconder.DeviceType.ANDROID)  # doctest: +ELLIPSIS
+            >>> kind = seconder.DeviceType.ANDROID
+            >>> service.register_device(user.user_id, kind)  # doctest: +ELLIPSIS
             DeviceRegistered(device_id=...)
         """
         reply = self._call("register_device", user_id=user_id, device_type=device_type)
@@ -167,7 +169,7 @@ class Service(Calls):
             InvalidArgument: The device could not be authenticated.
 
         Example:
-            >>> device = service.register_device(user.id, "ios")
+            >>> device = service.register_device(user.user_id, "ios")
             >>> service.open_approvals(device_id=device.device_id, device_secret=device.secret)
             ()
         """
@@ -200,8 +202,8 @@ class Service(Calls):
             Rejected: The request is not for this device's user, or can no longer be answered.
 
         Example:
-            >>> device = service.register_device(user.id, "android")
-            >>> request = service.create_approval(user.id, "Log in?")
+            >>> device = service.register_device(user.user_id, "android")
+            >>> request = service.create_approval(user.user_id, "Log in?")
             >>> proof = {"device_id": device.device_id, "device_secret": device.secret}
             >>> service.respond_to_approval(request.uuid, **proof, response="deny").status
             <ApprovalStatus.DENIED: 'denied'>
@@ -244,9 +246,9 @@ class Service(Calls):
 
         Example:
             >>> with seconder.open("sandbox:") as own:
-            ...     ada = own.create_user("ada@example.com", "555-010-0123", 1).id
+            ...     ada = own.create_user("ada@example.com", "555-010-0123", 1).user_id
             ...     own.clear_sandbox()
-            ...     own.create_user("ada@example.com", "555-010-0123", 1).id == ada
+            ...     own.create_user("ada@example.com", "555-010-0123", 1).user_id == ada
             False
         """
         self._call("clear_sandbox")
@@ -266,7 +268,7 @@ class Service(Calls):
             InvalidArgument: The timeout is not a number of seconds above 0.
 
         Example:
-            >>> service.with_timeout(2.5).user_status(user.id).user_id == user.id
+            >>> service.with_timeout(2.5).user_status(user.user_id).user_id == user.user_id
             True
         """
         return self._like(self._native.with_timeout(timeout))
@@ -286,7 +288,7 @@ class Service(Calls):
             InvalidArgument: The value is invalid.
 
         Example:
-            >>> service.with_repeats("none").request_sms(user.id).cellphone
+            >>> service.with_repeats("none").request_sms(user.user_id).cellphone
             '+1-XXX-XXX-XX23'
         """
         return self._like(self._native.with_repeats(repeats))
@@ -304,7 +306,7 @@ class Service(Calls):
             >>> login = service.with_timeout(10)
             >>> login.cancel()
             >>> try:
-            ...     login.request_sms(user.id)
+            ...     login.request_sms(user.user_id)
             ... except seconder.Cancelled as error:
             ...     error.retry_safe
             True

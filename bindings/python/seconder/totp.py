@@ -95,7 +95,7 @@ class Totp:
             InvalidArgument: The URI could not be parsed, or a value in it is out of range.
 
         Example:
-            >>> app = service.enrol_authenticator(user.id)
+            >>> app = service.enrol_authenticator(user.user_id)
             >>> seconder.totp.Totp.from_uri(app.uri).digits
             6
         """
@@ -225,7 +225,7 @@ def code(uri: str, at: float | None = None) -> str:
         InvalidArgument: The URI or the time is invalid.
 
     Example:
-        >>> app = service.enrol_authenticator(user.id)
+        >>> app = service.enrol_authenticator(user.user_id)
         >>> len(seconder.totp.code(app.uri))
         6
     """

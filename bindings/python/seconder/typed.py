@@ -10,7 +10,7 @@ class Logo(TypedDict):
     """An image to show with an approval request (section 4.12).
 
     >>> logo: seconder.Logo = {"res": "default", "url": "https://example.com/logo.png"}
-    >>> request = service.create_approval(user.id, "Log in?", logos=[logo])
+    >>> request = service.create_approval(user.user_id, "Log in?", logos=[logo])
     """
 
     res: Literal["default", "low", "med", "high"]

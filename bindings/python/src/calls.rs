@@ -2,7 +2,7 @@
 
 use crate::extra;
 use crate::failure::Failure;
-use crate::fields::{internal, read, read_call, with_user_id, write};
+use crate::fields::{internal, read, read_call, with_new_user_id, with_user_id, write};
 use crate::values::Params;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
@@ -16,7 +16,7 @@ use std::str::FromStr;
 type Handler = fn(&Service, Params) -> Result<Value, Failure>;
 
 const CALLS: &[(&str, Handler)] = &[
-    (CreateUser::ROUTE.name, handle::<CreateUser>),
+    (CreateUser::ROUTE.name, create_user),
     (RequestSms::ROUTE.name, handle::<RequestSms>),
     (RequestCall::ROUTE.name, handle::<RequestCall>),
     (Verify::ROUTE.name, verify),
@@ -81,6 +81,10 @@ where
     let mut fields = write(&reply)?;
     extra::keep::<C>(&mut fields, body);
     Ok(fields)
+}
+
+fn create_user(service: &Service, params: Params) -> Result<Value, Failure> {
+    handle::<CreateUser>(service, params).map(with_new_user_id)
 }
 
 fn verify(service: &Service, params: Params) -> Result<Value, Failure> {

@@ -1,6 +1,6 @@
 //! Converts parameters to the calls of the library, and replies to values. A user's id is `user_id`
-//! in every call of Python, but `svc_id` on the wire in some; the difference is confined to this
-//! file.
+//! in every call of Python, but `svc_id` on the wire in some, and `id` in one reply; the difference
+//! is confined to this file.
 
 use crate::failure::Failure;
 use crate::values::Params;
@@ -27,9 +27,18 @@ pub(crate) fn read_call<C: Call>(mut params: Params) -> Result<C, Failure> {
 }
 
 /// Renames the user's id in a reply to `user_id`.
-pub(crate) fn with_user_id(mut reply: Value) -> Value {
+pub(crate) fn with_user_id(reply: Value) -> Value {
+    renamed(reply, USER_ID_ON_THE_WIRE)
+}
+
+/// As [`with_user_id`], for the reply that calls it `id`.
+pub(crate) fn with_new_user_id(reply: Value) -> Value {
+    renamed(reply, "id")
+}
+
+fn renamed(mut reply: Value, on_the_wire: &str) -> Value {
     if let Value::Object(fields) = &mut reply
-        && let Some(id) = fields.remove(USER_ID_ON_THE_WIRE)
+        && let Some(id) = fields.remove(on_the_wire)
     {
         fields.insert(USER_ID.into(), id);
     }

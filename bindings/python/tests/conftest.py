@@ -41,7 +41,16 @@ def phone(tmp_path: Path) -> Iterator[Phone]:
         user = service.create_user(
             "ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False
         )
-        yield Phone(service, messages, user.id)
+        yield Phone(service, messages, user.user_id)
+
+
+@pytest.fixture
+def sent() -> Iterator[list[dict[str, Any]]]:
+    """The events that an error tracker sends."""
+    from tracker import tracking
+
+    with tracking() as events:
+        yield events
 
 
 @pytest.fixture

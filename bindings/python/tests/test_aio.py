@@ -27,10 +27,10 @@ def test_a_login(tmp_path: Path) -> None:
         async with seconder.open_async(url, deliver=messages.append) as service:
             assert repr(service) == "<seconder.AsyncService on sqlite:>"
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
-            await service.request_sms(user.id)
+            await service.request_sms(user.user_id)
             with pytest.raises(seconder.NotChecked):
-                await service.verify(messages[-1].code, user.id)
-            return await service.verify(messages[-1].code, user.id, force=True)
+                await service.verify(messages[-1].code, user.user_id)
+            return await service.verify(messages[-1].code, user.user_id, force=True)
 
     device = asyncio.run(log_in()).device
     assert device is not None and device.os_type == "sms"
@@ -183,7 +183,7 @@ def test_calls_see_the_context_variables_of_their_task(tmp_path: Path) -> None:
         async with service.with_timeout(5):
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
             request.set("number 7")
-            await service.request_sms(user.id)
+            await service.request_sms(user.user_id)
         with pytest.raises(seconder.InvalidArgument, match="closed"):
             await service.app_details()
 

@@ -24,8 +24,8 @@ def sandbox() -> Iterator[seconder.Service]:
 
 def enrol(service: seconder.Service) -> tuple[int, int]:
     """Returns two users."""
-    first = service.create_user("ada@example.com", "555-010-0123", 1).id
-    return first, service.create_user("ben@example.com", "555-010-0124", 1).id
+    first = service.create_user("ada@example.com", "555-010-0123", 1).user_id
+    return first, service.create_user("ben@example.com", "555-010-0124", 1).user_id
 
 
 def test_a_remembered_browser(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_token_is_no_code_and_is_logged_without_it(caplog: pytest.LogCaptureFi
 def test_asyncio() -> None:
     async def log_in() -> None:
         async with seconder.open_async("sandbox:") as service:
-            ada = (await service.create_user("ada@example.com", "555-010-0123", 1)).id
+            ada = (await service.create_user("ada@example.com", "555-010-0123", 1)).user_id
             token = (await service.remember(ada, days=7)).token
             assert await service.recognise(ada, token) is True
             await service.forget(ada, token=token)

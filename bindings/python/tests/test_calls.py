@@ -26,9 +26,9 @@ def test_create_user_matches_by_cellphone(phone: Phone) -> None:
     again = phone.service.create_user(
         email="countess@example.com", cellphone="555.010.0123", country_code="1"
     )
-    assert again.id == phone.user_id
+    assert again.user_id == phone.user_id
     other = phone.service.create_user("ada@example.com", "555-010-0124", 1)
-    assert other.id != phone.user_id
+    assert other.user_id != phone.user_id
     assert (again.created, other.created) == (False, True)
     assert again.to_dict()["created"] is False
 
@@ -54,7 +54,7 @@ def test_a_service_has_to_say_that_a_user_is_new(remote: RemoteService) -> None:
         for said, created, error in expected:
             remote.body = {"user": {"id": 7, **said}, "success": True}
             user = service.create_user("ada@example.com", "555-010-0123", 1)
-            assert (user.id, user.created) == (7, created)
+            assert (user.user_id, user.created) == (7, created)
             assert b"new_only" not in remote.seen[-1][2]
             if created:
                 user = service.create_user("ada@example.com", "555-010-0123", 1, new_only=True)
@@ -65,9 +65,38 @@ def test_a_service_has_to_say_that_a_user_is_new(remote: RemoteService) -> None:
             assert b"new_only=true" in remote.seen[-1][2]
 
 
+def test_the_wait_for_another_code_is_that_of_its_channel_and_action(phone: Phone) -> None:
+    service, user = phone.service, phone.user_id
+    assert service.request_sms(user).resend_after == 30
+    assert service.request_call(user).resend_after == 30
+    with pytest.raises(seconder.RateLimited):
+        service.request_sms(user)
+    assert service.request_sms(user, action="pay:1").resend_after == 30
+    started = service.start_phone_verification("sms", "555-010-0177", 1)
+    assert started.resend_after == 30
+    service.register_device(user, "ios")
+    ignored = service.request_sms(user, action="pay:2")
+    assert ignored.ignored and ignored.resend_after is None
+    with seconder.open("sandbox:") as sandbox:
+        ada = sandbox.create_user("ada@example.com", "555-010-0123", 1).user_id
+        assert sandbox.request_sms(ada).resend_after == sandbox.request_call(ada).resend_after == 0
+
+
+def test_other_services_do_not_say_when_a_code_can_be_sent_again(remote: RemoteService) -> None:
+    with remote.open() as service:
+        remote.body = {"message": "sent", "success": True}
+        assert service.request_sms(7).resend_after is None
+        assert service.start_phone_verification("sms", "555-010-0177", 1).resend_after is None
+        remote.body["resend_after"] = "2017-11-25"
+        assert service.request_sms(7).resend_after is None
+        remote.body["resend_after"] = "12"
+        assert service.request_sms(7).resend_after == 12
+
+
 def test_request_sms_returns_a_redacted_number(phone: Phone) -> None:
     sent = phone.service.request_sms(phone.user_id)
     assert sent.cellphone == "+1-XXX-XXX-XX23" and not sent.ignored
+    assert sent.resend_after == sent.to_dict()["resend_after"] == 30
     message = phone.messages[-1]
     assert (message.to, message.via) == ("+15550100123", "sms")
     assert phone.code() in message.text and len(phone.code()) == 7
@@ -134,15 +163,15 @@ def test_wrong_codes_are_rejected_and_the_fifth_is_rate_limited() -> None:
     messages: list[seconder.Message] = []
     with seconder.open("sandbox:?accept=right", deliver=messages.append) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.request_sms(user.id)
+        service.request_sms(user.user_id)
         code = str(messages[-1].code)
         wrong = str((int(code) + 1) % 10**7).zfill(7)
         for _ in range(4):
             with pytest.raises(seconder.TokenInvalid) as caught:
-                service.verify(wrong, user.id, force=True)
+                service.verify(wrong, user.user_id, force=True)
             assert not caught.value.reused
         with pytest.raises(seconder.RateLimited) as limited:
-            service.verify(code, user.id, force=True)
+            service.verify(code, user.user_id, force=True)
     assert limited.value.retry_safe
     assert limited.value.retry_after is not None and 0 < limited.value.retry_after <= 2
 
@@ -283,7 +312,7 @@ def test_login_names_and_recovery_codes(phone: Phone, caplog: pytest.LogCaptureF
     assert caught.value.reused
     found = service.find_user("ada")
     assert (found.user_id, found.recovery_codes_left, found.devices) == (ada, 9, ("sms",))
-    bob = service.create_user("bob@example.com", "555-010-0188", 1).id
+    bob = service.create_user("bob@example.com", "555-010-0188", 1).user_id
     with pytest.raises(seconder.Rejected, match="another user"):
         service.set_login(bob, "ada")
     service.remove_login("ada")
@@ -297,7 +326,7 @@ def test_login_names_and_recovery_codes(phone: Phone, caplog: pytest.LogCaptureF
 
 def test_offline_logins() -> None:
     with seconder.open("sandbox:?accept=right", offline_days=2) as service:
-        user = service.create_user("ada@example.com", "555-010-0123", 1).id
+        user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
         uri = service.enrol_authenticator(user).uri
         code = seconder.totp.code(uri)
         service.verify(code, user, force=True)
@@ -329,15 +358,15 @@ def test_offline_logins() -> None:
 def test_the_sandbox_accepts_only_its_token() -> None:
     with seconder.open("sandbox:?accept=0000000") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.verify("0000000", user.id, force=True)
+        service.verify("0000000", user.user_id, force=True)
         with pytest.raises(seconder.TokenInvalid):
-            service.verify("1234567", user.id, force=True)
+            service.verify("1234567", user.user_id, force=True)
 
 
 def test_without_deliver_messages_are_written_to_a_folder(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path}/test.db") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.request_sms(user.id)
+        service.request_sms(user.user_id)
     header, _, text = max((tmp_path / "test.spool").iterdir()).read_text().partition("\n\n")
     lines = dict(line.split(": ") for line in header.splitlines())
     assert lines["To"] == "+15550100123" and lines["Via"] == "sms" and lines["Code"] in text

@@ -68,22 +68,22 @@ def test_an_engine_is_cancelled_before_its_calls() -> None:
         service.cancel()
         for call in (
             lambda: service.create_user("eve@example.com", "555-010-0124", 1),
-            lambda: service.register_device(user.id, "ios"),
+            lambda: service.register_device(user.user_id, "ios"),
             service.clear_sandbox,
         ):
             with pytest.raises(seconder.Cancelled):
                 call()
-        assert service.with_timeout(1).user_status(user.id).user_id == user.id
+        assert service.with_timeout(1).user_status(user.user_id).user_id == user.user_id
 
 
 def test_cancelling_ends_a_wait_for_an_approval() -> None:
     with seconder.open("sandbox:") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        uuid = service.create_approval(user.id, "Log in?").uuid
+        uuid = service.create_approval(user.user_id, "Log in?").uuid
         begun = time.monotonic()
         later(0.3, service.cancel)
         with pytest.raises(seconder.Cancelled):
-            service.wait_for_approval(uuid, user.id, timeout=60)
+            service.wait_for_approval(uuid, user.user_id, timeout=60)
         assert took(begun) < SOON
 
 
@@ -107,10 +107,10 @@ def test_ctrl_c_ends_a_wait_for_an_approval(caplog: pytest.LogCaptureFixture) ->
     caplog.set_level(logging.DEBUG)
     with seconder.open("sandbox:") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        uuid = service.create_approval(user.id, "Log in?").uuid
+        uuid = service.create_approval(user.user_id, "Log in?").uuid
         timer = later(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt) as caught:
-            service.wait_for_approval(uuid, user.id, timeout=60)
+            service.wait_for_approval(uuid, user.user_id, timeout=60)
         timer.join()
     cancelled = caught.value.__context__
     assert isinstance(cancelled, seconder.Cancelled) and cancelled.retry_safe

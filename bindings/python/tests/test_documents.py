@@ -58,17 +58,17 @@ def test_a_database_is_backed_up_and_restored_as_documented(tmp_path: Path) -> N
     back_up, restore, forget = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     with seconder.open(f"sqlite:{database}") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        browser = service.remember(user.id)
+        browser = service.remember(user.user_id)
         # While the service has it open, the user is in the log alone.
         assert shell(back_up, tmp_path) == "ok\n"
-        service.delete_user(user.id)
+        service.delete_user(user.user_id)
     shell(restore, tmp_path)
     assert database.stat().st_mode & 0o777 == 0o600
     with seconder.open(f"sqlite:{database}", must_exist=True) as service:
-        assert service.user_status(user.id).user_id == user.id
-        assert service.recognise(user.id, browser.token)
+        assert service.user_status(user.user_id).user_id == user.user_id
+        assert service.recognise(user.user_id, browser.token)
         shell(forget, tmp_path)
-        assert not service.recognise(user.id, browser.token)
+        assert not service.recognise(user.user_id, browser.token)
 
 
 def shell(commands: str, folder: Path) -> str:
@@ -143,7 +143,7 @@ def test_the_recipes_of_the_testing_document_run(pytester: pytest.Pytester) -> N
     outcome.assert_outcomes(passed=6)
 
 
-@pytest.mark.parametrize("document", ["migrate.md", "index.md"])
+@pytest.mark.parametrize("document", ["migrate.md", "index.md", "names.md"])
 def test_the_other_examples_compile(document: str) -> None:
     examples = blocks(document)
     assert examples

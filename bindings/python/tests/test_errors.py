@@ -263,5 +263,5 @@ def test_the_error_of_a_failed_delivery_does_not_include_the_code(tmp_path: Path
     with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         with pytest.raises(seconder.SecondFactorError) as caught:
-            service.request_sms(user.id)
+            service.request_sms(user.user_id)
     assert codes and codes[-1] not in f"{caught.value!r} {caught.value}"

@@ -99,13 +99,13 @@ def test_the_calls_are_coroutines_too() -> None:
     async def work() -> None:
         async with seconder.open_async("sandbox:") as service:
             user = await service.create_user("ada@example.com", "555-010-0123", 1)
-            await service.enrol_authenticator(user.id)
-            await service.confirm_authenticator(user.id, "123456")
-            found = (await service.user_status(user.id)).factors
+            await service.enrol_authenticator(user.user_id)
+            await service.confirm_authenticator(user.user_id, "123456")
+            found = (await service.user_status(user.user_id)).factors
             assert found is not None
-            await service.remove_authenticator(user.id, found.authenticators[0].id)
-            device = await service.register_device(user.id, "ios")
-            await service.remove_device(user.id, device.device_id)
-            assert (await service.devices(user.id)).devices == ()
+            await service.remove_authenticator(user.user_id, found.authenticators[0].id)
+            device = await service.register_device(user.user_id, "ios")
+            await service.remove_device(user.user_id, device.device_id)
+            assert (await service.devices(user.user_id)).devices == ()
 
     asyncio.run(work())

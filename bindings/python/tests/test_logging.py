@@ -206,7 +206,7 @@ def test_calls_of_a_log_are_logged_too_but_keep_their_own_records(
 
         with seconder.open("sandbox:?accept=right", deliver=deliver) as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
-            service.request_sms(user.id)
+            service.request_sms(user.user_id)
     calls = [fields(record)["call"] for record in caplog.records]
     assert calls == ["create_user", "app_details", "request_sms"]
 

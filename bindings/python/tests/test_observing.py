@@ -25,7 +25,7 @@ NUMBER = "555-010-0123"
 
 def enrolled(service: seconder.Service) -> int:
     created = service.create_user("ada@example.com", NUMBER, 1, send_install_link_via_sms=False)
-    return created.id
+    return created.user_id
 
 
 def test_the_hook_gets_a_record_of_each_call(caplog: pytest.LogCaptureFixture) -> None:
@@ -108,7 +108,7 @@ def test_the_hook_of_an_event_loop() -> None:
     async def ask() -> None:
         async with seconder.open_async("sandbox:", on_call=records.append) as service:
             await service.app_details()
-            user = (await service.create_user("ada@example.com", NUMBER, 1)).id
+            user = (await service.create_user("ada@example.com", NUMBER, 1)).user_id
             uuid = (await service.create_approval(user, "Log in?")).uuid
             await service.wait_for_approval(uuid, user, timeout=0.01)
 
@@ -327,7 +327,7 @@ def test_an_async_deliver_runs_on_the_loop_of_the_call(tmp_path: Path) -> None:
                 created = await service.create_user(
                     "ada@example.com", NUMBER, 1, send_install_link_via_sms=False
                 )
-                await service.request_sms(created.id, action=f"a{len(loops)}")
+                await service.request_sms(created.user_id, action=f"a{len(loops)}")
         assert loops == [asyncio.get_running_loop()] * 2
 
     asyncio.run(ask())
@@ -347,7 +347,7 @@ def test_an_async_deliver_that_fails_or_takes_too_long(tmp_path: Path) -> None:
                 "ada@example.com", NUMBER, 1, send_install_link_via_sms=False
             )
             with pytest.raises(seconder.Unavailable) as caught:
-                await service.request_sms(created.id)
+                await service.request_sms(created.user_id)
             assert type(caught.value.__cause__) is cause
 
     began = time.monotonic()

@@ -89,7 +89,7 @@ def test_another_thread_runs_while_one_waits(tmp_path: Path, kind: str) -> None:
     else:
         with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=here) as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
-            assert service.request_sms(user.id)
+            assert service.request_sms(user.user_id)
     thread.join()
 
 
@@ -137,12 +137,12 @@ PREFORK = """
     url, messages = f"sqlite:{sys.argv[1]}/test.db", []
     with seconder.open(url, deliver=messages.append) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.request_sms(user.id)
+        service.request_sms(user.user_id)
 
     def worker():
         try:
             with seconder.open(url) as own:
-                own.verify(messages[-1].code, user.id, force=True)
+                own.verify(messages[-1].code, user.user_id, force=True)
             return 10
         except (seconder.TokenInvalid, seconder.RateLimited):
             return 20

@@ -23,7 +23,7 @@ SAMPLES: list[results.Result] = [
     seconder.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, SOON),
     seconder.Authenticator("1", confirmed=True, label="ada", created_at=SOON),
     seconder.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
-    seconder.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23"),
+    seconder.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23", resend_after=30),
     seconder.Device(id=1, city="Oslo", registration_date=SOON),
     seconder.DeviceRegistered(1, "hush"),
     seconder.Done("done", extra={"secret": "hush"}),
@@ -91,7 +91,7 @@ def test_a_value_can_be_matched_and_shown() -> None:
 
 def test_results_that_differ_are_not_equal() -> None:
     assert seconder.UserCreated(7) != seconder.UserCreated(8)
-    assert repr(seconder.UserCreated(7)) == "UserCreated(id=7, created=None, message=None)"
+    assert repr(seconder.UserCreated(7)) == "UserCreated(user_id=7, created=None, message=None)"
 
 
 def test_only_an_approval_is_true() -> None:

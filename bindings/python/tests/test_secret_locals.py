@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sentry_sdk
 
 import seconder
 import seconder.totp
 from seconder import _seconder
 from conftest import RemoteService
+from tracker import captured, without_tests
 
 KEY = "a-key-that-nobody-sees"
 EMAIL, PHONE, TOKEN = "hidden@example.com", "555-010-0199", "7654321"
@@ -35,50 +33,6 @@ HIDDEN = (
     SECRET.decode(),
     DEVICE_SECRET,
 )
-
-
-@pytest.fixture
-def sent() -> Iterator[list[dict[str, Any]]]:
-    """The events that the SDK sends."""
-    events: list[dict[str, Any]] = []
-
-    # It gets an event after the scrubber, as it would be sent, and keeps it from being sent.
-    def capture(event: Any, hint: Any) -> None:
-        events.append(dict(event))
-
-    # The integrations of frameworks that this process happens to have are not tested here.
-    sentry_sdk.init(
-        dsn="https://public@sentry.example/1",
-        before_send=capture,
-        auto_enabling_integrations=False,
-        include_local_variables=True,
-        max_value_length=100_000,
-    )
-    yield events
-    sentry_sdk.get_client().close(timeout=0)
-    sentry_sdk.init()
-
-
-def captured(call: Callable[[], object]) -> BaseException:
-    """Reports the error of a call as an application's handler does. The frame of a request is not that
-    of the library: what it names is the application's."""
-    try:
-        result = call()
-    except Exception as error:
-        sentry_sdk.capture_exception(error)
-        return error
-    raise AssertionError(f"the call succeeded: {result!r}")
-
-
-def without_tests(events: list[dict[str, Any]]) -> str:
-    """The events without the frames of the tests and of the interpreter's threads."""
-    for event in events:
-        for exception in event.get("exception", {}).get("values", []):
-            frames = exception["stacktrace"]["frames"] if exception.get("stacktrace") else []
-            tests = Path(__file__).parent
-            frames[:] = [each for each in frames if tests not in Path(each["abs_path"]).parents]
-        event.pop("modules", None)
-    return json.dumps(events, default=repr)
 
 
 def shows_nothing(events: list[dict[str, Any]]) -> None:
@@ -146,7 +100,7 @@ def test_the_arguments_of_a_call_are_not_sent(
 @pytest.mark.parametrize("typed", [TOKEN, RECOVERY])
 def test_wrong_codes_are_not_sent(tmp_path: Path, sent: list[dict[str, Any]], typed: str) -> None:
     with seconder.open(f"sqlite:{tmp_path}/test.db", api_key=KEY, deliver=print) as service:
-        user = service.create_user(EMAIL, PHONE, 1).id
+        user = service.create_user(EMAIL, PHONE, 1).user_id
         assert isinstance(
             captured(lambda: service.verify(typed, user, force=True)), seconder.TokenInvalid
         )
@@ -197,7 +151,7 @@ def test_the_code_that_a_gateway_did_not_take_is_not_sent(
         with seconder.open(url, deliver=deliver, deliver_timeout=limit) as service:
             user = service.create_user(
                 "ada@example.com", "555-010-0123", 1, send_install_link_via_sms=False
-            ).id
+            ).user_id
             for action in ("one", "two"):
                 captured(lambda: service.request_sms(user, action=f"{action}{limit}"))
     # One of each from the logger, at the level of errors, and one from the application.

@@ -43,7 +43,7 @@ def test_data_persists_when_the_database_is_opened_again(tmp_path: Path) -> None
         user = service.create_user("ada@example.com", "555-010-0123", 1)
     with seconder.open(url) as service:
         assert service.api_key() == key
-        assert service.user_status(user.id).user_id == user.id
+        assert service.user_status(user.user_id).user_id == user.user_id
 
 
 def test_other_threads_run_while_a_call_waits(remote: RemoteService) -> None:
@@ -65,9 +65,9 @@ def test_a_slow_deliver_does_not_block_other_calls(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            sending = pool.submit(service.request_sms, user.id)
+            sending = pool.submit(service.request_sms, user.user_id)
             assert slow.wait(timeout=10)
-            assert service.user_status(user.id).user_id == user.id
+            assert service.user_status(user.user_id).user_id == user.user_id
             other.set()
             sending.result(timeout=10)
 
@@ -79,8 +79,8 @@ def test_ctrl_c_in_deliver_is_raised_by_the_call(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path}/test.db", deliver=deliver) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         with pytest.raises(KeyboardInterrupt):
-            service.request_sms(user.id)
-        assert service.user_status(user.id).user_id == user.id
+            service.request_sms(user.user_id)
+        assert service.user_status(user.user_id).user_id == user.user_id
 
 
 def present(phone: Phone, code: str, together: threading.Barrier) -> str:

@@ -195,9 +195,9 @@ def test_the_length_of_an_engines_codes(tmp_path: Path) -> None:
         authenticator_period=60,
     ) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.request_sms(user.id)
+        service.request_sms(user.user_id)
         assert len(messages[-1].code) == 9
-        totp = seconder.totp.Totp.from_uri(service.enrol_authenticator(user.id).uri)
+        totp = seconder.totp.Totp.from_uri(service.enrol_authenticator(user.user_id).uri)
     assert (totp.digits, totp.period) == (8, 60)
 
 
@@ -208,9 +208,9 @@ def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
     settings: Any = {"callback_url": url, "post": posted.append, "names": names}
     with seconder.open(f"sqlite:{tmp_path}/test.db", **settings) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        device = service.register_device(user.id, seconder.DeviceType.IOS)
+        device = service.register_device(user.user_id, seconder.DeviceType.IOS)
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
-        request = service.create_approval(user.id, "Log in?")
+        request = service.create_approval(user.user_id, "Log in?")
         approve = seconder.ApprovalResponse.APPROVE
         service.respond_to_approval(request.uuid, **proof, response=approve)
         (callback,) = posted
@@ -224,8 +224,8 @@ def test_callbacks_are_posted_by_a_function(tmp_path: Path) -> None:
             names=names,
             fresh=60,
         )
-    assert event.approved_by(user.id) and event.uuid == request.uuid
-    assert json.loads(callback.body)["acme_id"] == user.id and callback.url == url
+    assert event.approved_by(user.user_id) and event.uuid == request.uuid
+    assert json.loads(callback.body)["acme_id"] == user.user_id and callback.url == url
 
 
 def test_a_failed_post_does_not_undo_the_response(tmp_path: Path) -> None:
@@ -235,11 +235,11 @@ def test_a_failed_post_does_not_undo_the_response(tmp_path: Path) -> None:
     settings: Any = {"callback_url": "https://app.example/callback", "post": post}
     with seconder.open(f"sqlite:{tmp_path}/test.db", **settings) as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
-        device = service.register_device(user.id, "android")
+        device = service.register_device(user.user_id, "android")
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
-        request = service.create_approval(user.id, "Log in?")
+        request = service.create_approval(user.user_id, "Log in?")
         assert service.respond_to_approval(request.uuid, **proof, response="approve")
-        assert service.check_approval(request.uuid).approved_by(user.id)
+        assert service.check_approval(request.uuid).approved_by(user.user_id)
 
 
 def test_an_application_keeps_its_settings(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_an_application_keeps_its_settings(tmp_path: Path) -> None:
     first.close()
     with seconder.open(url, deliver=messages.append) as service:
         created = service.create_user("ada@example.com", "555-010-0123", 1)
-        service.request_sms(created.id)
+        service.request_sms(created.user_id)
     assert created.message == "User created successfully. An install message was sent."
     install, code = messages
     assert install.text == "Install the app for Seconder: https://app.example/get"
@@ -296,4 +296,4 @@ def test_a_failed_install_message_does_not_fail_the_creation() -> None:
     with seconder.open("sandbox:", install_link="https://a.example", deliver=deliver) as service:
         created = service.create_user("ada@example.com", "555-010-0123", 1)
         assert created.message is not None and created.message.endswith("could not be sent.")
-        assert service.user_status(created.id).phone_number == "XXX-XXX-0123"
+        assert service.user_status(created.user_id).phone_number == "XXX-XXX-0123"

@@ -27,7 +27,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def ada(sandbox: Sandbox) -> int:
-    return sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+    return sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_examples_in_the_docstrings_run(module: str) -> None:
 
 
 def test_code_returns_the_code_sent_last(sandbox: Sandbox, ada: int) -> None:
-    bob = sandbox.service.create_user("bob@example.com", "555-010-0199", 1).id
+    bob = sandbox.service.create_user("bob@example.com", "555-010-0199", 1).user_id
     sandbox.service.request_sms(ada)
     sandbox.service.request_call(bob)
     first, second = sandbox.messages
@@ -79,7 +79,7 @@ def test_codes_are_checked_and_used_up(sandbox: Sandbox, ada: int) -> None:
 
 def test_time_passes_only_by_advance(sandbox: Sandbox, ada: int) -> None:
     before = sandbox.now
-    sandbox.service.request_sms(ada)
+    assert sandbox.service.request_sms(ada).resend_after == 30
     code = sandbox.code(ada)
     with pytest.raises(seconder.RateLimited) as soon:
         sandbox.service.request_sms(ada)
@@ -308,7 +308,7 @@ def test_every_call_works_remotely(
     sandbox: Sandbox, remote: seconder.Service, ada: int
 ) -> None:
     again = remote.create_user("ada@example.org", "555-010-0123", 1)
-    assert (again.id, again.created) == (ada, False)
+    assert (again.user_id, again.created) == (ada, False)
     with pytest.raises(seconder.Rejected, match="cellphone belongs to a user"):
         remote.create_user("eve@example.org", "555-010-0123", 1, new_only=True)
     assert remote.request_sms(ada).cellphone == "+1-XXX-XXX-XX23"
@@ -360,7 +360,7 @@ def test_accept_selects_the_accepted_tokens() -> None:
         assert sandbox.service.verify("0000000", 4711)
         with pytest.raises(seconder.TokenInvalid):
             sandbox.service.verify("1234567", 4711)
-        user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+        user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
         sandbox.service.request_sms(user)
         assert len(sandbox.code(user)) == 6
     for wrong in [{"accept": "12"}, {"token_length": 11}, {"api_key": ""}, {"callback_url": "x"}]:
@@ -376,13 +376,14 @@ def test_a_sandbox_can_be_emptied(sandbox: Sandbox, ada: int) -> None:
         sandbox.service.user_status(ada)
     with pytest.raises(AssertionError, match="has no authenticator app"):
         sandbox.authenticator_code(ada)
-    again = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+    again = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
     assert again != ada and sandbox.pending(again) == ()
 
 
 def test_threads_can_share_a_sandbox(sandbox: Sandbox) -> None:
     def enrol(number: int) -> None:
-        user = sandbox.service.create_user(f"u{number}@example.com", f"555-010-01{number}", 1).id
+        cellphone = f"555-010-01{number}"
+        user = sandbox.service.create_user(f"u{number}@example.com", cellphone, 1).user_id
         sandbox.service.request_sms(user)
         sandbox.service.verify(sandbox.code(user), user, force=True)
         done.append(user)

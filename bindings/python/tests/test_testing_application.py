@@ -24,7 +24,7 @@ URL = "https://2fa.example.com"
 
 @pytest.fixture
 def ada(seconder_sandbox: Sandbox) -> int:
-    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 
 def remote(sandbox: Sandbox, **settings: Any) -> seconder.Service:
@@ -234,7 +234,7 @@ def test_the_own_deliver_runs_when_asked() -> None:
     for runs in (False, True):
         with Sandbox(run_deliver=runs) as sandbox:
             service = sandbox.open("sqlite:app.db", deliver=delivered.append)
-            ada = service.create_user("ada@example.com", "555-010-0123", 1).id
+            ada = service.create_user("ada@example.com", "555-010-0123", 1).user_id
             service.request_sms(ada)
             assert len(delivered) == runs and sandbox.code(ada)
             sandbox.service.request_call(ada)
@@ -251,7 +251,7 @@ def test_a_failure_of_the_own_deliver_is_that_of_production(tmp_path: Path) -> N
         raise AssertionError
 
     def failure(service: seconder.Service) -> dict[str, Any]:
-        ada = service.create_user("ada@example.com", "555-010-0123", 1).id
+        ada = service.create_user("ada@example.com", "555-010-0123", 1).user_id
         with pytest.raises(seconder.SecondFactorError) as caught:
             service.request_sms(ada)
         fields = {name: getattr(caught.value, name, None) for name in ("stage", "retry_safe")}
@@ -279,7 +279,7 @@ def test_the_own_post_runs_when_asked() -> None:
     for runs in (False, True):
         with Sandbox(run_post=runs) as sandbox:
             service = sandbox.open("sqlite:app.db", post=post)
-            ada = service.create_user("ada@example.com", "555-010-0123", 1).id
+            ada = service.create_user("ada@example.com", "555-010-0123", 1).user_id
             uuid = service.create_approval(ada, "Log in?").uuid
             callback = sandbox.approve(ada)
             assert service.check_approval(uuid).approved_by(ada)
@@ -366,7 +366,7 @@ def test_outcomes_are_those_of_the_log(
 
 def use(service: seconder.Service, sandbox: Sandbox) -> None:
     """Makes calls with each outcome that a service has."""
-    user = service.create_user("ada@example.com", "555-010-0123", 1).id
+    user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
     calls: list[Callable[[], object]] = [
         lambda: service.request_sms(user),
         lambda: service.request_sms(user),

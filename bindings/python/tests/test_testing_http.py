@@ -100,10 +100,10 @@ def test_replies_are_xml_where_the_path_asks_for_it_and_never_cached(sandbox: Sa
 
 def test_an_authenticator_enrolled_over_xml_shows_codes(sandbox: Sandbox) -> None:
     user = sandbox.service.create_user("ada@example.com", "555-010-0123", country_code=1)
-    path = f"/protected/xml/users/{user.id}/secret"
+    path = f"/protected/xml/users/{user.user_id}/secret"
     assert send(sandbox, "POST", path, b"", key(sandbox)).status == 200
-    code = sandbox.authenticator_code(user.id)
-    assert sandbox.service.verify(code, user.id, force=True)
+    code = sandbox.authenticator_code(user.user_id)
+    assert sandbox.service.verify(code, user.user_id, force=True)
 
 
 def raw(sandbox: Sandbox, request: bytes) -> bytes:

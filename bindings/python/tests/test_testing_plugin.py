@@ -31,7 +31,7 @@ def test_the_fixture_is_available_without_an_import(pytester: pytest.Pytester) -
         @pytest.fixture
         def ada(seconder_sandbox):
             service = seconder_sandbox.service
-            return service.create_user("ada@example.com", "555-010-0123", 1).id
+            return service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
         def test_in(seconder_sandbox, ada):
             seconder_sandbox.service.request_sms(ada)
@@ -80,7 +80,7 @@ def test_a_mark_has_the_options_of_a_test(pytester: pytest.Pytester) -> None:
         pytestmark = pytest.mark.seconder(application_name="Module")
 
         def length(sandbox):
-            user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+            user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
             sandbox.service.request_sms(user)
             return len(sandbox.code(user))
 

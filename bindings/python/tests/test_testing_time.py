@@ -17,7 +17,7 @@ from seconder.testing import Sandbox
 
 @pytest.fixture
 def ada(seconder_sandbox: Sandbox) -> int:
-    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from seconder.testing import Callback, Sandbox
 
 @pytest.fixture
 def ada(seconder_sandbox: Sandbox) -> int:
-    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).id
+    return seconder_sandbox.service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 
 @pytest.mark.parametrize("format", ["json", "xml"])
@@ -24,7 +24,7 @@ def test_other_names(format: Literal["json", "xml"]) -> None:
         Sandbox(names=names) as sandbox,
         seconder.open(sandbox.url, api_key=sandbox.api_key, **settings) as remote,
     ):
-        user = remote.create_user("ada@example.com", "555-010-0123", 1).id
+        user = remote.create_user("ada@example.com", "555-010-0123", 1).user_id
         remote.enrol_authenticator(user)
         assert remote.verify(sandbox.authenticator_code(user), user, force=True)
         remote.create_approval(user, "Log in?")

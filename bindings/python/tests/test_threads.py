@@ -87,7 +87,7 @@ def test_python_stays_free_threaded() -> None:
 @pytest.mark.parametrize("kind", ["sms", "app"])
 def test_one_code_lets_one_thread_in(phone: Phone, kind: str) -> None:
     for number in range(ROUNDS):
-        user = phone.service.create_user("ada@example.com", f"555-010-{1000 + number}", 1).id
+        user = phone.service.create_user("ada@example.com", f"555-010-{1000 + number}", 1).user_id
         if kind == "sms":
             phone.service.request_sms(user)
             code = phone.code()
@@ -115,7 +115,7 @@ def test_one_code_lets_in_one_task_of_several_loops(phone: Phone) -> None:
 def test_every_thread_gets_its_own_results(phone: Phone) -> None:
     def live(number: int) -> int:
         service = phone.service.with_timeout(number + 1).with_repeats("none")
-        user = service.create_user(f"{number}@example.com", f"555-010-{2000 + number}", 1).id
+        user = service.create_user(f"{number}@example.com", f"555-010-{2000 + number}", 1).user_id
         device = service.register_device(user, "ios")
         proof: Any = {"device_id": device.device_id, "device_secret": device.secret}
         for round in range(3):
@@ -265,7 +265,7 @@ def test_threads_can_share_a_sandbox() -> None:
 
         def live(number: int) -> None:
             service = sandbox.open("https://2fa.example.com", api_key="ignored")
-            user = service.create_user("ada@example.com", f"555-010-{1000 + number}", 1).id
+            user = service.create_user("ada@example.com", f"555-010-{1000 + number}", 1).user_id
             service.request_sms(user)
             assert service.verify(sandbox.code(user), user, force=True)
             request = service.create_approval(user, "Log in?")
@@ -290,7 +290,7 @@ FIRST_USE = """
         with seconder.open("sandbox:?accept=0000000") as service:
             user = service.create_user("ada@example.com", "555-010-0123", 1)
             try:
-                service.verify("1111111", user.id, force=True)
+                service.verify("1111111", user.user_id, force=True)
             except seconder.TokenInvalid:
                 results.append(tuple(map(id, kinds)))
 
@@ -307,3 +307,31 @@ def test_many_threads_can_be_first_to_use_the_package() -> None:
     """Modules that are imported on first use are imported once."""
     for _ in range(5):
         subprocess.run([sys.executable, "-c", textwrap.dedent(FIRST_USE)], check=True, timeout=60)
+
+
+def test_only_what_a_program_asks_for_starts_threads(tmp_path: Path) -> None:
+    """Invariant 9 of ARCHITECTURE.md names what that is."""
+    before, started = set(threading.enumerate()), []
+
+    def deliver(message: seconder.Message) -> None:
+        started.append(len(set(threading.enumerate()) - before))
+
+    settings: tuple[dict[str, Any], ...] = ({}, {"deliver_timeout": 60})
+    for number, given in enumerate(settings):
+        url = f"sqlite:{tmp_path}/{number}.db"
+        with seconder.open(url, deliver=deliver, post=print, **given) as service:
+            user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
+            service.request_sms(user)
+            with pytest.raises(seconder.TokenInvalid):
+                service.verify("0000000", user, force=True)
+    assert started == [0, 1]
+    assert not set(threading.enumerate()) - before
+
+    package = Path(seconder.__file__).parent
+    starting = ("Thread(", "ThreadPoolExecutor(", "to_thread(", "start_new_thread(", "Timer(")
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if any(each in path.read_text() for each in starting)
+    }
+    assert found == {"_functions.py", "_awaited.py", "aio.py", "testing/_server.py"}

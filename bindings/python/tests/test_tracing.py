@@ -57,7 +57,7 @@ def test_each_call_is_a_span_in_the_current_one(
 ) -> None:
     with tracer.start_as_current_span("request") as outer:
         with seconder.open("sandbox:?accept=0000000", on_call=traced) as service:
-            user = service.create_user(EMAIL, NUMBER, 1).id
+            user = service.create_user(EMAIL, NUMBER, 1).user_id
             with pytest.raises(seconder.TokenInvalid):
                 service.verify(WRONG, user, force=True)
         remote.status, remote.body = 401, {"message": "Invalid API key", "error_code": "60001"}

@@ -28,7 +28,7 @@ import seconder
 assert seconder.__file__.startswith({home!r}), seconder.__file__
 with seconder.open("sandbox:") as service:
     user = service.create_user("ada@example.com", "555-010-0123", 1)
-    print(service.verify("0000000", user.id, force=True))
+    print(service.verify("0000000", user.user_id, force=True))
 """
 # What an application imports that was installed with an extra.
 EXTRAS = {

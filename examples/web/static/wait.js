@@ -14,6 +14,7 @@ for (const button of document.querySelectorAll("button[data-wait]")) {
       document.getElementById("ready").textContent = `You can go on now: ${name}.`;
     }
   };
-  document.getElementById("wait").hidden = true;
+  const problem = document.getElementById("wait");
+  if (problem) problem.hidden = true;
   tick();
 }

@@ -96,7 +96,7 @@ fn the_phone_shows_who_logs_in_where_and_how() {
 #[test]
 fn an_approval_of_another_user_or_request_lets_nobody_in() {
     let stage = Stage::new();
-    let other = stage.service.create_user("eve@example.com", "555-010-0124", "1").unwrap().id;
+    let other = stage.service.create_user("eve@example.com", "555-010-0124", "1").unwrap().user_id;
     let engine = stage.service.engine().unwrap();
     let phone = engine.register_device(other, seconder::engine::DeviceType::Ios).unwrap();
     let uuid = stage.service.create_approval(other, "Log in?").unwrap().uuid;

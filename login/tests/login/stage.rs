@@ -49,7 +49,7 @@ impl Stage {
         };
         let settings = Settings::new("sandbox:?accept=right").clock(clock.clone()).deliver(deliver);
         let service = settings.offline_days(7).open().unwrap();
-        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("users"), format!("ada = {user}\nbob = 4711\n")).unwrap();
         Stage { service, user, clock, sent, folder }

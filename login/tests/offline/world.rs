@@ -50,7 +50,7 @@ impl World {
             .offline_days(7)
             .open()
             .unwrap();
-        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+        let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
         let uri = service.enrol_authenticator(user).unwrap().uri;
         let totp = Totp::from_uri(uri.expose()).unwrap();
         let reply = OnceLock::new();

@@ -240,7 +240,7 @@ fn a_login_name_in_the_path_must_be_the_own() {
 #[allow(clippy::disallowed_methods, reason = "the code of an app at the time of the engine")]
 fn users_cannot_replace_what_protects_their_account() {
     let service = Settings::new("sandbox:?accept=right").api_key("key").open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().id;
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
     service.set_login(user, &"ada".parse().unwrap()).unwrap();
     let ada = Caller::Peer(peer(Some("ada"), &[Right::OwnAccount]));
     let enrol = || {

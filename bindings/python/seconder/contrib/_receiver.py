@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from seconder import callback
+from seconder._frames import guarded, without_own
 from seconder.errors import InvalidArgument, InvalidCallback, SecondFactorError, StorageError
 from seconder.names import Names
 from seconder.results import Event
@@ -71,6 +72,7 @@ class Receiver:
         except InvalidCallback:
             pass
 
+    @guarded
     def event(
         self,
         method: str,
@@ -111,6 +113,8 @@ class Receiver:
             # A mistake in the application, not in the callback, so it must not look like a 503.
             raise
         except SecondFactorError as error:
+            # Error trackers send what frames hold, and those that remain hold the signature.
+            error.__traceback__ = without_own(error)
             _log.error("a callback could not be checked: %s", error, exc_info=True)
             wait = error.retry_after
             headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
@@ -166,6 +170,7 @@ class _CheckedReplay:
         except SecondFactorError:
             raise
         except Exception as error:
+            error.__traceback__ = without_own(error)
             raise StorageError("the memory of received callbacks failed") from error
 
 

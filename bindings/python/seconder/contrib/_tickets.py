@@ -8,6 +8,7 @@ import json
 import time
 from typing import NamedTuple
 
+from seconder._frames import guarded_class
 from seconder.errors import InvalidArgument
 
 _PURPOSE = "seconder.contrib approval of a login"
@@ -27,6 +28,7 @@ class Ticket(NamedTuple):
         return self.until <= time.time()
 
 
+@guarded_class
 class Tickets:
     """Signs the id of an approval request together with the user and the login that it is for, and
     a time limit. The service knows more requests of the same user: those of other purposes, logins

@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 
+from seconder._frames import without_own
 from seconder.callback import Replay
 from seconder.contrib._receiver import (
     BODY_LIMIT,
@@ -75,14 +76,15 @@ def callback(
         function: Callable[[Event], object],
     ) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            query: bytes = request.scope["query_string"]
             try:
-                body = await _body(request)
-                event = await run_in_threadpool(
-                    receiver.event, request.method, query, lambda: body, request.headers.get
-                )
+                event = await _event(receiver, request)
             except RejectedRequest as rejected:
                 return Response(rejected.text, rejected.status, rejected.headers)
+            except Exception as error:
+                raise error.with_traceback(without_own(error))
+            finally:
+                # Error trackers send it with its headers, and one is the signature.
+                del request
             if inspect.iscoroutinefunction(function):
                 await function(event)
             else:
@@ -97,6 +99,14 @@ def callback(
         return endpoint
 
     return decorate
+
+
+async def _event(receiver: Receiver, request: Request) -> Event:
+    query: bytes = request.scope["query_string"]
+    body = await _body(request)
+    return await run_in_threadpool(
+        receiver.event, request.method, query, lambda: body, request.headers.get
+    )
 
 
 async def _body(request: Request) -> bytes:

@@ -26,11 +26,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import seconder
+from seconder._frames import without
 from seconder.callback import Replay
 from seconder.contrib._configured import options
 from seconder.contrib._receiver import Needs
@@ -42,6 +43,7 @@ with Needs(__name__, "FastAPI"):
 from fastapi.concurrency import run_in_threadpool
 from fastapi.params import Depends as Dependency
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection
 
@@ -90,6 +92,10 @@ class CodeSent(BaseModel):
     """A code is on its way."""
 
     sent_to: str | None = Field(default=None, description="The number, masked.")
+    resend_after: int | None = Field(
+        default=None,
+        description="After how many seconds another one can be sent in this way, if it is known.",
+    )
 
 
 class LetIn(BaseModel):
@@ -292,7 +298,9 @@ class SecondFactor(Generic[_L]):
             InvalidArgument: There is ``approval`` without ``used``, ``secret`` or ``login_id``, or
                 one of these or ``approval_seconds`` is invalid.
         """
-        login = APIRouter(dependencies=list(dependencies), responses=_RESPONSES)
+        login = APIRouter(
+            dependencies=list(dependencies), responses=_RESPONSES, route_class=_Route
+        )
         _add_codes(login, self, done, result)
         if approval is not None:
             if used is None:
@@ -328,6 +336,24 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+class _Route(APIRoute):
+    """An endpoint whose exceptions have no frames of its own and of FastAPI. Those hold the body with
+    the code, and the request, which error trackers send with its headers and path."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Returns what handles a request."""
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except Exception as error:
+                del request
+                raise error.with_traceback(without(error, "fastapi", "seconder"))
+
+        return handled
+
+
 def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: Any) -> None:
     @router.post("/sms", summary="Sends a code by SMS")
     async def request_sms(
@@ -335,7 +361,7 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
     ) -> CodeSent:
         with refusing():
             sent = await opened.request_sms(login.user_id, force=True)
-        return CodeSent(sent_to=sent.cellphone)
+        return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
 
     @router.post("/call", summary="Calls with a code")
     async def request_call(
@@ -343,7 +369,7 @@ def _add_codes(router: APIRouter, factor: SecondFactor[Any], done: Any, result: 
     ) -> CodeSent:
         with refusing():
             sent = await opened.request_call(login.user_id, force=True)
-        return CodeSent(sent_to=sent.cellphone)
+        return CodeSent(sent_to=sent.cellphone, resend_after=sent.resend_after)
 
     @router.post("/verify", summary="Checks a code, and lets the user in", response_model=result)
     async def verify(

@@ -5,12 +5,12 @@ faults under the control of the test.
 >>> from seconder.testing import Sandbox
 >>> with Sandbox() as sandbox:
 ...     user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-...     sent = sandbox.service.request_sms(user.id)
-...     code = sandbox.code(user.id)
-...     right = sandbox.service.verify(code, user.id, force=True)
+...     sent = sandbox.service.request_sms(user.user_id)
+...     code = sandbox.code(user.user_id)
+...     right = sandbox.service.verify(code, user.user_id, force=True)
 ...     with sandbox.failing("rate_limited", retry_after=30):
 ...         try:
-...             sandbox.service.verify(code, user.id)
+...             sandbox.service.verify(code, user.user_id)
 ...         except seconder.RateLimited as error:
 ...             print(error)
 API usage limit reached. Try again in 30 s

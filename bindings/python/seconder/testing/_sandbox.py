@@ -228,7 +228,7 @@ class Sandbox:
         >>> from seconder.testing import Sandbox
         >>> with Sandbox() as sandbox:
         ...     service = sandbox.service
-        ...     ada = service.create_user("ada@example.com", "555-010-0123", 1).id
+        ...     ada = service.create_user("ada@example.com", "555-010-0123", 1).user_id
         ...     uuid = service.create_approval(ada, "Log in?").uuid
         ...     sandbox.after(20, lambda: sandbox.approve(ada))
         ...     service.wait_for_approval(uuid, ada, timeout=60).approved_by(ada)
@@ -424,7 +424,7 @@ class Sandbox:
         >>> from seconder.testing import Sandbox
         >>> with Sandbox() as sandbox:
         ...     user = sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-        ...     right = sandbox.service.request_sms(user.id, force=True)
+        ...     right = sandbox.service.request_sms(user.user_id, force=True)
         ...     for call in sandbox.calls:
         ...         print(call.name, call.outcome)
         create_user ok

@@ -17,8 +17,12 @@ from types import ModuleType
 
 import pytest
 import redis
+from contrib.shop import Shop, serving
 from contrib.visitors import DjangoVisitor, FastapiVisitor, FlaskVisitor, Site, Visitor
 from django.db import connections
+from fastapi.testclient import TestClient
+
+from seconder.testing import Sandbox
 
 # They run in a process of their own, which test_django.py starts.
 if "DJANGO_SETTINGS_MODULE" not in os.environ:
@@ -94,6 +98,27 @@ def _answers(url: str) -> bool:
             return True
     except OSError:
         return False
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    """A sandbox that checks codes, with Ada as user 1 and Eve as user 2."""
+    with Sandbox(accept="right") as sandbox:
+        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
+        sandbox.service.create_user("eve@example.com", "555-010-0199", 1)
+        yield sandbox
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.fixture
+def client(shop: Shop, sandbox: Sandbox) -> Iterator[TestClient]:
+    """A client of the shop, whose service is the sandbox."""
+    with serving(shop.app(), sandbox.service) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

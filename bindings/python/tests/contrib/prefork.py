@@ -22,7 +22,7 @@ def open_service() -> seconder.Service:
     return seconder.open(os.environ["SERVICE_URL"], **settings)
 
 
-def opened_by_the_hook() -> seconder.Service:
+def reopened_by_the_hook() -> seconder.Service:
     shop: Any = importlib.import_module("shop")
     service: seconder.Service = shop.service
     return service
@@ -30,9 +30,9 @@ def opened_by_the_hook() -> seconder.Service:
 
 def load(way: str) -> Callable[..., Iterable[bytes]]:
     """Opens the service before the fork (``before``), when a worker first uses it (``lazily``), or
-    leaves that to a hook (``hook``)."""
-    get = opened_by_the_hook if way == "hook" else functools.cache(open_service)
-    if way == "before":
+    before the fork for a hook that reopens it (``hook``)."""
+    get = reopened_by_the_hook if way == "hook" else functools.cache(open_service)
+    if way != "lazily":
         # This establishes a connection that is kept alive across the fork.
         get().app_details()
 

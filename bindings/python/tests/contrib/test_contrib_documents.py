@@ -41,7 +41,7 @@ CHECKS = {
 from seconder.testing import Sandbox
 
 with Sandbox(accept="0000000") as sandbox:
-    remember_account("ada", sandbox.service.create_user("a@example.com", "555-010-0123", 1).id)
+    remember_account("ada", sandbox.service.create_user("a@example.com", "555-010-0123", 1).user_id)
     with second.override(sandbox.service, app):
         client = app.test_client()
         assert client.post("/login", data={"password": "wrong"}).status_code == 401
@@ -66,11 +66,11 @@ assert "security.two_factor_token_validation" in other.view_functions
     "fastapi": """
 test_the_login()
 with Sandbox(accept="0000000") as sandbox:
-    remember_account("ada", sandbox.service.create_user("a@example.com", "555-010-0123", 1).id)
+    remember_account("ada", sandbox.service.create_user("a@example.com", "555-010-0123", 1).user_id)
     replaced = seconder.AsyncService(sandbox.service)
     app.dependency_overrides[service] = lambda: replaced
     client = TestClient(app, base_url="https://shop.example")
-    client.post("/login", params={"name": "ada", "password": "correct horse"})
+    client.post("/login", json={"name": "ada", "password": "correct horse"})
     assert client.post("/own/sms").status_code == 200
     assert client.post("/own/verify", json={"code": "1111111"}).status_code == 401
     assert client.post("/own/verify", json={"code": "0000000"}).status_code == 200

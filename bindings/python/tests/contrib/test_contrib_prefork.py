@@ -1,4 +1,5 @@
-"""Applications under gunicorn, whose master forks the workers, as docs/web.md describes it."""
+"""Applications under gunicorn, whose master forks the workers, as docs/web.md and docs/processes.md
+describe it."""
 
 from __future__ import annotations
 
@@ -203,7 +204,7 @@ def codes(service: seconder.Service, count: int) -> list[str]:
     """Queries that each hold the valid code of another user's authenticator app."""
     queries = []
     for number in range(1000, 1000 + count):
-        user = service.create_user("ada@example.com", f"555-010-{number}", 1).id
+        user = service.create_user("ada@example.com", f"555-010-{number}", 1).user_id
         uri = service.enrol_authenticator(user).uri
         queries.append(urlencode({"user": user, "code": seconder.totp.code(uri)}))
     return queries
@@ -233,8 +234,8 @@ def test_an_engine_that_was_opened_before_the_fork_lets_nobody_in(tmp_path: Path
 
 
 def hook() -> str:
-    """The gunicorn.conf.py of docs/web.md."""
-    blocks = (ROOT / "docs" / "web.md").read_text().split("```")
+    """The gunicorn.conf.py of docs/processes.md."""
+    blocks = (ROOT / "docs" / "processes.md").read_text().split("```")
     (block,) = [block for block in blocks if "def post_fork" in block]
     return block.removeprefix("python")
 
@@ -244,7 +245,8 @@ def test_workers_open_an_engine_after_the_fork(tmp_path: Path, way: str) -> None
     settings = {"SERVICE_URL": f"sqlite:{tmp_path}/seconder.db"}
     with seconder.open(settings["SERVICE_URL"]) as service:
         (right,) = codes(service, 1)
-    (tmp_path / "shop.py").write_text("service = None")
+    shop = "from contrib.prefork import open_service\nservice = open_service()"
+    (tmp_path / "shop.py").write_text(shop)
     (tmp_path / "gunicorn.conf.py").write_text(hook() if way == "hook" else "preload_app = True")
     with gunicorn(f"contrib.prefork:load({way!r})", tmp_path, **settings) as site:
         pages = at_once(lambda _: site.send(f"/?{right}"))

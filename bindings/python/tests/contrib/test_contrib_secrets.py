@@ -1,61 +1,26 @@
-"""What an error tracker gets of the codes that users type, in the frames of the adapters."""
+"""What an error tracker gets of the codes and tokens that browsers and the service send, in the frames of
+the adapters."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 import flask
 import flask_login  # type: ignore[import-untyped]
 import pytest
-import sentry_sdk
-from contrib import test_flask_security
+from contrib import signing, test_flask_security
 from contrib.shop import Shop, serving
+from fastapi.testclient import TestClient
+from tracker import captured, frames, own, showing
 
 import seconder
+from seconder.contrib import asgi
 from seconder.contrib.flask import Seconder
+from seconder.contrib.flask import callback as flask_callback
 from seconder.contrib.flask.login import LoginManager
 from seconder.testing import Sandbox
 
-
-@pytest.fixture
-def frames() -> Iterator[list[dict[str, Any]]]:
-    """The frames of all events that the SDK of Sentry sends."""
-    found: list[dict[str, Any]] = []
-
-    # It gets an event after the scrubber, as it would be sent, and keeps it from being sent.
-    def capture(event: Any, hint: Any) -> None:
-        for exception in event.get("exception", {}).get("values", []):
-            found.extend((exception.get("stacktrace") or {}).get("frames", []))
-
-    sentry_sdk.init(
-        dsn="https://public@sentry.example/1",
-        before_send=capture,
-        auto_enabling_integrations=False,
-        include_local_variables=True,
-        max_value_length=100_000,
-    )
-    yield found
-    sentry_sdk.get_client().close(timeout=0)
-    sentry_sdk.init()
-
-
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as sandbox:
-        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-        yield sandbox
-
-
-def shown(frames: list[dict[str, Any]], code: str) -> list[str]:
-    """Which frames show the code, as the user typed it or as it is sent."""
-    assert frames
-    return [
-        f"{each['module']}.{each['function']}"
-        for each in frames
-        if code in json.dumps(each.get("vars"), default=repr).replace(" ", "")
-    ]
+Events = list[dict[str, Any]]
 
 
 class Ada(flask_login.UserMixin):  # type: ignore[misc]
@@ -64,7 +29,7 @@ class Ada(flask_login.UserMixin):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("way", ["verify", "confirm", "login"])
-def test_codes_in_flask(sandbox: Sandbox, frames: list[dict[str, Any]], way: str) -> None:
+def test_codes_in_flask(sandbox: Sandbox, sent: Events, way: str) -> None:
     app = flask.Flask("example")
     app.config.update(SECRET_KEY="a secret", SECONDER_URL="sandbox:", PROPAGATE_EXCEPTIONS=True)
     second, login = Seconder(app), LoginManager(app)
@@ -81,50 +46,110 @@ def test_codes_in_flask(sandbox: Sandbox, frames: list[dict[str, Any]], way: str
             login.verify(flask.request.form["code"])
         return ""
 
-    code = sent(sandbox)
+    code = texted(sandbox)
+    typed = {"code": f"{code[:3]} {code[3:]}"}
     with second.override(sandbox.service, app), sandbox.failing("unauthorized"):
-        with pytest.raises(seconder.Unauthorized) as caught:
-            app.test_client().post("/code", data={"code": f"{code[:3]} {code[3:]}"})
-    sentry_sdk.capture_exception(caught.value)
-    assert shown(without_tests(frames), code) == []
+        error = captured(lambda: app.test_client().post("/code", data=typed))
+    assert isinstance(error, seconder.Unauthorized)
+    assert showing(frames(sent), code) == []
 
 
-def test_codes_in_flask_security(sandbox: Sandbox, frames: list[dict[str, Any]]) -> None:
+def test_codes_in_flask_security(sandbox: Sandbox, sent: Events) -> None:
     app = test_flask_security.make(PROPAGATE_EXCEPTIONS=True)
     client = app.test_client()
     with app.extensions["seconder"].override(sandbox.service, app):
         test_flask_security.password(client)
         code = sandbox.code(1)
-        assert code is not None
-        with sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized) as caught:
-            client.post("/tf-validate", data={"code": code})
-    sentry_sdk.capture_exception(caught.value)
-    assert shown(without_tests(frames), code) == []
+        with sandbox.failing("unauthorized"):
+            error = captured(lambda: client.post("/tf-validate", data={"code": code}))
+    assert isinstance(error, seconder.Unauthorized)
+    assert showing(frames(sent), code) == []
 
 
-def test_codes_in_fastapi(sandbox: Sandbox, frames: list[dict[str, Any]]) -> None:
-    shop, code = Shop(), sent(sandbox)
+def test_codes_in_fastapi(sandbox: Sandbox, sent: Events) -> None:
+    shop, code = Shop(), texted(sandbox)
+    typed = {"code": f"{code[:3]} {code[3:]}"}
     with serving(shop.app(), sandbox.service, raising=True) as client:
         shop.hold(client, "ada", 1)
-        with sandbox.failing("unauthorized"), pytest.raises(seconder.Unauthorized) as caught:
-            client.post("/verify", json={"code": f"{code[:3]} {code[3:]}"})
-    sentry_sdk.capture_exception(caught.value)
-    # The JSON that was received is a local variable of FastAPI too.
-    own = [each for each in frames if each["module"].startswith("seconder")]
-    assert shown(own, code) == []
-    typed = [each for each in frames if "Code(" in json.dumps(each.get("vars"), default=repr)]
-    assert all("code=" not in json.dumps(each["vars"], default=repr) for each in typed)
+        with sandbox.failing("unauthorized"):
+            error = captured(lambda: client.post("/verify", json=typed))
+            assert isinstance(error, seconder.Unauthorized)
+            assert showing(frames(sent), code) == []
+            captured(lambda: client.post("/own", json=typed))
+    # FastAPI's own frame of an application's endpoint holds the JSON.
+    assert showing(own(sent), code) == []
 
 
-def sent(sandbox: Sandbox) -> str:
+@pytest.mark.parametrize("path", ["/verify", "/approval/"])
+def test_codes_and_tokens_in_fastapi_if_the_application_fails(
+    sandbox: Sandbox, sent: Events, path: str
+) -> None:
+    def failing(*args: Any) -> None:
+        raise OSError("the database of the application is gone")
+
+    shop = Shop()
+    with serving(shop.app(done=failing), sandbox.service, raising=True) as client:
+        shop.hold(client, "ada", 1)
+        if path == "/verify":
+            secret = texted(sandbox)
+        else:
+            sandbox.service.register_device(1, "android")
+            secret = client.post("/approval").json()["uuid"]
+            sandbox.approve(1)
+            path += secret
+        error = captured(lambda: client.post(path, json={"code": secret}))
+    assert isinstance(error, OSError)
+    # Starlette's frames hold the request, with its path and its cookies.
+    found = frames(sent) if path == "/verify" else own(sent)
+    assert showing(found, secret) == []
+    assert showing(own(sent), client.cookies["login"]) == []
+
+
+@pytest.mark.parametrize("framework", ["flask", "starlette"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("fails", ["application", "memory", "misused memory"])
+def test_signatures_of_callbacks(sent: Events, framework: str, method: str, fails: str) -> None:
+    """With one, a tracker could send the callback to another process."""
+
+    class Memory(seconder.callback.Memory):
+        def first_time(self, key: str, until: float) -> bool:
+            if fails == "memory":
+                raise OSError("the memory is gone")
+            if fails == "misused memory":
+                raise seconder.InvalidArgument("until is invalid", parameter="until")
+            return super().first_time(key, until)
+
+    def failing(event: seconder.Event) -> None:
+        raise OSError("the database of the application is gone")
+
+    settings: dict[str, Any] = {"api_key": signing.KEY, "url": signing.URL, "replay": Memory()}
+    client: Any
+    if framework == "flask":
+        app = flask.Flask("example")
+        app.config.update(PROPAGATE_EXCEPTIONS=True)
+        app.route("/callback", methods=["GET", "POST"])(flask_callback(**settings)(failing))
+        client = app.test_client()
+    else:
+        client = TestClient(Shop().app(callback=asgi.callback(**settings)(failing)))
+    params = signing.parameters()
+    head = signing.headers(params, method=method)
+    body = {"data": signing.body(params)} if framework == "flask" else {"content": signing.body(params)}
+
+    def post() -> None:
+        if method == "POST":
+            got = client.post("/callback", headers=head, **body)
+        else:
+            got = client.get("/callback?" + signing.pairs(params), headers=head)
+        assert got.status_code == 503
+        raise OSError("the memory was gone")
+
+    captured(post)
+    assert showing(own(sent), *head.values()) == []
+
+
+def texted(sandbox: Sandbox) -> str:
     """A code that stays valid."""
-    sandbox.service.request_sms(1)
+    sandbox.service.request_sms(1, force=True)
     code = sandbox.code(1)
-    assert code is not None
+    sandbox.advance(31)
     return code
-
-
-def without_tests(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The frames of the adapters, Flask and what they call."""
-    callers = ("contrib.test", "werkzeug.test", "flask.testing")
-    return [each for each in frames if not each["module"].startswith(callers)]

@@ -7,50 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
-from importlib.metadata import version
 from pathlib import Path
 
 from contrib.conftest import ROOT
+from contrib.own import SOURCES, TESTS, run, source
 
-TESTS = Path(__file__).parents[1]
 OWN = TESTS / "contrib" / "django_site" / "own"
 SITE = "contrib.django_site"
-SOURCES = ROOT / "build" / "sources"
-
-
-def run(*arguments: str, settings: str, folder: Path = TESTS, path: tuple[Path, ...] = ()) -> str:
-    """Runs tests in a process with these settings, and returns what it printed."""
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, path))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def source(name: str, folder: Path) -> Path:
-    """Unpacks the source of the installed version of a package, which has the package's own tests.
-    It is downloaded once."""
-    named = f"{name.replace('-', '_')}-{version(name)}"
-    archive = SOURCES / f"{named}.tar.gz"
-    if not archive.exists():
-        SOURCES.mkdir(parents=True, exist_ok=True)
-        options = ["-q", "--no-deps", "--no-binary", name, "--dest", str(folder)]
-        wanted = f"{name}=={version(name)}"
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", *options, wanted], check=True, timeout=300
-        )
-        shutil.move(folder / archive.name, archive)
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
-    return folder / named
 
 
 def test_the_tests_of_the_site_pass() -> None:

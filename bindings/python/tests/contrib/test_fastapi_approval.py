@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,25 +11,6 @@ from fastapi.testclient import TestClient
 
 import seconder
 from seconder.testing import Sandbox
-
-
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as sandbox:
-        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-        sandbox.service.create_user("eve@example.com", "555-010-0199", 1)
-        yield sandbox
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return Shop()
-
-
-@pytest.fixture
-def client(shop: Shop, sandbox: Sandbox) -> Iterator[TestClient]:
-    with serving(shop.app(), sandbox.service) as client:
-        yield client
 
 
 def plain(uuid: str) -> str:

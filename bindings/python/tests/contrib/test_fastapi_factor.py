@@ -9,7 +9,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,30 +24,13 @@ from seconder.contrib.asgi import callback
 from seconder.contrib.fastapi import add_error_handlers, lifespan, service
 from seconder.testing import Sandbox
 
-
-@pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(accept="right") as sandbox:
-        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-        sandbox.service.create_user("eve@example.com", "555-010-0199", 1)
-        yield sandbox
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return Shop()
-
-
-@pytest.fixture
-def client(shop: Shop, sandbox: Sandbox) -> Iterator[TestClient]:
-    with serving(shop.app(), sandbox.service) as client:
-        yield client
+SENT = {"sent_to": "+1-XXX-XXX-XX23", "resend_after": 30}
 
 
 def test_a_code_lets_its_user_in(client: TestClient, shop: Shop, sandbox: Sandbox) -> None:
     shop.hold(client, "ada", 1)
     assert client.get("/me").status_code == 401
-    assert client.post("/sms").json() == {"sent_to": "+1-XXX-XXX-XX23"}
+    assert client.post("/sms").json() == SENT
     code = sandbox.code(1)
     assert reason(client.post("/verify", json={"code": "0000000"})) == (401, "code_wrong")
     assert reason(client.post("/verify", json={"code": "12345"})) == (401, "code_malformed")
@@ -83,7 +65,7 @@ def test_a_request_does_not_choose_the_user(
     got = client.post("/verify", json={"code": code}, params=query)
     assert reason(got) == (401, "code_wrong")
     assert client.post("/verify", json={"code": code, **other}).status_code == 422
-    assert client.post("/sms", params=query, json=other).json() == {"sent_to": "+1-XXX-XXX-XX23"}
+    assert client.post("/sms", params=query, json=other).json() == SENT
     described = json.dumps(client.get("/openapi.json").json()["paths"])
     assert "user_id" not in described and '"found"' not in described
     assert client.get("/me").status_code == 401
@@ -258,7 +240,7 @@ def test_a_real_server(tmp_path: Path) -> None:
             assert _post(f"{url}/sms", {})[0] == 401
             assert _post(f"{url}/sms", {}, cookie="login=ada")[:2] == (
                 200,
-                {"sent_to": "+1-XXX-XXX-XX23"},
+                {"sent_to": "+1-XXX-XXX-XX23", "resend_after": 0},
             )
             assert _post(f"{url}/verify", {"code": "7654321"}, cookie="login=ada")[0] == 401
             status, body, cookie = _post(f"{url}/verify", {"code": "1234567"}, cookie="login=ada")

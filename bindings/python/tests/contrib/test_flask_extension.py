@@ -74,13 +74,6 @@ def make(**settings: Any) -> tuple[flask.Flask, Seconder]:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(accept="right") as sandbox:
-        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-        yield sandbox
-
-
-@pytest.fixture
 def client(sandbox: Sandbox) -> Iterator[FlaskClient]:
     app, second = make()
     with second.override(sandbox.service, app):
@@ -143,6 +136,36 @@ def rejects(settings: dict[str, Any], key: str) -> None:
     assert caught.value.parameter == key
 
 
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        ("code_pag", "there is no endpoint 'code_pag': did you mean 'code_page'?"),
+        (".code_page", "there is no endpoint '.code_page': did you mean 'code_page'?"),
+        ("nothing", "there is no endpoint 'nothing'"),
+        ("static", "the URL of the endpoint 'static' needs arguments"),
+    ],
+)
+@pytest.mark.parametrize("key", ["SECONDER_PASSWORD_VIEW", "SECONDER_CODE_VIEW"])
+def test_the_first_request_finds_that_a_view_is_missing(key: str, view: str, said: str) -> None:
+    app, _ = make(PROPAGATE_EXCEPTIONS=True, **{key: view})
+    for _ in range(2):
+        with pytest.raises(seconder.InvalidArgument) as caught:
+            app.test_client().get("/session")
+        assert (str(caught.value), caught.value.parameter) == (f"{key}: {said}", key)
+    checked = app.test_cli_runner().invoke(args=["seconder", "check"])
+    assert (checked.exit_code, checked.output) == (1, f"Error: {key}: {said}\n")
+
+
+def test_a_view_may_be_added_after_the_extension() -> None:
+    app, _ = make(SECONDER_CODE_VIEW="pages.code", SECONDER_PASSWORD_VIEW="pages.password")
+    pages = flask.Blueprint("pages", __name__, url_prefix="/pages")
+    pages.add_url_rule("/code", "code", lambda: "")
+    pages.add_url_rule("/<name>", "password", lambda name: "", defaults={"name": "password"})
+    app.register_blueprint(pages)
+    client = app.test_client()
+    assert client.get("/home").location == "/pages/password"
+
+
 def test_a_setting_of_none_is_its_default() -> None:
     app, second = make(SECONDER_HOLD_SECONDS=None, SECONDER_USER_ATTRIBUTE=None)
     assert app.config["SECONDER_HOLD_SECONDS"] == 600
@@ -197,7 +220,7 @@ def test_a_held_login_lets_no_one_in(client: FlaskClient, sandbox: Sandbox) -> N
 def test_the_user_of_a_held_login_is_the_applications(
     client: FlaskClient, sandbox: Sandbox
 ) -> None:
-    eve = sandbox.service.create_user("eve@example.com", "555-010-0199", 1).id
+    eve = sandbox.service.create_user("eve@example.com", "555-010-0199", 1).user_id
     client.post("/password", data={"user": 1})
     typed = code(sandbox, eve)
     got = client.post(
@@ -326,7 +349,7 @@ def test_the_commands(sandbox: Sandbox) -> None:
         checked = runner.invoke(args=["seconder", "check"])
         assert (checked.exit_code, checked.output) == (
             0,
-            "The service accepts the application 'Sandbox', which has 1 users.\n",
+            "The service accepts the application 'Sandbox', which has 2 users.\n",
         )
         shown = runner.invoke(args=["seconder", "factors", "1"])
         assert shown.exit_code == 0

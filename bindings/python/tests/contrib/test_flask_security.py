@@ -84,13 +84,6 @@ def make(**settings: Any) -> flask.Flask:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(accept="right") as sandbox:
-        sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-        yield sandbox
-
-
-@pytest.fixture
 def app() -> flask.Flask:
     return make()
 
@@ -352,4 +345,17 @@ def test_the_forms_have_tokens_against_forged_requests(sandbox: Sandbox) -> None
         assert client.post("/tf-rescue", data={"help_setup": "sms"}).status_code == 400
         right = {**code, "csrf_token": token(page)}
         assert client.post("/tf-validate", data=right).status_code == 302
+        assert is_in(client)
+
+
+def test_forms_without_tokens_where_flask_security_wants_none(sandbox: Sandbox) -> None:
+    app = make(WTF_CSRF_CHECK_DEFAULT=False, SECURITY_CSRF_IGNORE_UNAUTH_ENDPOINTS=True)
+    # Without CSRFProtect, the forms alone check tokens.
+    app.config["WTF_CSRF_ENABLED"] = True
+    client = app.test_client()
+    with app.extensions["seconder"].override(sandbox.service, app):
+        assert password(client).location.startswith("/tf-validate")
+        sandbox.advance(60)
+        assert "Code has been sent" in client.post("/tf-rescue", data={"help_setup": "sms"}).text
+        assert client.post("/tf-validate", data={"code": sandbox.code(1)}).status_code == 302
         assert is_in(client)

@@ -72,6 +72,13 @@ def test_no_page_shows_a_code_that_was_typed(site: Site) -> None:
     assert "9876543" not in other.post("/second/code", code="9876543").text
 
 
+def waits(page: Page) -> list[int | None]:
+    """Returns for each button after how many seconds it can be pressed, if it says so."""
+    buttons = re.findall(r"<button[^>]*>\s*[\w ]+?\s*</button>", page.text)
+    found = [re.search(r'data-wait="(\d+)"', button) for button in buttons]
+    return [seconds and int(seconds[1]) for seconds in found]
+
+
 def limited(page: Page) -> int:
     """The page says after how many seconds to try again, as its header does. Without JavaScript its
     buttons can be pressed."""
@@ -93,16 +100,61 @@ def until_limited(send: Callable[[], Page]) -> Page:
 
 def test_sending_again_too_soon_says_how_long_to_wait(site: Site) -> None:
     visitor = site.after_password()
-    assert "wait.js" not in visitor.get("/second/code").text
     visitor.post("/second/sms")
     page = until_limited(lambda: visitor.post("/second/sms"))
     limited(page)
     assert "code was sent already" in page.text
     # Only the button that sends waits, and the code that was sent before is good.
-    buttons = re.findall(r"<button[^>]*>\s*[\w ]+?\s*</button>", page.text)
-    assert ["data-wait" in button for button in buttons] == [False, True]
+    assert [wait is not None for wait in waits(page)] == [False, True]
     assert "XXX-XX" in page.text
     assert visitor.post("/second/code", code=site.sms()).location == "/"
+
+
+def test_the_wait_for_another_code_shows_as_soon_as_one_was_sent(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    visitor = site.after_password()
+    page = visitor.get("/second/code")
+    assert waits(page) == [None, None] and "wait.js" not in page.text
+    visitor.post("/second/sms")
+    signing_up, _, _ = sign_up(site, f"555-010-{next_number()}")
+    for browser, path in [(visitor, "/second/code"), (signing_up, "/signup/code")]:
+        page = browser.get(path)
+        assert page.status == 200 and waits(page) == [None, 30]
+        assert "/static/wait.js" in page.text and " disabled" not in page.text
+        assert 'role="alert"' not in page.text
+        # A wrong code does not hide it, and it gets less.
+        monkeypatch.setattr(time, "time", lambda: now + 20.2)
+        page = browser.post(path, code="1234567")
+        assert page.status == 401 and waits(page) == [None, 10]
+        monkeypatch.setattr(time, "time", lambda: now + 30)
+        page = browser.get(path)
+        assert waits(page) == [None, None] and "wait.js" not in page.text
+        monkeypatch.setattr(time, "time", lambda: now)
+
+
+def test_sending_again_begins_another_wait(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = site.after_password()
+    signing_up, _, _ = sign_up(site, f"555-010-{next_number()}")
+    signing_up.get("/signup/code")
+    for after, shown in [(1000, [None, 1000]), (0, [None, None]), (None, [None, None])]:
+        now = time.time()
+        sent = seconder.CodeRequested(cellphone="+1-XXX-XXX-XX23", resend_after=after)
+        started = seconder.PhoneVerificationStarted(resend_after=after)
+        with monkeypatch.context() as patched:
+            replace(
+                site,
+                patched,
+                request_sms=lambda *args, _sent=sent, **options: _sent,
+                start_phone_verification=lambda *args, _started=started: _started,
+            )
+            patched.setattr(time, "time", lambda _now=now: _now)
+            assert visitor.post("/second/sms").location == "/second/code"
+            assert waits(visitor.get("/second/code")) == shown
+            assert signing_up.post("/signup/again").location == "/signup/code"
+            assert waits(signing_up.get("/signup/code")) == shown
 
 
 def test_the_seconds_are_those_of_the_service(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

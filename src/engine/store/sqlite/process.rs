@@ -40,12 +40,12 @@ const PATIENCE: Duration = Duration::from_secs(6);
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Counts this thread as one that uses a database, also one in memory, until this is dropped.
-pub(super) struct Using(u32);
+pub(in crate::engine::store) struct Using(u32);
 
 impl Using {
     /// # Errors
     /// [`Error::Storage`] in a child that was forked while a thread used a database.
-    pub(super) fn begin() -> Result<Using> {
+    pub(in crate::engine::store) fn begin() -> Result<Using> {
         let process = std::process::id();
         loop {
             while count(&FORKING, process) > 0 {
@@ -94,8 +94,8 @@ impl Using {
     }
 
     /// Shares a connection with the children that this process will fork.
-    pub(super) fn own(&self, connection: Connection) -> Owned {
-        let connection = Arc::new(Mutex::new(Some(connection)));
+    pub(super) fn own(&self, connection: Option<Connection>) -> Owned {
+        let connection = Arc::new(Mutex::new(connection));
         let mut connections = connections();
         connections.retain(|other| other.strong_count() > 0);
         connections.push(Arc::downgrade(&connection));

@@ -123,11 +123,11 @@ def enrol(
     try:
         # A savepoint: without one, a failed insert would break a surrounding transaction.
         with transaction.atomic():
-            return Enrolment.objects.create(account=account, user_id=created.id)
+            return Enrolment.objects.create(account=account, user_id=created.user_id)
     except IntegrityError:
         # Another request has enrolled the account meanwhile. The user is new, so it is nobody
         # else's.
-        own.delete_user(created.id)
+        own.delete_user(created.user_id)
         raise AlreadyEnrolled("the account has a second factor already") from None
 
 
@@ -163,7 +163,8 @@ def send_code(
         via: ``sms`` or ``call``.
 
     Returns:
-        Where the code was sent: ``cellphone`` is the masked number.
+        Where the code was sent: ``cellphone`` is the masked number. ``resend_after`` is the number
+        of seconds after which another one can be sent.
 
     Raises:
         NotEnrolled: The account is not enrolled.

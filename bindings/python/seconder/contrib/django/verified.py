@@ -34,22 +34,31 @@ def mark_verified(request: HttpRequest) -> None:
     Raises:
         seconder.contrib.django.accounts.NotEnrolled: The account is not enrolled.
     """
-    found = accounts.enrolment(request.user)
-    if found is None:
+    if not record(request, request.user):
         raise accounts.NotEnrolled("the account has no second factor")
     request.session.cycle_key()
-    record = {"account": str(request.user.pk), "user_id": found.user_id, "at": int(time.time())}
-    request.session[KEY] = record
+
+
+def record(request: HttpRequest, user: accounts.User) -> bool:
+    """Records that a user has passed the second factor just now, and returns whether the account is
+    enrolled. The record counts once the user is logged in."""
+    found = accounts.enrolment(user)
+    if found is None:
+        return False
+    entry = {"account": str(user.pk), "user_id": found.user_id, "at": int(time.time())}
+    request.session[KEY] = entry
+    return True
 
 
 def forget_verified(request: HttpRequest) -> None:
-    """Makes the session one that has not passed the second factor."""
+    """Removes what :func:`mark_verified` has recorded. A device of django-otp or an authenticator of
+    django-allauth that the session has used still counts, until the user logs out."""
     request.session.pop(KEY, None)
 
 
 def is_verified(request: HttpRequest, *, max_age: float | None = None) -> bool:
     """Whether the user of the session has passed a second factor: by :func:`mark_verified`, by a
-    device of django-otp or by an authenticator of django-allauth.
+    device of django-otp or by an authenticator of django-allauth that the account still has.
 
     Args:
         request: A request with a session and a user.
@@ -64,13 +73,13 @@ def is_verified(request: HttpRequest, *, max_age: float | None = None) -> bool:
     if session.get(SESSION_KEY) != user._meta.pk.value_to_string(user):
         return False
     now = time.time()
-    record = session.get(KEY)
-    if isinstance(record, dict) and record.get("account") == str(user.pk):
+    entry = session.get(KEY)
+    if isinstance(entry, dict) and entry.get("account") == str(user.pk):
         found = accounts.enrolment(user)
-        same = found is not None and record.get("user_id") == found.user_id
-        if same and _recent(record.get("at"), now, max_age):
+        same = found is not None and entry.get("user_id") == found.user_id
+        if same and _recent(entry.get("at"), now, max_age):
             return True
-    if apps.is_installed("allauth.account") and _by_allauth(request, now, max_age):
+    if apps.is_installed("allauth.mfa") and _by_allauth(request, now, max_age):
         return True
     return max_age is None and apps.is_installed("django_otp") and _by_device(user)
 
@@ -85,11 +94,13 @@ def _by_device(user: Any) -> bool:
 
 def _by_allauth(request: HttpRequest, now: float, max_age: float | None) -> bool:
     from allauth.account.authentication import get_authentication_records
+    from allauth.mfa.models import Authenticator
 
     records = get_authentication_records(request, request.user)
-    return any(
-        each.get("method") == "mfa" and _recent(each.get("at"), now, max_age) for each in records
-    )
+    mfa = [each for each in records if each.get("method") == "mfa"]
+    used = {each.get("id") for each in mfa if _recent(each.get("at"), now, max_age)} - {None}
+    # allauth keeps the record of an authenticator that was removed since.
+    return bool(used) and Authenticator.objects.filter(user=request.user, pk__in=used).exists()
 
 
 def _recent(at: object, now: float, max_age: float | None) -> bool:

@@ -7,7 +7,7 @@ and callbacks.
 >>> app.config.update(SECRET_KEY="a secret", SECONDER_URL="sandbox:")
 >>> second = Seconder(app)
 >>> with app.app_context():
-...     ada = second.service.create_user("ada@example.com", "555-010-0123", 1).id
+...     ada = second.service.create_user("ada@example.com", "555-010-0123", 1).user_id
 
 The view of the password holds the login, and the view of the code completes it:
 

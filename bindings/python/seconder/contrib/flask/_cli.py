@@ -40,7 +40,10 @@ def _service() -> Service:
 @commands.command()
 @_reported
 def check() -> None:
-    """Checks that the service can be used with this configuration."""
+    """Checks that the service can be used with this configuration, and that its views exist."""
+    from seconder.contrib.flask._extension import check_views
+
+    check_views(current_app)
     service = _service()
     name = service.app_details().name
     # An engine reads its database only here.

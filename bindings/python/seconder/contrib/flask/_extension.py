@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -84,7 +85,8 @@ class Seconder:
 
         Raises:
             InvalidArgument: A key is unknown or its value invalid by its form, or the URL is
-                missing; ``parameter`` is the key.
+                missing; ``parameter`` is the key. The first request raises it for an endpoint that
+                does not exist, because views are added after this call.
         """
         given = options(app.config, PREFIX, others=OWN)
         for name, default in OWN.items():
@@ -96,6 +98,7 @@ class Seconder:
         # Also runs at the end of the process.
         weakref.finalize(app, services.close)
         app.extensions["seconder"] = self
+        app.before_request(_ViewsChecked())
         app.register_error_handler(RateLimited, _too_many_requests)
         app.register_error_handler(Unavailable, _service_unavailable)
         app.cli.add_command(commands)
@@ -376,6 +379,39 @@ def _check_own(config: Mapping[str, Any]) -> None:
     key, attribute = PREFIX + "USER_ATTRIBUTE", config[PREFIX + "USER_ATTRIBUTE"]
     if not (isinstance(attribute, str) and attribute.isidentifier()):
         raise InvalidArgument(f"{key} must be the name of an attribute", parameter=key)
+
+
+class _ViewsChecked:
+    """Checks before a request that the endpoints of the settings exist, until they do."""
+
+    def __init__(self) -> None:
+        self._done = False
+
+    def __call__(self) -> None:
+        if not self._done:
+            check_views(current_app)
+            self._done = True
+
+
+def check_views(app: Flask) -> None:
+    """Checks that the application has the endpoints that its settings name.
+
+    Raises:
+        InvalidArgument: It has not, or a URL of one needs arguments; ``parameter`` is the key.
+    """
+    for name in ("PASSWORD_VIEW", "CODE_VIEW"):
+        key = PREFIX + name
+        endpoint = app.config[key]
+        rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint == endpoint]
+        if endpoint is None or any(rule.suitable_for({}) for rule in rules):
+            continue
+        if rules:
+            message = f"{key}: the URL of the endpoint {endpoint!r} needs arguments"
+        else:
+            near = difflib.get_close_matches(endpoint, app.view_functions, n=1)
+            message = f"{key}: there is no endpoint {endpoint!r}"
+            message += f": did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgument(message, parameter=key)
 
 
 def _abort(setting: str) -> NoReturn:

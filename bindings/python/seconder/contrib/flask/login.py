@@ -111,7 +111,8 @@ class LoginManager(_Manager):
 
     def _load_passed(self, account: str) -> Any:
         """Loads the user whom a session or a remember cookie names."""
-        return self._load(account) if _held.passed(account, None) else None
+        # Flask-Login also accepts users whose get_id returns an int.
+        return self._load(account) if _held.passed(str(account), None) else None
 
     def hold(
         self,

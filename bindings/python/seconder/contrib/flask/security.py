@@ -49,6 +49,7 @@ from flask_security.proxies import _datastore, _security
 from flask_security.tf_plugin import TfPluginBase, tf_clean_session, tf_illegal_state
 from flask_security.utils import (
     _get_post_login_redirect,
+    _suppress_form_csrf,
     allowed_auth_token,
     base_render_json,
     do_flash,
@@ -201,7 +202,7 @@ def _validate() -> Any:
     if pending is None:
         return _illegal()
     user, user_id = pending
-    form = CodeForm()
+    form = CodeForm(meta=_suppress_form_csrf())  # type: ignore[no-untyped-call]
     form.user = user
     status = 400
     if form.validate_on_submit():
@@ -248,7 +249,8 @@ def _send() -> Any:
     pending = _pending()
     if pending is None:
         return _illegal()
-    form, status = SendForm(), 400
+    form = SendForm(meta=_suppress_form_csrf())  # type: ignore[no-untyped-call]
+    status = 400
     if form.validate_on_submit():
         service = _extension().service
         by_call = form.help_setup.data == "call"

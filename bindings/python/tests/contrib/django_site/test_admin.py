@@ -128,7 +128,7 @@ def test_seconder_factors_lists_and_removes(ada: Person, bob: Person, sandbox: S
 
 
 def test_seconder_link_and_unlink(ada: Person, bob: Person, sandbox: Sandbox) -> None:
-    other = service().create_user("bob@example.com", "555-010-0177", 1).id
+    other = service().create_user("bob@example.com", "555-010-0177", 1).user_id
     for name, user_id, message in (
         ("ada", other, "has a second factor already"),
         ("bob", ada.user_id, "belongs to another account"),

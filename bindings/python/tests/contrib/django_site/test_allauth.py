@@ -245,6 +245,40 @@ def test_an_app_goes_with_the_enrolment(ada: Person, sandbox: Sandbox) -> None:
     assert password(ada, Client())["Location"] == HOME
 
 
+@pytest.mark.parametrize("factor", ["phone", "app"])
+def test_a_session_does_not_outlive_the_enrolment(
+    ada: Person, sandbox: Sandbox, factor: str
+) -> None:
+    if factor == "app":
+        activate(ada, sandbox)
+        ada.client.logout()
+        password(ada)
+        ada.client.post(CODE, {"code": sandbox.authenticator_code(ada.user_id)})
+    else:
+        password(ada)
+        ada.client.post(CODE, {"code": ada.code()})
+    assert ada.client.get("/secret/").content == b"secret"
+    assert ada.client.get("/transfer/").status_code == 200
+    accounts.remove(ada.user)
+    assert ada.client.get("/home/").status_code == 200
+    assert ada.client.get("/secret/").status_code == 302
+    # Nor does it count for the next one.
+    ada.enrol()
+    for page in ("/secret/", "/transfer/"):
+        assert ada.client.get(page).status_code == 302
+
+
+def test_a_session_does_not_outlive_an_app_of_allauth(bob: Person) -> None:
+    secret = generate_totp_secret()
+    totp = TOTP.activate(bob.user, secret).instance
+    password(bob)
+    code = seconder.totp.code(f"otpauth://totp/x?secret={secret}")
+    assert bob.client.post(CODE, {"code": code})["Location"] == HOME
+    assert bob.client.get("/secret/").content == b"secret"
+    totp.delete()
+    assert bob.client.get("/secret/").status_code == 302
+
+
 def test_an_app_without_an_enrolment_accepts_nothing(ada: Person, sandbox: Sandbox) -> None:
     """As after a restored backup."""
     activate(ada, sandbox)

@@ -44,7 +44,7 @@ class DeviceTests(TestCase):
         self.addCleanup(close)
         alice = self.create_user("alice", "password")
         user = self.sandbox.service.create_user("alice@example.com", "555-010-0123", 1)
-        Enrolment.objects.create(account=alice, user_id=user.id)
+        Enrolment.objects.create(account=alice, user_id=user.user_id)
         self.device = SeconderDevice.add(alice)
 
     def valid_token(self) -> str:

@@ -12,9 +12,7 @@ from seconder.contrib.django.allauth.forms import AuthenticateForm
 from seconder.contrib.django.models import Decision
 from seconder.contrib.django.otp.models import SeconderDevice
 from seconder.testing import Sandbox
-from test_secret_locals import captured, sent, without_tests
-
-__all__ = ["sent"]
+from tracker import captured, without_tests
 
 
 def test_codes_that_are_still_valid_are_not_sent(

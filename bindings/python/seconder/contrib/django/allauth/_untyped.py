@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     class ImmediateHttpResponse(Exception):
         def __init__(self, response: HttpResponseBase) -> None: ...
 
+    authenticator_used: Any
     check_rate_limit: Any
     context: Any
     decrypt: Any
@@ -65,6 +66,7 @@ else:
     from allauth.mfa.base.forms import ReauthenticateForm as BaseReauthenticateForm
     from allauth.mfa.base.internal.flows import delete_dangling_recovery_codes
     from allauth.mfa.models import Authenticator
+    from allauth.mfa.signals import authenticator_used
     from allauth.mfa.totp.forms import ActivateTOTPForm as BaseActivateForm
     from allauth.mfa.totp.forms import validate_can_add_authenticator
     from allauth.mfa.utils import decrypt
@@ -77,6 +79,7 @@ __all__ = [
     "BaseReauthenticateForm",
     "DefaultMFAAdapter",
     "ImmediateHttpResponse",
+    "authenticator_used",
     "check_rate_limit",
     "context",
     "decrypt",

@@ -9,16 +9,17 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models.signals import post_delete, pre_delete
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 
 import seconder
-from seconder.contrib.django import accounts
+from seconder.contrib.django import accounts, verified
 from seconder.contrib.django.allauth._untyped import (
     Authenticator,
     DefaultMFAAdapter,
     ImmediateHttpResponse,
+    authenticator_used,
     context,
     decrypt,
     delete_dangling_recovery_codes,
@@ -79,9 +80,18 @@ def is_marked(authenticator: Authenticator) -> bool:
 
 
 def connect() -> None:
-    """Has the service forget an app that is deactivated, and allauth one whose user is deleted."""
+    """Has the service forget an app that is deactivated, and allauth one whose user is deleted; and
+    sessions record what the service accepted."""
+    authenticator_used.connect(_used, dispatch_uid="seconder.allauth")
     pre_delete.connect(_deleting, sender=Authenticator, dispatch_uid="seconder.allauth")
     post_delete.connect(_unenrolled, sender=Enrolment, dispatch_uid="seconder.allauth")
+
+
+def _used(*, request: HttpRequest, user: Any, authenticator: Authenticator, **rest: Any) -> None:
+    """Has the session name the enrolment. allauth's own record does not, and would outlive it."""
+    # What stands for the phone is not stored.
+    if authenticator.pk is None or is_marked(authenticator):
+        verified.record(request, user)
 
 
 def _deleting(*, instance: Authenticator, origin: Any = None, **rest: Any) -> None:

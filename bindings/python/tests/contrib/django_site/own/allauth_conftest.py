@@ -25,7 +25,7 @@ def sandbox(seconder_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, settings
 
 def enrol(sandbox: Sandbox, user: Any) -> Any:
     created = sandbox.service.create_user("ada@example.com", "555-010-0123", 1)
-    Enrolment.objects.create(account=user, user_id=created.id)
+    Enrolment.objects.create(account=user, user_id=created.user_id)
     return user
 
 

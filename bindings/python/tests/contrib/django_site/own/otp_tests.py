@@ -42,7 +42,7 @@ class Devices:
     def create(self) -> SeconderDevice:
         number = f"555-010-{next(self.test.numbers)}"
         created = self.test.sandbox.service.create_user("ada@example.com", number, 1)
-        Enrolment.objects.create(account=self.user, user_id=created.id)
+        Enrolment.objects.create(account=self.user, user_id=created.user_id)
         self.test.tokens[self.user.pk] = Tokens(self.test, self.user)
         return SeconderDevice.add(self.user)
 

@@ -1,0 +1,81 @@
+//! The decisions of the engine, as pure functions: each sees rows through a [`View`], and what it
+//! changes there is written. None does I/O, reads a clock or draws random numbers, so it can be made
+//! again if the rows have changed, and every store decides alike.
+
+pub(super) mod applications;
+pub(super) mod approvals;
+pub(super) mod browsers;
+pub(super) mod codes;
+pub(super) mod factors;
+pub(super) mod lookups;
+pub(super) mod offline;
+pub(super) mod recovery;
+pub(super) mod users;
+pub(super) mod verifications;
+pub(super) mod verify;
+
+use super::clock::Time;
+use super::store::{Decided, Sequence, Statistics, User, View};
+use crate::Error;
+use crate::model::UserId;
+
+pub(super) type AppId = i64;
+
+/// How many old rows of others one decision deletes at most. After a busy hour there may be very
+/// many, for which no login must wait. More than one, so that they become fewer.
+pub(super) const MOST_DELETED: u32 = 32;
+
+/// Who gets a code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    User(AppId, UserId),
+    /// A number that does not belong to a user yet, in E.164.
+    Phone(AppId, String),
+}
+
+impl Subject {
+    /// The subject's key in the tables.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Subject::User(_, user_id) => format!("user:{user_id}"),
+            Subject::Phone(app, number) => format!("phone:{app}:{number}"),
+        }
+    }
+
+    pub(super) fn app(&self) -> AppId {
+        match self {
+            Subject::User(app, _) | Subject::Phone(app, _) => *app,
+        }
+    }
+}
+
+/// The user with this id, if they belong to the application.
+pub(super) fn user(view: &mut View, app: AppId, user_id: UserId) -> Decided<Option<User>> {
+    let user = view.get::<User>((user_id.get(),))?;
+    Ok(user.filter(|user| user.app_id == app))
+}
+
+/// The next id of this kind.
+fn next_id(view: &mut View, kind: &str) -> Decided<i64> {
+    let name = kind.to_owned();
+    let last = view.get::<Sequence>((name.clone(),))?.map_or(0, |sequence| sequence.last);
+    view.put(Sequence { name, last: last + 1 });
+    Ok(last + 1)
+}
+
+/// Adds to the counts of this month.
+fn count(view: &mut View, app: AppId, now: Time, add: impl FnOnce(&mut Statistics)) {
+    let mut counted = Statistics::none(app, now.month());
+    add(&mut counted);
+    view.count(counted);
+}
+
+/// Adds to the number of users that the application has.
+fn count_users(view: &mut View, app: AppId, by: i64) {
+    view.count(Statistics { users: by, ..Statistics::none(app, Statistics::TOTALS) });
+}
+
+/// A value of a row that is not one of its type.
+fn damaged(table: &str, column: &str) -> Error {
+    super::store::damaged(table, column)
+}

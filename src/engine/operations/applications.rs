@@ -1,0 +1,154 @@
+//! Applications and their usage.
+
+use super::lookups::{self, Kind};
+use super::{AppId, next_id};
+use crate::engine::clock::Time;
+use crate::engine::store::{Application, Decided, Statistics, View};
+use crate::model::{ApiKey, CallbackUrl, InstallLink, Secret};
+use crate::wire::{Generation, Names};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use zeroize::Zeroizing;
+
+#[derive(Clone)]
+pub(in crate::engine) struct App {
+    pub(in crate::engine) app_id: AppId,
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) plan: String,
+    pub(in crate::engine) sms_enabled: bool,
+    pub(in crate::engine) white_label: bool,
+    pub(in crate::engine) api_key: ApiKey,
+    /// Signs the tokens of remembered browsers. It never leaves the service.
+    pub(in crate::engine) secret: Zeroizing<[u8; 32]>,
+    pub(in crate::engine) callback_url: Option<CallbackUrl>,
+    pub(in crate::engine) token_length: u8,
+    /// The generation of the bodies that a server replies with.
+    pub(in crate::engine) replies: Generation,
+    pub(in crate::engine) names: Names,
+    /// The absolute path of the authorities to trust when callbacks are posted.
+    pub(in crate::engine) callback_ca_file: Option<String>,
+    pub(in crate::engine) install_link: Option<InstallLink>,
+    pub(in crate::engine) offline_days: u8,
+}
+
+/// The changes to an application. `None` leaves a value unchanged, and `Some(None)` removes it.
+#[derive(Clone, Default, PartialEq)]
+pub(in crate::engine) struct AppChange {
+    pub(in crate::engine) name: Option<String>,
+    pub(in crate::engine) callback_url: Option<Option<CallbackUrl>>,
+    pub(in crate::engine) token_length: Option<u8>,
+    pub(in crate::engine) replies: Option<Generation>,
+    pub(in crate::engine) callback_ca_file: Option<Option<String>>,
+    pub(in crate::engine) install_link: Option<Option<InstallLink>>,
+    pub(in crate::engine) offline_days: Option<u8>,
+}
+
+/// Every application, in the order they were added.
+pub(in crate::engine) fn all(view: &mut View) -> Decided<Vec<App>> {
+    view.all::<Application>(())?.into_iter().map(app).collect()
+}
+
+/// The application with this API key. It is looked up by its hash, so that the time taken does not
+/// reveal anything about the key.
+pub(in crate::engine) fn of_key(view: &mut View, api_key: &ApiKey) -> Decided<Option<App>> {
+    let Some(id) = lookups::find(view, Kind::ApiKey, 0, &hash(api_key))? else { return Ok(None) };
+    view.get::<Application>((id,))?.map(app).transpose()
+}
+
+/// Adds the first application, unless another process has added one.
+pub(in crate::engine) fn add_first(view: &mut View, new: &App, now: Time) -> Decided<()> {
+    if !view.all::<Application>(())?.is_empty() {
+        return Ok(());
+    }
+    let app_id = next_id(view, "applications")?;
+    let [header_prefix, push_path, id_field, chrome_device] = new.names.parts().map(str::to_owned);
+    lookups::set(view, Kind::ApiKey, 0, &hash(&new.api_key), app_id);
+    view.put(Application {
+        app_id,
+        name: new.name.clone(),
+        plan: new.plan.clone(),
+        sms_enabled: new.sms_enabled,
+        white_label: new.white_label,
+        api_key: new.api_key.expose().to_owned(),
+        secret: *new.secret,
+        callback_url: new.callback_url.as_ref().map(|url| url.as_str().to_owned()),
+        token_length: new.token_length,
+        replies: new.replies.name().to_owned(),
+        header_prefix,
+        push_path,
+        id_field,
+        chrome_device,
+        callback_ca_file: new.callback_ca_file.clone(),
+        install_link: new.install_link.as_ref().map(|link| link.as_str().to_owned()),
+        offline_days: new.offline_days,
+        created_at: now,
+    });
+    Ok(())
+}
+
+pub(in crate::engine) fn configure(
+    view: &mut View,
+    app_id: AppId,
+    change: &AppChange,
+) -> Decided<()> {
+    let Some(mut row) = view.get::<Application>((app_id,))? else { return Ok(()) };
+    let AppChange { name, token_length, replies, offline_days, .. } = change;
+    row.name = name.clone().unwrap_or(row.name);
+    row.token_length = token_length.unwrap_or(row.token_length);
+    row.offline_days = offline_days.unwrap_or(row.offline_days);
+    row.replies = replies.map_or(row.replies, |replies| replies.name().to_owned());
+    if let Some(url) = &change.callback_url {
+        row.callback_url = url.as_ref().map(|url| url.as_str().to_owned());
+    }
+    if let Some(file) = &change.callback_ca_file {
+        row.callback_ca_file.clone_from(file);
+    }
+    if let Some(link) = &change.install_link {
+        row.install_link = link.as_ref().map(|link| link.as_str().to_owned());
+    }
+    view.put(row);
+    Ok(())
+}
+
+/// The counts of each month from this one on, and the number of users.
+pub(in crate::engine) fn statistics(
+    view: &mut View,
+    app: AppId,
+    from: i64,
+) -> Decided<(Vec<Statistics>, u64)> {
+    let mut months: BTreeMap<i64, Statistics> = BTreeMap::new();
+    let mut rows = view.all::<Statistics>((app,))?;
+    rows.extend(view.counted().filter(|counted| counted.app_id == app).cloned());
+    for row in rows {
+        let sum = months.entry(row.month).or_insert_with(|| Statistics::none(app, row.month));
+        sum.add(&row);
+    }
+    let users = months.get(&Statistics::TOTALS).map_or(0, |totals| totals.users);
+    let months = months.into_values().filter(|row| row.month >= from);
+    Ok((months.collect(), u64::try_from(users).unwrap_or(0)))
+}
+
+fn hash(api_key: &ApiKey) -> String {
+    let hash = Sha256::digest(api_key.expose().as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn app(row: Application) -> Decided<App> {
+    let replies = row.replies.parse().map_err(|_| super::damaged("applications", "replies"))?;
+    Ok(App {
+        app_id: row.app_id,
+        name: row.name,
+        plan: row.plan,
+        sms_enabled: row.sms_enabled,
+        white_label: row.white_label,
+        api_key: ApiKey::stored(Secret::new(row.api_key)),
+        secret: Zeroizing::new(row.secret),
+        callback_url: row.callback_url.map(CallbackUrl::stored),
+        token_length: row.token_length,
+        replies,
+        names: Names::stored([row.header_prefix, row.push_path, row.id_field, row.chrome_device]),
+        callback_ca_file: row.callback_ca_file,
+        install_link: row.install_link.map(InstallLink::stored),
+        offline_days: row.offline_days,
+    })
+}

@@ -1,0 +1,234 @@
+//! Approval requests and the callbacks that report the responses.
+
+use super::lookups::{self, Kind};
+use super::{AppId, Subject, browsers, count, user, users};
+use crate::engine::clock::Time;
+use crate::engine::store::{Approval, Decided, Device, Job, OpenApproval, View};
+use crate::model::{ApprovalId, CallbackUrl, DeviceId, UserId};
+
+#[derive(Clone)]
+pub(in crate::engine) struct NewApproval {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) user_id: UserId,
+    pub(in crate::engine) uuid: ApprovalId,
+    pub(in crate::engine) message: String,
+    pub(in crate::engine) details: String,
+    pub(in crate::engine) hidden_details: String,
+    pub(in crate::engine) logos: String,
+    pub(in crate::engine) seconds_to_expire: u64,
+    pub(in crate::engine) expires_at: Option<Time>,
+    /// With more open requests than this, the oldest expires.
+    pub(in crate::engine) most_open: u32,
+    pub(in crate::engine) now: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum AddApproval {
+    /// `answerable` is false if the user has no device yet.
+    Added {
+        answerable: bool,
+    },
+    NoUser,
+    /// The user reported that an earlier request was not theirs.
+    Snoozed(Time),
+}
+
+/// A request, and the e-mail of its user.
+#[derive(Clone)]
+pub(in crate::engine) struct Request {
+    pub(in crate::engine) row: Approval,
+    pub(in crate::engine) user_id: UserId,
+    pub(in crate::engine) uuid: ApprovalId,
+    /// The most recently added e-mail of the user.
+    pub(in crate::engine) user_email: String,
+}
+
+#[derive(Clone)]
+pub(in crate::engine) struct Response {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) user_id: UserId,
+    pub(in crate::engine) uuid: ApprovalId,
+    pub(in crate::engine) device: DeviceId,
+    pub(in crate::engine) approved: bool,
+    /// Until when further requests are snoozed, if the user reported this one.
+    pub(in crate::engine) snoozed_until: Option<Time>,
+    /// The id of its job, the URL and the body of the callback.
+    pub(in crate::engine) callback: Option<(i64, CallbackUrl, String)>,
+    pub(in crate::engine) now: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Responded {
+    Done,
+    NotPending,
+    /// The device was removed.
+    NoDevice,
+}
+
+pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddApproval> {
+    let id = new.user_id.get();
+    let Some(user) = user(view, new.app, new.user_id)? else { return Ok(AddApproval::NoUser) };
+    if user.snoozed_until > new.now {
+        return Ok(AddApproval::Snoozed(user.snoozed_until));
+    }
+    let answerable = !view.all::<Device>((id,))?.is_empty();
+    let mut open = pending(view, id, new.now)?;
+    // The oldest ones make room.
+    let room = new.most_open.saturating_sub(1) as usize;
+    let surplus = open.len().saturating_sub(room);
+    for (entry, mut row) in open.drain(..surplus) {
+        (row.processed_at, row.updated_at) = (Some(new.now), new.now);
+        end(view, &entry, row, "expired");
+    }
+    let number = open.last().map_or(1, |(entry, _)| entry.number + 1);
+    let uuid = new.uuid.as_str().to_owned();
+    lookups::set(view, Kind::Approval, new.app, &uuid, i64::try_from(id).unwrap_or(i64::MAX));
+    view.put(OpenApproval { user_id: id, number, uuid: uuid.clone() });
+    view.put(Approval {
+        user_id: id,
+        uuid,
+        app_id: new.app,
+        message: new.message.clone(),
+        details: new.details.clone(),
+        hidden_details: new.hidden_details.clone(),
+        logos: new.logos.clone(),
+        seconds_to_expire: new.seconds_to_expire,
+        status: "pending".into(),
+        created_at: new.now,
+        updated_at: new.now,
+        expires_at: new.expires_at,
+        processed_at: None,
+        device_id: None,
+    });
+    Ok(AddApproval::Added { answerable })
+}
+
+/// The open requests of a user, oldest first. Those that are past their end become expired for good:
+/// they would be pending again if the clock was set back.
+fn pending(view: &mut View, user_id: u64, now: Time) -> Decided<Vec<(OpenApproval, Approval)>> {
+    let entries = view.all::<OpenApproval>((user_id,))?;
+    for entry in &entries {
+        view.ask::<Approval>((user_id, entry.uuid.clone()));
+    }
+    let mut open = Vec::new();
+    for entry in entries {
+        let Some(mut row) = view.get::<Approval>((user_id, entry.uuid.clone()))? else { continue };
+        match row.expires_at.filter(|end| *end <= now) {
+            Some(at) => {
+                (row.processed_at, row.updated_at) = (Some(at), at);
+                end(view, &entry, row, "expired");
+            }
+            None => open.push((entry, row)),
+        }
+    }
+    Ok(open)
+}
+
+/// Ends an open request with this status.
+fn end(view: &mut View, entry: &OpenApproval, mut row: Approval, status: &str) {
+    row.status = status.to_owned();
+    view.delete(entry);
+    view.put(row);
+}
+
+/// A request. One that is past its end becomes expired for good.
+pub(in crate::engine) fn find(
+    view: &mut View,
+    app: AppId,
+    uuid: &ApprovalId,
+    now: Time,
+) -> Decided<Option<Request>> {
+    let Some(id) = lookups::find(view, Kind::Approval, app, uuid.as_str())? else {
+        return Ok(None);
+    };
+    let user_id = users::user_id(id)?;
+    pending(view, user_id.get(), now)?;
+    let user = user(view, app, user_id)?;
+    let row = view.get::<Approval>((user_id.get(), uuid.as_str().to_owned()))?;
+    Ok(user.zip(row).map(|(user, row)| Request {
+        row,
+        user_id,
+        uuid: uuid.clone(),
+        user_email: user.email,
+    }))
+}
+
+/// The open requests of a user, oldest first.
+pub(in crate::engine) fn open(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    now: Time,
+) -> Decided<Vec<Request>> {
+    let user = user(view, app, user_id)?;
+    let user_email = user.map(|user| user.email).unwrap_or_default();
+    let mut open = Vec::new();
+    for (_, row) in pending(view, user_id.get(), now)? {
+        let uuid = row.uuid.parse().map_err(|_| super::damaged("approvals", "uuid"))?;
+        open.push(Request { row, user_id, uuid, user_email: user_email.clone() });
+    }
+    Ok(open)
+}
+
+/// Decides a request that is still pending, by the response of a device.
+pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decided<Responded> {
+    let id = response.user_id.get();
+    if view.get::<Device>((id, response.device.get()))?.is_none() {
+        return Ok(Responded::NoDevice);
+    }
+    let open = pending(view, id, response.now)?;
+    let found = open
+        .into_iter()
+        .find(|(entry, row)| entry.uuid == response.uuid.as_str() && row.app_id == response.app);
+    let Some((entry, mut row)) = found else { return Ok(Responded::NotPending) };
+    row.processed_at = Some(response.now);
+    row.updated_at = response.now;
+    row.device_id = Some(response.device.get());
+    end(view, &entry, row, if response.approved { "approved" } else { "denied" });
+    if response.approved {
+        count(view, response.app, response.now, |counted| counted.auths += 1);
+    }
+    if let (Some(until), Some(mut user)) =
+        (response.snoozed_until, user(view, response.app, response.user_id)?)
+    {
+        user.snoozed_until = until;
+        view.put(user);
+        // Somebody else has the password, and perhaps the cookie of a browser.
+        browsers::forget_those_of(view, response.user_id);
+    }
+    if let Some((job_id, url, body)) = &response.callback {
+        view.put(Job {
+            job_id: *job_id,
+            app_id: response.app,
+            kind: "callback".into(),
+            subject: Subject::User(response.app, response.user_id).key(),
+            action: String::new(),
+            payload: serde_json::json!({ "url": url.as_str(), "body": body }).to_string(),
+            created_at: response.now,
+            due_at: None,
+            attempts: 0,
+            last_error: None,
+        });
+    }
+    Ok(Responded::Done)
+}
+
+/// Records the result of a callback: one that was accepted is no job any more, and one that failed
+/// stays one.
+pub(in crate::engine) fn finish_callback(
+    view: &mut View,
+    subject: &Subject,
+    job: i64,
+    error: Option<&str>,
+) -> Decided<()> {
+    let Some(mut row) = view.get::<Job>((subject.key(), job))? else { return Ok(()) };
+    match error {
+        None => view.delete(&row),
+        Some(error) => {
+            row.attempts += 1;
+            row.last_error = Some(error.to_owned());
+            view.put(row);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! The browsers that are remembered, by the hashes of the ids in their tokens.
+
+use super::{AppId, MOST_DELETED, user};
+use crate::engine::clock::Time;
+use crate::engine::limits::CLOCK_SLACK;
+use crate::engine::store::{Browser, Decided, View};
+use crate::model::UserId;
+
+/// Which remembered browser.
+#[derive(Clone)]
+pub(in crate::engine) struct BrowserKey {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) user_id: UserId,
+    /// The hash of the id in its token.
+    pub(in crate::engine) id_hash: [u8; 32],
+}
+
+#[derive(Clone)]
+pub(in crate::engine) struct NewBrowser {
+    pub(in crate::engine) key: BrowserKey,
+    pub(in crate::engine) expires_at: Time,
+    /// With more browsers of the user than this, the one that was remembered first is forgotten.
+    pub(in crate::engine) most: u32,
+    pub(in crate::engine) now: Time,
+}
+
+/// Remembers a browser. Returns whether there is such a user.
+pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool> {
+    delete_expired(view, new.now)?;
+    let BrowserKey { app, user_id, id_hash } = &new.key;
+    if user(view, *app, *user_id)?.is_none() {
+        return Ok(false);
+    }
+    let mut known = view.all::<Browser>((user_id.get(),))?;
+    // By their numbers, because several may have one time, and the clock may have been set back.
+    known.sort_by_key(|browser| browser.number);
+    let number = known.last().map_or(1, |last| last.number + 1);
+    let surplus = (known.len() + 1).saturating_sub(new.most as usize);
+    known.iter().take(surplus).for_each(|browser| view.delete(browser));
+    view.put(Browser {
+        user_id: user_id.get(),
+        id_hash: id_hash.to_vec(),
+        number,
+        created_at: new.now,
+        expires_at: new.expires_at,
+    });
+    Ok(true)
+}
+
+/// Whether a browser is remembered. One that has expired is forgotten for good.
+pub(in crate::engine) fn is_remembered(
+    view: &mut View,
+    key: &BrowserKey,
+    now: Time,
+) -> Decided<bool> {
+    let Some(browser) = find(view, key)? else { return Ok(false) };
+    // One from the future was remembered while the clock was wrong, and would live too long.
+    let lives = browser.expires_at > now && browser.created_at <= now.plus(CLOCK_SLACK);
+    if !lives {
+        view.delete(&browser);
+    }
+    Ok(lives)
+}
+
+fn find(view: &mut View, key: &BrowserKey) -> Decided<Option<Browser>> {
+    if user(view, key.app, key.user_id)?.is_none() {
+        return Ok(None);
+    }
+    view.get::<Browser>((key.user_id.get(), key.id_hash))
+}
+
+pub(in crate::engine) fn forget(view: &mut View, key: &BrowserKey, now: Time) -> Decided<()> {
+    delete_expired(view, now)?;
+    if let Some(browser) = find(view, key)? {
+        view.delete(&browser);
+    }
+    Ok(())
+}
+
+/// Forgets all browsers of a user. Returns whether there is such a user.
+pub(in crate::engine) fn forget_all(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    now: Time,
+) -> Decided<bool> {
+    delete_expired(view, now)?;
+    if user(view, app, user_id)?.is_none() {
+        return Ok(false);
+    }
+    forget_those_of(view, user_id);
+    Ok(true)
+}
+
+/// Forgets all browsers of a user whose account is in danger, or is protected in another way now.
+pub(super) fn forget_those_of(view: &mut View, user_id: UserId) {
+    view.delete_all::<Browser>((user_id.get(),));
+}
+
+/// Deletes some of the browsers that have expired, of all users: they would be remembered again if the
+/// clock was set back.
+fn delete_expired(view: &mut View, now: Time) -> Decided<()> {
+    for browser in view.due::<Browser>(now, MOST_DELETED)? {
+        view.delete(&browser);
+    }
+    Ok(())
+}

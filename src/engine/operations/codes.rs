@@ -1,0 +1,298 @@
+//! Codes by SMS and voice, and the messages that carry them.
+
+use super::{AppId, MOST_DELETED, Subject, count, verifications};
+use crate::engine::clock::Time;
+use crate::engine::limits::CLOCK_SLACK;
+use crate::engine::store::{Decided, Job, SentCode, View};
+use crate::model::ApprovalId;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+#[derive(Clone)]
+pub(in crate::engine) struct IssueCode {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) subject: Subject,
+    /// Empty for a code that is not bound to an action.
+    pub(in crate::engine) action: String,
+    /// The code to use if there is no valid one.
+    pub(in crate::engine) fresh: Zeroizing<String>,
+    pub(in crate::engine) life: Duration,
+    pub(in crate::engine) cool_down: Duration,
+    pub(in crate::engine) sends: u32,
+    pub(in crate::engine) tries: u32,
+    pub(in crate::engine) message: Outgoing,
+    /// The id of the job that delivers it.
+    pub(in crate::engine) job: i64,
+    /// The id of the verification that a new code begins, for a number.
+    pub(in crate::engine) uuid: Option<ApprovalId>,
+    pub(in crate::engine) now: Time,
+}
+
+/// A message without its code, which belongs between the two texts.
+#[derive(Clone, Serialize, Deserialize)]
+pub(in crate::engine) struct Outgoing {
+    pub(in crate::engine) to: String,
+    pub(in crate::engine) by_voice: bool,
+    pub(in crate::engine) text: (String, String),
+}
+
+pub(in crate::engine) enum Issued {
+    Sent {
+        code: Zeroizing<String>,
+        expires_at: Time,
+        /// When another message for the same action by the same channel is accepted.
+        next: Time,
+        /// The id of the verification, for a number.
+        uuid: Option<ApprovalId>,
+    },
+    /// A code was sent just now, for the same action and by the same channel.
+    TooSoon(Time),
+    /// Codes that were not used yet were sent as many times as allowed.
+    TooOften(Time),
+}
+
+/// Issues a code or finds the valid one, and stores the message that carries it.
+pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Issued> {
+    let subject = issue.subject.key();
+    delete_expired(view, issue, &subject)?;
+    let (own, others): (Vec<_>, Vec<_>) = view
+        .all::<SentCode>((subject.clone(),))?
+        .into_iter()
+        .partition(|code| code.action == issue.action);
+    let present = own.into_iter().next();
+    // When the messages that count now no longer count.
+    let counts = |old: &&SentCode| old.sends > 0 && !old.spent;
+    let own_end = present.as_ref().filter(counts).map(|old| old.expires_at);
+    let (mut code, is_new) = valid_or_fresh(present, issue, subject.clone());
+    // Messages for the other actions count too, or varying the action would flood the phone.
+    let unused = || others.iter().filter(counts);
+    let sent: u32 = unused().map(|other| other.sends).sum();
+    let others_end = unused().map(|other| other.expires_at).min();
+    let too_often = |own: u32| own.saturating_add(sent) >= issue.sends;
+    let sent_at = if issue.message.by_voice { &mut code.call_at } else { &mut code.sms_at };
+    let recent = *sent_at <= issue.now.plus(CLOCK_SLACK) && !issue.cool_down.is_zero();
+    let cool = if recent { sent_at.plus(issue.cool_down) } else { issue.now };
+    if too_often(code.sends) {
+        return Ok(Issued::TooOften(next(cool, Some(others_end), own_end)));
+    }
+    if cool > issue.now {
+        return Ok(Issued::TooSoon(next(cool, None, own_end)));
+    }
+    *sent_at = issue.now;
+    code.sends += 1;
+    let limit = too_often(code.sends).then_some(others_end);
+    let next = next(issue.now.plus(issue.cool_down), limit, Some(code.expires_at));
+    let uuid = verifications::begin(view, issue, is_new, code.expires_at)?;
+    view.put(Job {
+        job_id: issue.job,
+        app_id: issue.app,
+        kind: if issue.message.by_voice { "calls" } else { "sms" }.into(),
+        subject,
+        action: issue.action.clone(),
+        payload: serde_json::json!({ "message": issue.message, "code": code.code }).to_string(),
+        created_at: issue.now,
+        due_at: Some(code.expires_at),
+        attempts: 0,
+        last_error: None,
+    });
+    let (sent, expires_at) = (Zeroizing::new(code.code.clone()), code.expires_at);
+    view.put(code);
+    Ok(Issued::Sent { code: sent, expires_at, next, uuid })
+}
+
+/// When the next message is accepted, which has to wait for the end of the cool-down and, if as many
+/// were sent as are allowed, until those of another action no longer count. Both waits end with the
+/// code of its own action.
+fn next(cool: Time, limit: Option<Option<Time>>, own_end: Option<Time>) -> Time {
+    const NEVER: Time = Time(i64::MAX);
+    let others = limit.map_or(cool, |others_end| others_end.unwrap_or(NEVER));
+    others.max(cool).min(own_end.unwrap_or(NEVER))
+}
+
+/// The code that is sent, and whether it is new: the present one as long as it can be accepted, and
+/// after that a fresh one. The messages with a code that was not used still count, or asking for
+/// codes of another length would flood a phone.
+fn valid_or_fresh(
+    present: Option<SentCode>,
+    issue: &IssueCode,
+    subject: String,
+) -> (SentCode, bool) {
+    let fresh = |sends, sms_at, call_at| SentCode {
+        subject,
+        action: issue.action.clone(),
+        code: issue.fresh.to_string(),
+        expires_at: issue.now.plus(issue.life),
+        sends,
+        wrong_tries: 0,
+        spent: false,
+        sms_at,
+        call_at,
+    };
+    match present {
+        // After a code was used there is no cool-down: the next login may need another at once.
+        None => (fresh(0, Time(0), Time(0)), true),
+        Some(old) if old.spent => (fresh(0, Time(0), Time(0)), true),
+        Some(old) if old.wrong_tries >= issue.tries || old.code.len() != issue.fresh.len() => {
+            (fresh(old.sends, old.sms_at, old.call_at), true)
+        }
+        Some(old) => (old, false),
+    }
+}
+
+/// Removes a job. If it failed, the caller may request the code again at once.
+pub(in crate::engine) fn finish_delivery(
+    view: &mut View,
+    subject: &Subject,
+    job: i64,
+    done: bool,
+) -> Decided<()> {
+    let Some(job) = view.get::<Job>((subject.key(), job))? else { return Ok(()) };
+    view.delete(&job);
+    let by_voice = job.kind == "calls";
+    if done {
+        count(view, job.app_id, job.created_at, |counted| match by_voice {
+            true => counted.calls += 1,
+            false => counted.sms += 1,
+        });
+        return Ok(());
+    }
+    // The message did not reach the user, so it does not count, and the next need not wait.
+    let code = view.get::<SentCode>((job.subject.clone(), job.action.clone()))?;
+    let Some(mut code) = code else { return Ok(()) };
+    let sent_at = if by_voice { &mut code.call_at } else { &mut code.sms_at };
+    if *sent_at == job.created_at {
+        *sent_at = Time(0);
+        code.sends = code.sends.saturating_sub(1);
+        view.put(code);
+    }
+    Ok(())
+}
+
+/// Deletes the codes of this subject that cannot be accepted any more, so that none of them is sent
+/// again, and some of the others'. A code cannot be accepted if it has expired, or if it would live
+/// longer than any code can: it was issued while the clock was wrong.
+fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<()> {
+    let end = issue.now.plus(issue.life + CLOCK_SLACK);
+    for code in view.all::<SentCode>((subject.to_owned(),))? {
+        if code.expires_at <= issue.now || code.expires_at > end {
+            view.delete(&code);
+        }
+    }
+    for code in view.due::<SentCode>(issue.now, MOST_DELETED)? {
+        view.delete(&code);
+    }
+    for job in view.due::<Job>(issue.now, MOST_DELETED)? {
+        view.delete(&job);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::limits;
+    use crate::engine::store::{Memory, Store};
+
+    const NOW: Time = Time(1_000_000_000);
+
+    fn request(user: u64) -> IssueCode {
+        IssueCode {
+            app: 1,
+            subject: Subject::User(1, user.try_into().unwrap()),
+            action: String::new(),
+            fresh: Zeroizing::new("7654321".into()),
+            life: limits::CODE_LIFE,
+            cool_down: Duration::ZERO,
+            sends: limits::SENDS,
+            tries: limits::TRIES,
+            message: Outgoing { to: String::new(), by_voice: false, text: Default::default() },
+            job: user as i64,
+            uuid: None,
+            now: NOW,
+        }
+    }
+
+    fn send(store: &Store, user: u64) -> Issued {
+        let wanted = request(user);
+        store.run(move |view| issue(view, &wanted)).unwrap()
+    }
+
+    /// A row of a code that was sent before, and its job.
+    fn add(view: &mut View, user: u64, expires_at: Time) {
+        view.put(SentCode {
+            subject: format!("user:{user}"),
+            action: String::new(),
+            code: "1234567".into(),
+            expires_at,
+            sends: 1,
+            wrong_tries: 0,
+            spent: false,
+            sms_at: Time(0),
+            call_at: Time(0),
+        });
+        view.append(Job {
+            job_id: (10_000 + user) as i64,
+            app_id: 1,
+            kind: "sms".into(),
+            subject: format!("user:{user}"),
+            action: String::new(),
+            payload: String::new(),
+            created_at: Time(0),
+            due_at: Some(expires_at),
+            attempts: 0,
+            last_error: None,
+        });
+    }
+
+    fn count(store: &Store) -> (usize, usize) {
+        let codes = store.look(|view| view.all::<SentCode>(())).unwrap();
+        let jobs = store.look(|view| view.all::<Job>(())).unwrap();
+        (codes.len(), jobs.len())
+    }
+
+    /// After a busy hour, very many codes have expired. No login waits for the deletion of them all,
+    /// and none is sent again.
+    #[test]
+    fn a_login_deletes_few_of_many_dead_codes_and_sends_none_of_them() {
+        let store = Store::new(Memory::new());
+        let too_long = NOW.plus(Duration::from_secs(24 * 60 * 60));
+        let fill = store.run(move |view| {
+            (1..=500).for_each(|user| add(view, user, NOW));
+            (501..=1000).for_each(|user| add(view, user, too_long));
+            Ok(())
+        });
+        fill.unwrap();
+        for user in [500, 1000] {
+            let Issued::Sent { code, .. } = send(&store, user) else { panic!("no code") };
+            assert_eq!(*code, "7654321", "a code that can be accepted");
+        }
+        let most = MOST_DELETED as usize;
+        let (codes, jobs) = count(&store);
+        assert!(codes >= 1000 - 2 * most && jobs >= 1002 - 2 * most, "{codes} and {jobs}");
+        for user in 2000..2020 {
+            send(&store, user);
+        }
+        // Those that would live too long are dead too, and go when their time comes.
+        assert_eq!(count(&store), (499 + 22, 500 + 22));
+    }
+
+    /// The first finds an old code of its user, and the second looks for old codes of others.
+    #[test]
+    fn a_fresh_code_survives_the_requests_of_others_in_its_batch() {
+        let store = Store::new(Memory::new());
+        let (first, second) = (request(1), request(2));
+        let fill = store.run(|view| {
+            add(view, 1, NOW);
+            Ok(())
+        });
+        fill.unwrap();
+        let sent = store.run(move |view| {
+            issue(view, &first)?;
+            issue(view, &second)
+        });
+        assert!(matches!(sent.unwrap(), Issued::Sent { .. }));
+        let codes = store.look(|view| view.all::<SentCode>(())).unwrap();
+        assert_eq!(codes.iter().filter(|code| code.code == "7654321").count(), 2);
+    }
+}

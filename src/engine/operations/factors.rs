@@ -1,0 +1,162 @@
+//! The authenticator apps and devices of users.
+
+use super::lookups::{self, Kind};
+use super::users::{self, Profile};
+use super::{AppId, browsers, next_id, recovery, user};
+use crate::engine::clock::Time;
+use crate::engine::store::{Authenticator, Decided, Device, View};
+use crate::model::{DeviceId, UserId};
+use zeroize::Zeroizing;
+
+/// What protects an account.
+pub(in crate::engine) struct Factors {
+    /// Oldest first.
+    pub(in crate::engine) authenticators: Vec<Authenticator>,
+    /// Oldest first.
+    pub(in crate::engine) devices: Vec<Device>,
+    /// How many are left.
+    pub(in crate::engine) recovery_codes: u64,
+}
+
+#[derive(Clone)]
+pub(in crate::engine) struct NewDevice {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) user_id: UserId,
+    pub(in crate::engine) os_type: &'static str,
+    pub(in crate::engine) secret_hash: [u8; 32],
+    pub(in crate::engine) now: Time,
+}
+
+#[derive(Clone)]
+pub(in crate::engine) struct NewAuthenticator {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) user_id: UserId,
+    /// The label, if one was given.
+    pub(in crate::engine) label: Option<String>,
+    pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
+    pub(in crate::engine) digits: u8,
+    pub(in crate::engine) period: u64,
+    pub(in crate::engine) now: Time,
+}
+
+/// The result of removing something of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Removed {
+    Done,
+    NoUser,
+    /// The user has nothing with that id.
+    NotFound,
+}
+
+/// A user, and what protects the account.
+pub(in crate::engine) fn find(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+) -> Decided<Option<(Profile, Factors)>> {
+    let Some(profile) = users::profile(view, app, user_id)? else { return Ok(None) };
+    let factors = Factors {
+        authenticators: view.all::<Authenticator>((user_id.get(),))?,
+        devices: view.all::<Device>((user_id.get(),))?,
+        recovery_codes: recovery::left(view, user_id)?,
+    };
+    Ok(Some((profile, factors)))
+}
+
+/// Adds a device. Returns its id, if there is such a user.
+pub(in crate::engine) fn add_device(view: &mut View, new: &NewDevice) -> Decided<Option<DeviceId>> {
+    if user(view, new.app, new.user_id)?.is_none() {
+        return Ok(None);
+    }
+    let id = next_id(view, "devices")?;
+    let device_id = u64::try_from(id).ok().and_then(|id| DeviceId::try_from(id).ok());
+    let device_id = device_id.ok_or_else(|| super::damaged("sequences", "last"))?;
+    let owner = i64::try_from(new.user_id.get()).unwrap_or(i64::MAX);
+    lookups::set(view, Kind::Device, new.app, &device_id.to_string(), owner);
+    view.put(Device {
+        user_id: new.user_id.get(),
+        device_id: device_id.get(),
+        os_type: new.os_type.into(),
+        secret_hash: new.secret_hash.to_vec(),
+        registered_at: new.now,
+    });
+    Ok(Some(device_id))
+}
+
+pub(in crate::engine) fn device(
+    view: &mut View,
+    app: AppId,
+    device: DeviceId,
+) -> Decided<Option<Device>> {
+    match lookups::find(view, Kind::Device, app, &device.to_string())? {
+        Some(owner) => view.get::<Device>((users::user_id(owner)?.get(), device.get())),
+        None => Ok(None),
+    }
+}
+
+/// Adds a secret. Returns whether there is such a user. An earlier secret that never produced a right
+/// code may not have reached the app, so it is replaced. One that did is kept until the new one
+/// produces a right code.
+pub(in crate::engine) fn add_authenticator(
+    view: &mut View,
+    new: &NewAuthenticator,
+) -> Decided<bool> {
+    let Some(mut user) = user(view, new.app, new.user_id)? else { return Ok(false) };
+    let apps = view.all::<Authenticator>((user.user_id,))?;
+    apps.iter().filter(|app| app.last_step.is_none()).for_each(|app| view.delete(app));
+    user.last_authenticator += 1;
+    view.put(Authenticator {
+        user_id: user.user_id,
+        authenticator_id: user.last_authenticator,
+        label: new.label.clone(),
+        secret: new.secret.to_vec(),
+        digits: new.digits,
+        period: new.period,
+        last_step: None,
+        used_at: None,
+        prepared_step: None,
+        created_at: new.now,
+    });
+    view.put(user);
+    Ok(true)
+}
+
+pub(in crate::engine) fn remove_authenticator(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    authenticator_id: i64,
+) -> Decided<Removed> {
+    if user(view, app, user_id)?.is_none() {
+        return Ok(Removed::NoUser);
+    }
+    let found = view.get::<Authenticator>((user_id.get(), authenticator_id))?;
+    let Some(found) = found else { return Ok(Removed::NotFound) };
+    view.delete(&found);
+    if found.last_step.is_some() {
+        forget_browsers(view, user_id);
+    }
+    Ok(Removed::Done)
+}
+
+pub(in crate::engine) fn remove_device(
+    view: &mut View,
+    app: AppId,
+    user_id: UserId,
+    device: DeviceId,
+) -> Decided<Removed> {
+    if user(view, app, user_id)?.is_none() {
+        return Ok(Removed::NoUser);
+    }
+    let found = view.get::<Device>((user_id.get(), device.get()))?;
+    let Some(found) = found else { return Ok(Removed::NotFound) };
+    view.delete(&found);
+    lookups::remove(view, Kind::Device, app, &device.to_string());
+    forget_browsers(view, user_id);
+    Ok(Removed::Done)
+}
+
+/// For a phone that may be lost, with a browser on it that is remembered.
+fn forget_browsers(view: &mut View, user_id: UserId) {
+    browsers::forget_those_of(view, user_id);
+}

@@ -1,0 +1,48 @@
+//! Whose a name is.
+
+use super::AppId;
+use crate::engine::store::{Decided, Lookup, View};
+
+/// What a name is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Kind {
+    /// The hash of an API key: the application that has it. The application of the look-up is 0.
+    ApiKey,
+    /// A number in E.164: its user.
+    Phone,
+    /// A name on machines: its user.
+    Login,
+    /// The id of a device: its user.
+    Device,
+    /// The id of an approval request: its user.
+    Approval,
+    /// The id of a number's verification: the digits of the number, as a number.
+    Verification,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> String {
+        let name = match self {
+            Kind::ApiKey => "api_key",
+            Kind::Phone => "phone",
+            Kind::Login => "login",
+            Kind::Device => "device",
+            Kind::Approval => "approval",
+            Kind::Verification => "verification",
+        };
+        name.to_owned()
+    }
+}
+
+pub(super) fn find(view: &mut View, kind: Kind, app: AppId, name: &str) -> Decided<Option<i64>> {
+    let found = view.get::<Lookup>((kind.name(), app, name.to_owned()))?;
+    Ok(found.map(|lookup| lookup.id))
+}
+
+pub(super) fn set(view: &mut View, kind: Kind, app_id: AppId, name: &str, id: i64) {
+    view.put(Lookup { kind: kind.name(), app_id, name: name.to_owned(), id });
+}
+
+pub(super) fn remove(view: &mut View, kind: Kind, app: AppId, name: &str) {
+    view.delete_all::<Lookup>((kind.name(), app, name.to_owned()));
+}

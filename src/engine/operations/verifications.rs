@@ -1,0 +1,91 @@
+//! The latest verification of each number that belongs to no user yet, for its status.
+
+use super::codes::IssueCode;
+use super::lookups::{self, Kind};
+use super::{AppId, MOST_DELETED, Subject};
+use crate::engine::clock::Time;
+use crate::engine::limits::{TRIES, VERIFICATION_RECORD};
+use crate::engine::store::{Decided, NumberCheck, SentCode, View};
+use crate::model::ApprovalId;
+
+/// Which verification of a number.
+#[derive(Clone)]
+pub(in crate::engine) enum VerificationKey {
+    Uuid(AppId, ApprovalId),
+    /// The latest one of this number.
+    Number(Subject),
+}
+
+/// The latest verification of a number.
+pub(in crate::engine) struct Verification {
+    pub(in crate::engine) expires_at: Time,
+    pub(in crate::engine) verified: bool,
+    /// Whether wrong codes have invalidated the code.
+    pub(in crate::engine) is_void: bool,
+}
+
+/// Records that a code was issued, and returns the id of the verification. One that sends its code
+/// again keeps its id.
+pub(super) fn begin(
+    view: &mut View,
+    issue: &IssueCode,
+    is_new: bool,
+    expires_at: Time,
+) -> Decided<Option<ApprovalId>> {
+    let (Some(uuid), Subject::Phone(app, number)) = (&issue.uuid, &issue.subject) else {
+        return Ok(None);
+    };
+    for old in view.due::<NumberCheck>(issue.now, MOST_DELETED)? {
+        lookups::remove(view, Kind::Verification, old.app_id, &old.uuid);
+        view.delete(&old);
+    }
+    let subject = issue.subject.key();
+    let before = view.get::<NumberCheck>((subject.clone(),))?;
+    if !is_new {
+        let uuid = before.map(|before| before.uuid.parse());
+        return Ok(uuid.transpose().map_err(|_| super::damaged("verifications", "uuid"))?);
+    }
+    if let Some(before) = &before {
+        lookups::remove(view, Kind::Verification, *app, &before.uuid);
+    }
+    // A number in E.164 has at most 15 digits.
+    let digits = number.trim_start_matches('+').parse().unwrap_or(0);
+    lookups::set(view, Kind::Verification, *app, uuid.as_str(), digits);
+    let wrong = before.map_or((0, None), |before| (before.wrong_codes, before.wrong_codes_at));
+    view.put(NumberCheck {
+        subject,
+        app_id: *app,
+        uuid: uuid.as_str().to_owned(),
+        expires_at,
+        forget_at: expires_at.plus(VERIFICATION_RECORD),
+        verified: false,
+        wrong_codes: wrong.0,
+        wrong_codes_at: wrong.1,
+    });
+    Ok(Some(uuid.clone()))
+}
+
+pub(in crate::engine) fn find(
+    view: &mut View,
+    key: &VerificationKey,
+    now: Time,
+) -> Decided<Option<Verification>> {
+    let (app, subject) = match key {
+        VerificationKey::Uuid(app, uuid) => {
+            let digits = lookups::find(view, Kind::Verification, *app, uuid.as_str())?;
+            let Some(digits) = digits else { return Ok(None) };
+            (*app, Subject::Phone(*app, format!("+{digits}")).key())
+        }
+        VerificationKey::Number(subject) => (subject.app(), subject.key()),
+    };
+    let found = view.get::<NumberCheck>((subject.clone(),))?;
+    let Some(found) = found.filter(|check| check.app_id == app && check.forget_at > now) else {
+        return Ok(None);
+    };
+    let code = view.get::<SentCode>((subject, String::new()))?;
+    Ok(Some(Verification {
+        expires_at: found.expires_at,
+        verified: found.verified,
+        is_void: code.is_some_and(|code| code.wrong_tries >= TRIES),
+    }))
+}

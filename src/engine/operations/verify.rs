@@ -1,0 +1,355 @@
+//! Committing the result of a check, in the decision that made it.
+
+use super::{Subject, browsers, count, offline, user};
+use crate::engine::clock::Time;
+use crate::engine::limits::CLOCK_SLACK;
+use crate::engine::store::{
+    Authenticator, Decided, NumberCheck, RecoveryCode, SentCode, User, View,
+};
+use crate::model::UserId;
+use std::time::Duration;
+
+/// The factors that protect a user. Wrong codes are counted separately for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Factor {
+    Code,
+    Authenticator,
+    Recovery,
+}
+
+/// The consecutive wrong codes of a factor since its last right one.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::engine) struct WrongAnswers {
+    pub(in crate::engine) in_a_row: u32,
+    pub(in crate::engine) last_at: Option<Time>,
+}
+
+impl WrongAnswers {
+    /// When the next try is allowed, unless it is allowed now. A wrong code from the future means
+    /// that the clock was wrong, and must not lock a user out until then.
+    pub(in crate::engine) fn wait_until(
+        self,
+        delay: fn(u32) -> Duration,
+        now: Time,
+    ) -> Option<Time> {
+        let delay = delay(self.in_a_row);
+        let last = self.last_at.filter(|last| *last <= now.plus(CLOCK_SLACK))?;
+        // Without a delay there is no wait, even if the clock was set back since the wrong code.
+        (!delay.is_zero()).then(|| last.plus(delay)).filter(|next| *next > now)
+    }
+
+    fn one_more(self, now: Time) -> WrongAnswers {
+        WrongAnswers { in_a_row: self.in_a_row.saturating_add(1), last_at: Some(now) }
+    }
+}
+
+impl User {
+    pub(in crate::engine) fn wrong(&self, factor: Factor) -> WrongAnswers {
+        let (in_a_row, last_at) = match factor {
+            Factor::Code => (self.wrong_codes, self.wrong_codes_at),
+            Factor::Authenticator => (self.wrong_app_codes, self.wrong_app_codes_at),
+            Factor::Recovery => (self.wrong_recovery_codes, self.wrong_recovery_codes_at),
+        };
+        WrongAnswers { in_a_row, last_at }
+    }
+
+    fn set_wrong(&mut self, factor: Factor, WrongAnswers { in_a_row, last_at }: WrongAnswers) {
+        match factor {
+            Factor::Code => (self.wrong_codes, self.wrong_codes_at) = (in_a_row, last_at),
+            Factor::Authenticator => {
+                (self.wrong_app_codes, self.wrong_app_codes_at) = (in_a_row, last_at);
+            }
+            Factor::Recovery => {
+                (self.wrong_recovery_codes, self.wrong_recovery_codes_at) = (in_a_row, last_at);
+            }
+        }
+    }
+}
+
+/// Everything that a code can be compared with.
+pub(in crate::engine) struct VerifyState {
+    pub(in crate::engine) subject: Subject,
+    owner: Owner,
+    pub(in crate::engine) codes: Vec<SentCode>,
+    /// Oldest first.
+    pub(in crate::engine) authenticators: Vec<EnrolledApp>,
+}
+
+/// Whose codes they are.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
+enum Owner {
+    User(User),
+    Number(Option<NumberCheck>),
+}
+
+/// An authenticator app, and the later steps that a machine has accepted without the service.
+pub(in crate::engine) struct EnrolledApp {
+    pub(in crate::engine) row: Authenticator,
+    pub(in crate::engine) used_after: Vec<u64>,
+}
+
+impl VerifyState {
+    pub(in crate::engine) fn confirmed(&self) -> bool {
+        matches!(&self.owner, Owner::User(user) if user.confirmed)
+    }
+
+    /// When the user was enrolled.
+    pub(in crate::engine) fn created_at(&self) -> Option<Time> {
+        match &self.owner {
+            Owner::User(user) => Some(user.created_at),
+            Owner::Number(_) => None,
+        }
+    }
+
+    pub(in crate::engine) fn wrong(&self, factor: Factor) -> WrongAnswers {
+        match &self.owner {
+            Owner::User(user) => user.wrong(factor),
+            Owner::Number(Some(check)) => {
+                WrongAnswers { in_a_row: check.wrong_codes, last_at: check.wrong_codes_at }
+            }
+            Owner::Number(None) => WrongAnswers::default(),
+        }
+    }
+
+    fn set_wrong(&mut self, factor: Factor, wrong: WrongAnswers) {
+        match &mut self.owner {
+            Owner::User(user) => user.set_wrong(factor, wrong),
+            Owner::Number(Some(check)) => {
+                (check.wrong_codes, check.wrong_codes_at) = (wrong.in_a_row, wrong.last_at);
+            }
+            Owner::Number(None) => {}
+        }
+    }
+}
+
+/// Everything that a code of this subject can be compared with, if there is such a user.
+pub(in crate::engine) fn state(view: &mut View, subject: &Subject) -> Decided<Option<VerifyState>> {
+    let key = subject.key();
+    view.ask::<SentCode>((key.clone(),));
+    let (owner, authenticators) = match subject {
+        Subject::User(app, user_id) => {
+            let id = user_id.get();
+            view.ask::<User>((id,));
+            view.ask::<Authenticator>((id,));
+            let Some(user) = user(view, *app, *user_id)? else { return Ok(None) };
+            let mut apps = Vec::new();
+            for row in view.all::<Authenticator>((id,))? {
+                let used_after = offline::used_after(view, &row)?;
+                apps.push(EnrolledApp { row, used_after });
+            }
+            (Owner::User(user), apps)
+        }
+        Subject::Phone(..) => {
+            let check = view.get::<NumberCheck>((key.clone(),))?;
+            (Owner::Number(check), Vec::new())
+        }
+    };
+    let codes = view.all::<SentCode>((key,))?;
+    Ok(Some(VerifyState { subject: subject.clone(), owner, codes, authenticators }))
+}
+
+/// The result of comparing a token.
+#[derive(Clone)]
+pub(in crate::engine) enum Match {
+    /// A valid code, for this action.
+    Code { action: String },
+    /// A step of an authenticator app that was not accepted before.
+    Step { authenticator_id: i64, step: u64 },
+    /// A recovery code that was not used.
+    Recovery { hash: Vec<u8> },
+    /// No match in these factors. Each valid code that the token was compared with, by its action,
+    /// loses a try.
+    Nothing { factors: Vec<Factor>, compared: Vec<String> },
+}
+
+/// Accepts a code, or counts a wrong one. Nothing is learnt about a code beyond its tries, however many
+/// attempts race: each sees what those before it have changed. Returns when the next try is allowed,
+/// if it is not now; nothing is changed then.
+pub(in crate::engine) fn commit(
+    view: &mut View,
+    mut state: VerifyState,
+    found: &Match,
+    now: Time,
+    delay: fn(u32) -> Duration,
+) -> Decided<Option<Time>> {
+    let factors = match found {
+        Match::Code { .. } => vec![Factor::Code],
+        Match::Step { .. } => vec![Factor::Authenticator],
+        Match::Recovery { .. } => vec![Factor::Recovery],
+        Match::Nothing { factors, .. } => factors.clone(),
+    };
+    for factor in &factors {
+        if let Some(next) = state.wrong(*factor).wait_until(delay, now) {
+            return Ok(Some(next));
+        }
+    }
+    match found {
+        Match::Nothing { compared, .. } => {
+            for factor in factors {
+                state.set_wrong(factor, state.wrong(factor).one_more(now));
+            }
+            for mut code in state.codes.drain(..).filter(|code| compared.contains(&code.action)) {
+                code.wrong_tries += 1;
+                view.put(code);
+            }
+        }
+        found => {
+            use_up(view, &mut state, found, now)?;
+            state.set_wrong(factors[0], WrongAnswers::default());
+            accept(view, &mut state, found, now);
+        }
+    }
+    match state.owner {
+        Owner::User(user) => view.put(user),
+        Owner::Number(Some(check)) => view.put(check),
+        Owner::Number(None) => {}
+    }
+    Ok(None)
+}
+
+/// Uses a code up, so that it is not accepted again.
+fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Time) -> Decided<()> {
+    match found {
+        Match::Code { action } => {
+            for mut code in state.codes.drain(..).filter(|code| code.action == *action) {
+                code.spent = true;
+                view.put(code);
+            }
+        }
+        Match::Step { authenticator_id, step } => {
+            for app in &state.authenticators {
+                let mut row = app.row.clone();
+                if row.authenticator_id == *authenticator_id {
+                    (row.last_step, row.used_at) = (Some(*step), Some(now));
+                    view.put(row);
+                }
+            }
+        }
+        Match::Recovery { hash } => {
+            if let Subject::User(_, user_id) = &state.subject
+                && let Some(mut code) = view.get::<RecoveryCode>((user_id.get(), hash.clone()))?
+            {
+                code.spent = true;
+                view.put(code);
+            }
+        }
+        Match::Nothing { .. } => {}
+    }
+    Ok(())
+}
+
+/// What else follows from a right code.
+fn accept(view: &mut View, state: &mut VerifyState, found: &Match, now: Time) {
+    match &mut state.owner {
+        Owner::User(user) => {
+            user.confirmed = true;
+            user.sms_used |= matches!(found, Match::Code { .. });
+        }
+        Owner::Number(check) => {
+            if let Some(check) = check {
+                check.verified = true;
+            }
+        }
+    }
+    if let Subject::User(_, user_id) = &state.subject {
+        forget_where_lost(view, *user_id, &state.authenticators, found);
+    }
+    count(view, state.subject.app(), now, |counted| counted.auths += 1);
+}
+
+/// Forgets the user's browsers where a phone has probably been lost, with one on it that is remembered.
+fn forget_where_lost(view: &mut View, user_id: UserId, apps: &[EnrolledApp], found: &Match) {
+    match found {
+        Match::Recovery { .. } => browsers::forget_those_of(view, user_id),
+        Match::Step { authenticator_id, .. } => {
+            // The app evidently has this secret, so earlier ones are obsolete.
+            let earlier = apps.iter().filter(|app| app.row.authenticator_id < *authenticator_id);
+            let mut replaced = false;
+            for app in earlier {
+                view.delete(&app.row);
+                replaced = true;
+            }
+            if replaced {
+                browsers::forget_those_of(view, user_id);
+            }
+        }
+        Match::Code { .. } | Match::Nothing { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::limits;
+    use crate::engine::store::{Memory, Store};
+
+    fn subject() -> Subject {
+        Subject::Phone(1, "+15550100123".into())
+    }
+
+    /// Issues a code for each of these actions.
+    fn issue(store: &Store, actions: &'static [&'static str]) {
+        let sent = store.run(move |view| {
+            for action in actions {
+                view.put(SentCode {
+                    subject: subject().key(),
+                    action: (*action).to_owned(),
+                    code: "1234567".into(),
+                    expires_at: Time(1000),
+                    sends: 1,
+                    wrong_tries: 0,
+                    spent: false,
+                    sms_at: Time(0),
+                    call_at: Time(0),
+                });
+            }
+            view.put(NumberCheck {
+                subject: subject().key(),
+                app_id: 1,
+                uuid: String::new(),
+                expires_at: Time(1000),
+                forget_at: Time(1000),
+                verified: false,
+                wrong_codes: 0,
+                wrong_codes_at: None,
+            });
+            Ok(())
+        });
+        sent.unwrap();
+    }
+
+    /// Looks at the code of an action as a check does: only while it lives.
+    fn guess(store: &Store, action: &'static str) -> bool {
+        let looked = store.run(move |view| {
+            let state = state(view, &subject())?.expect("a number has a state");
+            let lives = state.codes.iter().any(|code| code.action == action && code.lives(Time(0)));
+            if lives {
+                let compared = vec![action.to_owned()];
+                let wrong = Match::Nothing { factors: vec![Factor::Code], compared };
+                commit(view, state, &wrong, Time(0), |_| Duration::ZERO)?;
+            }
+            Ok(lives)
+        });
+        looked.unwrap()
+    }
+
+    fn tries(store: &Store) -> (Vec<u32>, u32) {
+        let state = store.look(|view| state(view, &subject())).unwrap().unwrap();
+        let tries = state.codes.iter().map(|code| code.wrong_tries).collect();
+        (tries, state.wrong(Factor::Code).in_a_row)
+    }
+
+    #[test]
+    fn at_most_five_guesses_of_a_code_are_looked_at_however_many_race() {
+        let store = Store::new(Memory::new());
+        issue(&store, &["", "pay"]);
+        let looked: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..64).map(|_| scope.spawn(|| guess(&store, ""))).collect();
+            threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum()
+        });
+        assert_eq!(looked, limits::TRIES as usize);
+        assert_eq!(tries(&store), (vec![5, 0], 5), "it takes no other code's try either");
+        assert!(guess(&store, "pay"));
+        assert_eq!(tries(&store), (vec![5, 1], 6));
+    }
+}

@@ -1,0 +1,34 @@
+//! What keeps rows: a SQLite database, for example.
+
+use super::table::Value;
+use super::view::{Change, Key};
+use crate::{Error, Result};
+use std::any::Any;
+
+/// Why nothing was written.
+pub(in crate::engine) enum Fault {
+    /// A row cannot be written, because of what is in it.
+    OfRow(Error),
+    /// Nothing can be, or nobody knows whether it was.
+    OfStore(Error),
+}
+
+pub(in crate::engine) trait Backend: Send + Sync {
+    /// Begins to use it, until what this returns is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] in a process that cannot use it, because it was forked.
+    fn begin(&self) -> Result<Box<dyn Any>>;
+    /// Does this work in one transaction, which is committed and on disk if it returns success. The
+    /// work is done again where another process has changed what it read.
+    fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
+    /// Does this work on one snapshot.
+    fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
+}
+
+/// The rows of a transaction or a snapshot.
+pub(in crate::engine) trait Rows {
+    /// The rows of each of these keys. In a transaction, nobody else changes them until its end.
+    fn load(&mut self, keys: &[Key]) -> Result<Vec<Vec<Vec<Value>>>, Fault>;
+    fn apply(&mut self, changes: Vec<Change>) -> Result<(), Fault>;
+}

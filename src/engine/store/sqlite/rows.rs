@@ -1,0 +1,156 @@
+//! The rows of a transaction. Every statement is made from the declaration of its table.
+
+use super::failed;
+use crate::engine::store::backend::{Fault, Rows};
+use crate::engine::store::table::{Schema, Value};
+use crate::engine::store::tables::TABLES;
+use crate::engine::store::view::{Change, ChangeKind, Key, Which};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
+use std::sync::LazyLock;
+
+/// The statements of one table.
+struct Statements {
+    /// By the number of values that the key begins with.
+    select: Vec<String>,
+    delete: Vec<String>,
+    due: Option<String>,
+    insert: String,
+    update: String,
+    add: String,
+}
+
+static STATEMENTS: LazyLock<Vec<Statements>> =
+    LazyLock::new(|| TABLES.iter().map(|table| Statements::of(table)).collect());
+
+impl Statements {
+    fn of(table: &Schema) -> Statements {
+        let name = table.name;
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        let columns = names.join(", ");
+        let places: Vec<String> = (1..=names.len()).map(|place| format!("?{place}")).collect();
+        let values = places.join(", ");
+        let (key, rest) = names.split_at(table.key);
+        let condition = |length: usize| match length {
+            0 => String::new(),
+            _ => {
+                let equal = key[..length].iter().zip(&places);
+                let equal: Vec<_> =
+                    equal.map(|(name, place)| format!("{name} = {place}")).collect();
+                format!(" WHERE {}", equal.join(" AND "))
+            }
+        };
+        let set: Vec<_> = rest.iter().zip(&places[table.key..]).collect();
+        let new: Vec<_> = set.iter().map(|(name, place)| format!("{name} = {place}")).collect();
+        let sum: Vec<_> =
+            set.iter().map(|(name, place)| format!("{name} = {name} + {place}")).collect();
+        let insert = format!("INSERT INTO {name} ({columns}) VALUES ({values})");
+        let lengths = 0..=table.key;
+        Statements {
+            select: lengths
+                .clone()
+                .map(|length| {
+                    let condition = condition(length);
+                    format!("SELECT {columns} FROM {name}{condition} ORDER BY {}", key.join(", "))
+                })
+                .collect(),
+            delete: lengths
+                .map(|length| format!("DELETE FROM {name}{}", condition(length)))
+                .collect(),
+            due: table.due.map(|due| {
+                format!("SELECT {columns} FROM {name} WHERE {due} <= ?1 ORDER BY {due} LIMIT ?2")
+            }),
+            update: match rest {
+                // What has only a key does not change.
+                [] => String::new(),
+                _ => format!("UPDATE {name} SET {}{}", new.join(", "), condition(table.key)),
+            },
+            add: format!(
+                "{insert} ON CONFLICT ({}) DO UPDATE SET {}",
+                key.join(", "),
+                sum.join(", ")
+            ),
+            insert,
+        }
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null => ValueRef::Null,
+            Value::Int(number) => ValueRef::Integer(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+/// An open transaction.
+pub(super) struct Transaction<'a>(pub(super) &'a Connection);
+
+impl Transaction<'_> {
+    fn read(&self, key: &Key) -> rusqlite::Result<Vec<Vec<Value>>> {
+        let statements = &STATEMENTS[key.table];
+        match &key.rows {
+            Which::Prefix(prefix) => self.select(&statements.select[prefix.len()], prefix),
+            Which::Due(until, most) => match &statements.due {
+                Some(sql) => self.select(sql, &[Value::Int(*until), Value::Int((*most).into())]),
+                None => Ok(Vec::new()),
+            },
+        }
+    }
+
+    fn select(&self, sql: &str, values: &[Value]) -> rusqlite::Result<Vec<Vec<Value>>> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(params_from_iter(values))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let values = (0..columns).map(|column| row.get_ref(column).and_then(value));
+            found.push(values.collect::<rusqlite::Result<_>>()?);
+        }
+        Ok(found)
+    }
+
+    fn write(&self, change: &Change) -> rusqlite::Result<usize> {
+        let statements = &STATEMENTS[change.table];
+        let sql = match change.kind {
+            ChangeKind::DeleteAll | ChangeKind::Delete => &statements.delete[change.values.len()],
+            ChangeKind::Insert => &statements.insert,
+            ChangeKind::Update => &statements.update,
+            ChangeKind::Add => &statements.add,
+        };
+        self.0.prepare_cached(sql)?.execute(params_from_iter(&change.values))
+    }
+}
+
+fn value(value: ValueRef<'_>) -> rusqlite::Result<Value> {
+    Ok(match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Int(number),
+        ValueRef::Text(_) => Value::Text(value.as_str()?.to_owned()),
+        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        ValueRef::Real(_) => return Err(rusqlite::Error::InvalidQuery),
+    })
+}
+
+impl Rows for Transaction<'_> {
+    fn load(&mut self, keys: &[Key]) -> Result<Vec<Vec<Vec<Value>>>, Fault> {
+        keys.iter().map(|key| self.read(key)).collect::<rusqlite::Result<_>>().map_err(fault)
+    }
+
+    fn apply(&mut self, changes: Vec<Change>) -> Result<(), Fault> {
+        changes.iter().try_for_each(|change| self.write(change).map(drop)).map_err(fault)
+    }
+}
+
+/// What is in a row, or must not be, fails that row; everything else fails them all.
+pub(super) fn fault(error: rusqlite::Error) -> Fault {
+    match error.sqlite_error_code() {
+        None | Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => {
+            Fault::OfRow(failed(error))
+        }
+        _ => Fault::OfStore(failed(error)),
+    }
+}

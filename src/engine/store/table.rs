@@ -1,0 +1,303 @@
+//! What a table is, for every store: its name, its columns, and how a row becomes values and back.
+//!
+//! Decisions read and change typed rows. A store knows only tables, keys and values, so none of them
+//! has a statement of its own for a kind of row, or a limit.
+
+use crate::engine::clock::Time;
+use crate::{Error, Result};
+
+/// A value of a row.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::engine) enum Value {
+    Null,
+    Int(i64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+/// The kind of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Kind {
+    Int,
+    Text,
+    Blob,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "a schema is compared with what is declared"))]
+pub(in crate::engine) struct Column {
+    pub(in crate::engine) name: &'static str,
+    pub(in crate::engine) kind: Kind,
+    pub(in crate::engine) optional: bool,
+}
+
+/// A table, as every store sees it.
+#[derive(Debug)]
+pub(in crate::engine) struct Schema {
+    pub(in crate::engine) name: &'static str,
+    pub(in crate::engine) columns: &'static [Column],
+    /// How many of the columns, from the first one on, are the primary key.
+    pub(in crate::engine) key: usize,
+    /// The column by which rows become due, such as when they expire.
+    pub(in crate::engine) due: Option<&'static str>,
+}
+
+/// A row of a table.
+pub(in crate::engine) trait Row: Clone + PartialEq + Send + 'static {
+    /// The place of the table in `TABLES`.
+    const TABLE: usize;
+    const SCHEMA: &'static Schema;
+
+    fn values(&self) -> Vec<Value>;
+    /// # Errors
+    /// [`Error::Storage`] if a value cannot be one of the column.
+    fn of(values: Vec<Value>) -> Result<Self>;
+
+    fn key(&self) -> Vec<Value> {
+        let mut values = self.values();
+        values.truncate(Self::SCHEMA.key);
+        values
+    }
+}
+
+/// A type of a column.
+pub(in crate::engine) trait Cell: Sized {
+    const KIND: Kind;
+    const OPTIONAL: bool = false;
+
+    fn value(&self) -> Value;
+    fn of(value: Value) -> Option<Self>;
+}
+
+macro_rules! integers {
+    ($($of:ty),*) => {$(
+        impl Cell for $of {
+            const KIND: Kind = Kind::Int;
+
+            fn value(&self) -> Value {
+                // Only unsigned numbers of 64 bits could be too large, and none of them is.
+                Value::Int(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+
+            fn of(value: Value) -> Option<$of> {
+                match value {
+                    Value::Int(number) => <$of>::try_from(number).ok(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+integers!(u8, u16, u32, u64, i64);
+
+impl Cell for bool {
+    const KIND: Kind = Kind::Int;
+
+    fn value(&self) -> Value {
+        Value::Int((*self).into())
+    }
+
+    fn of(value: Value) -> Option<bool> {
+        match value {
+            Value::Int(number @ (0 | 1)) => Some(number == 1),
+            _ => None,
+        }
+    }
+}
+
+impl Cell for Time {
+    const KIND: Kind = Kind::Int;
+
+    fn value(&self) -> Value {
+        Value::Int(self.0)
+    }
+
+    fn of(value: Value) -> Option<Time> {
+        i64::of(value).map(Time)
+    }
+}
+
+impl Cell for String {
+    const KIND: Kind = Kind::Text;
+
+    fn value(&self) -> Value {
+        Value::Text(self.clone())
+    }
+
+    fn of(value: Value) -> Option<String> {
+        match value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Cell for Vec<u8> {
+    const KIND: Kind = Kind::Blob;
+
+    fn value(&self) -> Value {
+        Value::Blob(self.clone())
+    }
+
+    fn of(value: Value) -> Option<Vec<u8>> {
+        match value {
+            Value::Blob(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+impl<const N: usize> Cell for [u8; N] {
+    const KIND: Kind = Kind::Blob;
+
+    fn value(&self) -> Value {
+        Value::Blob(self.to_vec())
+    }
+
+    fn of(value: Value) -> Option<[u8; N]> {
+        match value {
+            Value::Blob(bytes) => bytes.try_into().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Cell> Cell for Option<T> {
+    const KIND: Kind = T::KIND;
+    const OPTIONAL: bool = true;
+
+    fn value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::value)
+    }
+
+    fn of(value: Value) -> Option<Option<T>> {
+        match value {
+            Value::Null => Some(None),
+            value => T::of(value).map(Some),
+        }
+    }
+}
+
+/// A key, or the beginning of one.
+pub(in crate::engine) trait Prefix {
+    fn values(self) -> Vec<Value>;
+}
+
+impl Prefix for () {
+    fn values(self) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+impl<A: Cell> Prefix for (A,) {
+    fn values(self) -> Vec<Value> {
+        vec![self.0.value()]
+    }
+}
+
+impl<A: Cell, B: Cell> Prefix for (A, B) {
+    fn values(self) -> Vec<Value> {
+        vec![self.0.value(), self.1.value()]
+    }
+}
+
+impl<A: Cell, B: Cell, C: Cell> Prefix for (A, B, C) {
+    fn values(self) -> Vec<Value> {
+        vec![self.0.value(), self.1.value(), self.2.value()]
+    }
+}
+
+impl<A: Cell, B: Cell, C: Cell, D: Cell> Prefix for (A, B, C, D) {
+    fn values(self) -> Vec<Value> {
+        vec![self.0.value(), self.1.value(), self.2.value(), self.3.value()]
+    }
+}
+
+pub(in crate::engine) fn damaged(table: &str, column: &str) -> Error {
+    Error::storage(format!(
+        "a row of {table} has an invalid {column}: the database is damaged. Restore it from a copy"
+    ))
+}
+
+/// Declares the rows of tables, and what holds rows of all of them.
+macro_rules! tables {
+    ($(
+        $(#[$doc:meta])*
+        $row:ident in $name:ident, key $key:literal $(, due $due:ident)? {
+            $($(#[$of:meta])* $column:ident: $kind:ty),* $(,)?
+        }
+    )*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, PartialEq)]
+            pub(in crate::engine) struct $row {
+                $($(#[$of])* pub(in crate::engine) $column: $kind),*
+            }
+
+            impl $crate::engine::store::table::Row for $row {
+                const TABLE: usize = Place::$row as usize;
+                const SCHEMA: &'static $crate::engine::store::table::Schema =
+                    &$crate::engine::store::table::Schema {
+                        name: stringify!($name),
+                        columns: &[$($crate::engine::store::table::Column {
+                            name: stringify!($column),
+                            kind: <$kind as $crate::engine::store::table::Cell>::KIND,
+                            optional: <$kind as $crate::engine::store::table::Cell>::OPTIONAL,
+                        }),*],
+                        key: $key,
+                        due: tables!(@due $($due)?),
+                    };
+
+                fn values(&self) -> Vec<$crate::engine::store::table::Value> {
+                    vec![$($crate::engine::store::table::Cell::value(&self.$column)),*]
+                }
+
+                fn of(values: Vec<$crate::engine::store::table::Value>) -> $crate::Result<$row> {
+                    let mut values = values.into_iter();
+                    $(let $column = values
+                        .next()
+                        .and_then($crate::engine::store::table::Cell::of)
+                        .ok_or_else(|| $crate::engine::store::table::damaged(
+                            stringify!($name), stringify!($column)))?;)*
+                    Ok($row { $($column),* })
+                }
+            }
+        )*
+
+        enum Place {
+            $($row),*
+        }
+
+        /// The rows of all tables that a batch has loaded.
+        #[derive(Default)]
+        pub(in crate::engine) struct Loaded {
+            $($name: $crate::engine::store::view::Cache<$row>),*
+        }
+
+        $(
+            impl $crate::engine::store::view::Cached for $row {
+                fn cache(loaded: &mut Loaded) -> &mut $crate::engine::store::view::Cache<$row> {
+                    &mut loaded.$name
+                }
+            }
+        )*
+
+        impl Loaded {
+            /// The cache of every table, in the order in which they are declared.
+            pub(in crate::engine) fn each(
+                &mut self,
+            ) -> Vec<&mut dyn $crate::engine::store::view::AnyCache> {
+                vec![$(&mut self.$name),*]
+            }
+        }
+
+        /// Every table.
+        pub(in crate::engine) const TABLES: &[&$crate::engine::store::table::Schema] =
+            &[$(<$row as $crate::engine::store::table::Row>::SCHEMA),*];
+    };
+    (@due $due:ident) => { Some(stringify!($due)) };
+    (@due) => { None };
+}
+
+pub(in crate::engine) use tables;

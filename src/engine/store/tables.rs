@@ -1,0 +1,252 @@
+//! The tables: their rows, their keys, and the order in which a batch writes them.
+
+use super::table::tables;
+use crate::engine::clock::Time;
+
+tables! {
+    /// An application. There are few.
+    Application in applications, key 1 {
+        app_id: i64,
+        name: String,
+        plan: String,
+        sms_enabled: bool,
+        white_label: bool,
+        api_key: String,
+        /// Signs the tokens of remembered browsers.
+        secret: [u8; 32],
+        callback_url: Option<String>,
+        token_length: u8,
+        replies: String,
+        header_prefix: String,
+        push_path: String,
+        id_field: String,
+        chrome_device: String,
+        callback_ca_file: Option<String>,
+        install_link: Option<String>,
+        offline_days: u8,
+        created_at: Time,
+    }
+
+    /// The last id of a kind that was given. None is given again.
+    Sequence in sequences, key 1 {
+        name: String,
+        last: i64,
+    }
+
+    /// Whose a name is: for the kinds, see `lookup::Kind`.
+    Lookup in lookups, key 3 {
+        kind: String,
+        app_id: i64,
+        name: String,
+        id: i64,
+    }
+
+    /// A user. The counts of wrong codes are those in a row, since the last right one.
+    User in users, key 1 {
+        user_id: u64,
+        app_id: i64,
+        country_code: u16,
+        cellphone: String,
+        /// The one that was added last.
+        email: String,
+        /// The user's name on machines.
+        login: Option<String>,
+        confirmed: bool,
+        sms_used: bool,
+        snoozed_until: Time,
+        wrong_codes: u32,
+        wrong_codes_at: Option<Time>,
+        wrong_app_codes: u32,
+        wrong_app_codes_at: Option<Time>,
+        wrong_recovery_codes: u32,
+        wrong_recovery_codes_at: Option<Time>,
+        /// The last id that an authenticator app of this user was given.
+        last_authenticator: i64,
+        created_at: Time,
+    }
+
+    /// The e-mails of a user that were added before the one in `users`.
+    Email in emails, key 2 {
+        user_id: u64,
+        email: String,
+    }
+
+    /// An authenticator app. It is pending while it has no `last_step`.
+    Authenticator in authenticators, key 2 {
+        user_id: u64,
+        authenticator_id: i64,
+        label: Option<String>,
+        secret: Vec<u8>,
+        digits: u8,
+        period: u64,
+        /// The step of the code that was accepted last.
+        last_step: Option<u64>,
+        /// When the service has accepted a code.
+        used_at: Option<Time>,
+        /// The step of the code that has prepared logins without the service.
+        prepared_step: Option<u64>,
+        created_at: Time,
+    }
+
+    /// The steps whose codes a machine may accept while the service is unreachable. They stay when
+    /// the authenticator app is replaced, because a machine may report its logins later.
+    OfflineSteps in offline_preparations, key 3 {
+        user_id: u64,
+        authenticator_id: i64,
+        /// Empty for a machine without a name.
+        machine: String,
+        period: u64,
+        first_step: u64,
+        /// The first step that is not prepared.
+        end_step: u64,
+    }
+
+    /// A login that a machine reported.
+    OfflineUse in offline_logins, key 4 {
+        user_id: u64,
+        authenticator_id: i64,
+        step: u64,
+        machine: String,
+    }
+
+    /// A recovery code, as a hash. A set of them has one salt.
+    RecoveryCode in recovery_codes, key 2 {
+        user_id: u64,
+        hash: Vec<u8>,
+        salt: Vec<u8>,
+        spent: bool,
+    }
+
+    /// A browser that is remembered. The hash is that of the id in the token, so that no token can be
+    /// made of it.
+    Browser in browsers, key 2, due expires_at {
+        user_id: u64,
+        id_hash: Vec<u8>,
+        /// In the order in which they were remembered: several may have one time.
+        number: u64,
+        created_at: Time,
+        expires_at: Time,
+    }
+
+    Device in devices, key 2 {
+        user_id: u64,
+        device_id: u64,
+        os_type: String,
+        secret_hash: Vec<u8>,
+        registered_at: Time,
+    }
+
+    /// An approval request.
+    Approval in approvals, key 2 {
+        user_id: u64,
+        uuid: String,
+        app_id: i64,
+        message: String,
+        details: String,
+        hidden_details: String,
+        logos: String,
+        seconds_to_expire: u64,
+        status: String,
+        created_at: Time,
+        updated_at: Time,
+        expires_at: Option<Time>,
+        processed_at: Option<Time>,
+        device_id: Option<u64>,
+    }
+
+    /// An approval request that is pending, so that those of a user are found without a look at all
+    /// the others. In the order of their numbers: several may have one time.
+    OpenApproval in open_approvals, key 2 {
+        user_id: u64,
+        number: u64,
+        uuid: String,
+    }
+
+    /// Something that a user or an application did.
+    Activity in activities, key 3 {
+        user_id: u64,
+        created_at: Time,
+        /// Distinguishes those of one millisecond.
+        nonce: i64,
+        kind: String,
+        data: String,
+        user_ip: Option<String>,
+    }
+
+    /// A code by SMS or voice, for one action. A subject is `user:` and an id, or `phone:`, an
+    /// application and a number.
+    SentCode in codes, key 2, due expires_at {
+        subject: String,
+        /// Empty for a code that is not bound to an action.
+        action: String,
+        code: String,
+        expires_at: Time,
+        /// How often it was sent, by SMS and voice together.
+        sends: u32,
+        wrong_tries: u32,
+        spent: bool,
+        /// When it was last sent by each channel; 0 if it was not.
+        sms_at: Time,
+        call_at: Time,
+    }
+
+    /// The latest verification of a number that belongs to no user yet; its code is in `codes`.
+    NumberCheck in verifications, key 1, due forget_at {
+        subject: String,
+        app_id: i64,
+        uuid: String,
+        expires_at: Time,
+        forget_at: Time,
+        verified: bool,
+        wrong_codes: u32,
+        wrong_codes_at: Option<Time>,
+    }
+
+    /// What the engine has to send: `sms`, `calls`, `welcome` and `callback`. A row is written in the
+    /// transaction that causes it, and deleted when it was delivered.
+    Job in jobs, key 2, due due_at {
+        subject: String,
+        job_id: i64,
+        app_id: i64,
+        kind: String,
+        action: String,
+        payload: String,
+        created_at: Time,
+        /// When it is no longer to be sent; none for callbacks.
+        due_at: Option<Time>,
+        attempts: u32,
+        last_error: Option<String>,
+    }
+
+    /// The counts of an application in a month: the year times twelve plus the month, counted from 0.
+    /// Several nodes count in different shards, so that none waits for another. The row of month 0
+    /// has the number of users that there are now.
+    Statistics in statistics, key 3 {
+        app_id: i64,
+        month: i64,
+        shard: u8,
+        api_calls: i64,
+        auths: i64,
+        calls: i64,
+        sms: i64,
+        users: i64,
+    }
+}
+
+impl Statistics {
+    /// The month of the row with the number of users.
+    pub(in crate::engine) const TOTALS: i64 = 0;
+
+    /// Nothing counted in this month.
+    pub(in crate::engine) fn none(app_id: i64, month: i64) -> Statistics {
+        Statistics { app_id, month, shard: 0, api_calls: 0, auths: 0, calls: 0, sms: 0, users: 0 }
+    }
+
+    pub(in crate::engine) fn add(&mut self, other: &Statistics) {
+        self.api_calls += other.api_calls;
+        self.auths += other.auths;
+        self.calls += other.calls;
+        self.sms += other.sms;
+        self.users += other.users;
+    }
+}
