@@ -6,6 +6,7 @@ mod batch;
 #[cfg(test)]
 mod conformance;
 mod memory;
+mod migrations;
 mod sqlite;
 mod table;
 mod tables;

@@ -10,6 +10,7 @@ mod open;
 mod plans;
 mod process;
 mod rows;
+mod schema;
 mod watch;
 
 pub(super) use process::Using;
@@ -17,6 +18,7 @@ pub use process::{after_fork, before_fork};
 
 use super::backend::{Backend, Fault, Rows};
 use super::batch::broken;
+use super::migrations::Migration;
 use crate::{Error, Result};
 use held::Held;
 use process::Owned;
@@ -53,12 +55,16 @@ struct File {
 impl Sqlite {
     /// Opens a database file, and creates it if it is missing or empty, unless it must exist.
     pub(crate) fn open(path: &Path, must_exist: bool) -> Result<Sqlite> {
+        Sqlite::open_with(path, must_exist, schema::KNOWN)
+    }
+
+    fn open_with(path: &Path, must_exist: bool, known: &[Migration]) -> Result<Sqlite> {
         let using = Using::begin()?;
         let path = open::locate(path, must_exist)?;
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
         let mut held = Held::begin(&path)?;
-        let writer = open::writer(&path, must_exist)?;
+        let writer = open::writer(&path, must_exist, known)?;
         let reader = open::reader(&path)?;
         let has_log = open::has_log(&writer, &path)?;
         // Without a log, the locks would keep this service itself from writing.

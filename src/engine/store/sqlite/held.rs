@@ -225,7 +225,7 @@ fn set(file: &File, (l_start, l_len): Bytes, kind: libc::c_int) -> nix::Result<i
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Sqlite, open};
+    use super::super::{Sqlite, open, schema};
     use super::*;
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
         let path = folder.path().join("test.db");
         let closed = Sqlite::open(&path, false).unwrap();
         let _held = Held::begin(&path);
-        let _connection = open::writer(&path, false).unwrap();
+        let _connection = open::writer(&path, false, schema::KNOWN).unwrap();
         drop(closed);
         for (end, bytes) in [("", SHARED), ("-shm", INDEX_IN_USE)] {
             let file = File::options().write(true).open(beside(&path, end)).unwrap();

@@ -1,24 +1,24 @@
 //! Opens a database, or rejects it and leaves it unchanged.
 
+use super::schema::{self, State};
+use crate::engine::store::migrations::Migration;
 use crate::exhausted::{self, exhausted};
 use crate::{Error, Result};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Distinguishes this library's files from databases of other programs: "SCND".
-const APPLICATION: i64 = 0x5343_4e44;
-/// The version of the schema.
-const VERSION: i64 = 1;
 /// How long to wait for a database that another process has locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to pause before a retry where SQLite does not wait itself.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 /// How many retries take as long as `PATIENCE`.
 pub(super) const ATTEMPTS: u128 = PATIENCE.as_millis() / PAUSE.as_millis();
+/// How many times as long to wait while another process changes the tables to those of a new version.
+const LONG: u128 = 24;
 
 /// Returns the path of the file itself, which is created if it is missing, unless it must exist.
 pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
@@ -59,18 +59,22 @@ fn not_created(path: &Path, is: &str) -> Error {
 }
 
 /// Opens the connection for writing. A database that must exist may not be empty.
-pub(super) fn writer(path: &Path, must_exist: bool) -> Result<Connection> {
+pub(super) fn writer(path: &Path, must_exist: bool, known: &[Migration]) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     let read_only = connection.is_readonly("main").map_err(failed)?;
     writable(path, read_only)?;
     connection.busy_handler(Some(wait)).map_err(failed)?;
-    if check(&connection, path)? && must_exist {
+    let state = schema::check(&connection, path, known)?;
+    if state == State::Empty && must_exist {
         return Err(not_created(path, "is empty"));
     }
-    patiently(&mut connection, |connection| prepare(connection, "WAL")).map_err(failed)?;
-    Ok(connection)
+    let attempts = if state == State::Outdated { LONG } else { 1 } * ATTEMPTS;
+    let prepare = |connection: &Connection| prepare(connection, "WAL", known);
+    patiently(&mut connection, attempts, prepare).map_err(failed)?;
+    // A process of a newer version may have been faster.
+    schema::check(&connection, path, known).map(|_| connection)
 }
 
 /// Opens the connection for reading.
@@ -88,6 +92,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
 /// file, two could wait for each other's locks for ever, so SQLite itself must not wait.
 fn patiently(
     connection: &mut Connection,
+    attempts: u128,
     work: impl Fn(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
@@ -96,7 +101,7 @@ fn patiently(
         Ok(()) => false,
     };
     let mut done = work(connection);
-    for _ in 0..ATTEMPTS {
+    for _ in 0..attempts {
         if !busy(&done) {
             break;
         }
@@ -128,7 +133,7 @@ fn wait(times: i32) -> bool {
 pub(super) fn memory() -> Result<Connection> {
     let failed = |e: rusqlite::Error| Error::storage(e.to_string());
     let connection = Connection::open_in_memory().map_err(failed)?;
-    prepare(&connection, "MEMORY").map_err(failed)?;
+    prepare(&connection, "MEMORY", schema::KNOWN).map_err(failed)?;
     Ok(connection)
 }
 
@@ -195,44 +200,6 @@ pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Rejects a database that is not this library's, before anything is changed. Returns whether it is
-/// empty.
-fn check(connection: &Connection, path: &Path) -> Result<bool> {
-    let shown = path.display();
-    let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
-    // Everything is read in one transaction, because another process may be setting up the file.
-    let connection = &connection.unchecked_transaction().map_err(failed)?;
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let (application, version) =
-        (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
-    let tables = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
-        .map_err(failed)?;
-    let is_new = (application, version, tables) == (0, 0, 0);
-    let problem = if application != APPLICATION && !is_new {
-        "is the database of another program: name another file".to_owned()
-    } else if is_truncated(connection, path).map_err(failed)? {
-        "is damaged: its end is missing. Restore it from a copy".to_owned()
-    } else if version > VERSION {
-        format!(
-            "was written by a newer version of this library (schema {version}, known {VERSION}): \
-             update the library"
-        )
-    } else {
-        return Ok(is_new);
-    };
-    Err(Error::storage(format!("{shown} {problem}")))
-}
-
-/// Whether the file is shorter than its header says. With a log next to it, this cannot be decided,
-/// because pages may still be in the log.
-fn is_truncated(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let wanted = pragma("page_count")? * pragma("page_size")?;
-    let length = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-    Ok(length(&beside(path, "-wal")) == 0 && length(path) < wanted.unsigned_abs())
-}
-
 /// Whether the database has a log, which some file systems do not allow.
 pub(super) fn has_log(connection: &Connection, path: &Path) -> Result<bool> {
     let mode: rusqlite::Result<String> =
@@ -248,7 +215,7 @@ fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
+fn prepare(connection: &Connection, journal: &str, known: &[Migration]) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", journal)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -257,18 +224,10 @@ fn prepare(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
     // Deleted codes and secrets must not remain in the file.
     connection.pragma_update(None, "secure_delete", true)?;
     plan_once(connection)?;
-    let connection = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    // Read under the lock, because another process may have set up the file in the meantime.
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version == 0 {
-        connection.execute_batch(include_str!("schema.sql"))?;
-        connection.pragma_update(None, "application_id", APPLICATION)?;
-        connection.pragma_update(None, "user_version", VERSION)?;
-    }
-    connection.commit()
+    schema::migrate(connection, known)
 }
 
-fn message(path: &Path, error: &rusqlite::Error) -> String {
+pub(super) fn message(path: &Path, error: &rusqlite::Error) -> String {
     let shown = path.display();
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {

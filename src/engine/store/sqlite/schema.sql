@@ -1,6 +1,13 @@
 -- The tables of src/engine/store/tables.rs, where the comments are. Times are milliseconds since the
 -- Unix epoch; flags are 0 or 1.
 
+-- The versions of these tables: see store/migrations.rs.
+CREATE TABLE migrations (
+    version INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE applications (
     app_id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

@@ -1,0 +1,109 @@
+//! Which tables a database has: those of this library, or of another program, or of another version.
+
+use super::open::{beside, message};
+use crate::engine::store::migrations::{self, Applied, Migration};
+use crate::{Error, Result};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// Distinguishes this library's files from databases of other programs: "SCND".
+const APPLICATION: i64 = 0x5343_4e44;
+
+/// Every version. Before the first release, there is one.
+pub(super) const KNOWN: &[Migration] =
+    &[Migration { version: 1, sql: Cow::Borrowed(include_str!("schema.sql")) }];
+
+/// What a database is, if it can be used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It has no tables yet.
+    Empty,
+    /// It has tables of a version before the last that is known.
+    Outdated,
+    Current,
+}
+
+/// Rejects a database that is not this library's, before anything is changed.
+pub(super) fn check(connection: &Connection, path: &Path, known: &[Migration]) -> Result<State> {
+    let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
+    // Everything is read in one transaction, because another process may be setting up the file.
+    let connection = &connection.unchecked_transaction().map_err(failed)?;
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) =
+        (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = connection.query_row(count, [], |row| row.get(0)).map_err(failed)?;
+    let is_new = (application, version, tables) == (0, 0, 0);
+    let problem = if application != APPLICATION && !is_new {
+        "is the database of another program: name another file".to_owned()
+    } else if is_truncated(connection, path).map_err(failed)? {
+        "is damaged: its end is missing. Restore it from a copy".to_owned()
+    } else if version > known.len() as i64 {
+        migrations::newer(known, version)
+    } else if is_new {
+        return Ok(State::Empty);
+    } else {
+        let applied = applied(connection).map_err(failed)?;
+        match migrations::next(known, &applied) {
+            Ok(_) if applied.len() as i64 != version => {
+                "is damaged: it has not the tables that it should have. Restore it from a copy"
+                    .to_owned()
+            }
+            Ok(None) => return Ok(State::Current),
+            Ok(Some(_)) => return Ok(State::Outdated),
+            Err(problem) => problem,
+        }
+    };
+    Err(Error::storage(format!("{} {problem}", path.display())))
+}
+
+/// Applies the versions that a database lacks, each in one transaction. Other processes that open it
+/// meanwhile wait for the transaction, and then find that there is nothing left to do.
+///
+/// A process that ends in the middle of it leaves the version before, because SQLite undoes what was not
+/// committed.
+pub(super) fn migrate(connection: &Connection, known: &[Migration]) -> rusqlite::Result<()> {
+    loop {
+        let step = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        // Read under the lock, because another process may have been faster.
+        let Ok(Some(next)) = migrations::next(known, &applied(&step)?) else {
+            // One of a newer build may have been: what it wrote is rejected by `check` afterwards.
+            return step.commit();
+        };
+        step.execute_batch(&next.sql)?;
+        step.execute(
+            "INSERT INTO migrations (version, hash, applied_at) VALUES (?1, ?2, unixepoch() * 1000)",
+            (next.version, next.hash()),
+        )?;
+        step.pragma_update(None, "application_id", APPLICATION)?;
+        step.pragma_update(None, "user_version", next.version)?;
+        step.commit()?;
+    }
+}
+
+/// The versions that the database has; none without the table of them, as in an empty database.
+fn applied(connection: &Connection) -> rusqlite::Result<Vec<Applied>> {
+    if !connection.table_exists(None, "migrations")? {
+        // A database with tables, but without this one, is of a build before it.
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let none = (version > 0).then(|| Applied { version, hash: Vec::new() });
+        return Ok(none.into_iter().collect());
+    }
+    let mut found = connection.prepare("SELECT version, hash FROM migrations ORDER BY version")?;
+    let rows =
+        found.query_map([], |row| Ok(Applied { version: row.get(0)?, hash: row.get(1)? }))?;
+    rows.collect()
+}
+
+/// Whether the file is shorter than its header says. With a log next to it, this cannot be decided,
+/// because pages may still be in the log.
+fn is_truncated(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let wanted = pragma("page_count")? * pragma("page_size")?;
+    let length = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    Ok(length(&beside(path, "-wal")) == 0 && length(path) < wanted.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests;
