@@ -114,6 +114,8 @@
 #define SECONDER_CODE_AUTHENTICATOR_NOT_FOUND "authenticator_not_found"
 /** The service code for: no such device. */
 #define SECONDER_CODE_DEVICE_NOT_FOUND "device_not_found"
+/** The service code for: too many wrong codes: locked until the user is unlocked. */
+#define SECONDER_CODE_FACTOR_LOCKED "factor_locked"
 /** The service code for: the browser is not remembered. */
 #define SECONDER_CODE_NOT_RECOGNISED "not_recognised"
 
@@ -2165,6 +2167,19 @@ seconder_status seconder_remove_device(const struct seconder_service *service,
                                        struct seconder_error **error);
 
 /**
+ * Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong codes of
+ * all factors begin anew. Codes that were sent have the tries that they had.
+ *
+ * `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no such
+ * user. Other statuses are as described at the top of the header.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_unlock_user(const struct seconder_service *service,
+                                     uint64_t user_id,
+                                     struct seconder_done **out,
+                                     struct seconder_error **error);
+
+/**
  * Whether codes can be sent to the user's number by SMS.
  */
 bool seconder_factors_sms(const struct seconder_factors *factors);
@@ -2197,6 +2212,22 @@ const struct seconder_registered_device *seconder_factors_device(const struct se
  * How many recovery codes the user has left.
  */
 uint64_t seconder_factors_recovery_codes(const struct seconder_factors *factors);
+
+/**
+ * Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
+ * seconder_unlock_user().
+ */
+bool seconder_factors_codes_locked(const struct seconder_factors *factors);
+
+/**
+ * Whether the codes of authenticator apps are not checked, until seconder_unlock_user().
+ */
+bool seconder_factors_authenticators_locked(const struct seconder_factors *factors);
+
+/**
+ * Whether recovery codes are not checked, until seconder_unlock_user().
+ */
+bool seconder_factors_recovery_codes_locked(const struct seconder_factors *factors);
 
 /**
  * The number of devices.

@@ -840,6 +840,18 @@ public:
     {
         return seconder_factors_recovery_codes(factors_);
     }
+    /// Whether codes by SMS and voice are not checked until the user is unlocked.
+    bool codes_locked() const noexcept { return seconder_factors_codes_locked(factors_); }
+    /// Whether the codes of authenticator apps are not checked.
+    bool authenticators_locked() const noexcept
+    {
+        return seconder_factors_authenticators_locked(factors_);
+    }
+    /// Whether recovery codes are not checked.
+    bool recovery_codes_locked() const noexcept
+    {
+        return seconder_factors_recovery_codes_locked(factors_);
+    }
 
     /// The authenticator apps, oldest first: at most one that is confirmed, and one that is pending.
     std::vector<const seconder_authenticator *> authenticators() const
@@ -1711,6 +1723,13 @@ public:
         });
     }
 
+    Result<Done> try_unlock_user(std::uint64_t user_id) const
+    {
+        return detail::with_out<Done>([&](auto out, auto error) {
+            return seconder_unlock_user(get(), user_id, out, error);
+        });
+    }
+
     Result<RegisteredDevices> try_devices(std::uint64_t user_id) const
     {
         return detail::with_out<RegisteredDevices>([&](auto out, auto error) {
@@ -2024,6 +2043,8 @@ public:
     {
         return try_remove_authenticator(user_id, authenticator_id).value();
     }
+    /// Lets a user try codes again after too many wrong ones.
+    Done unlock_user(std::uint64_t user_id) const { return try_unlock_user(user_id).value(); }
     RegisteredDevices devices(std::uint64_t user_id) const { return try_devices(user_id).value(); }
     Done remove_device(std::uint64_t user_id, std::uint64_t device_id) const
     {

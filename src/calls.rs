@@ -33,6 +33,7 @@ mod request_sms;
 mod route;
 mod set_login;
 mod start_phone_verification;
+mod unlock_user;
 mod user_status;
 mod verify;
 
@@ -77,6 +78,7 @@ pub use request_sms::{CodeRequested, RequestSms};
 pub use route::{InPath, Route};
 pub use set_login::SetLogin;
 pub use start_phone_verification::{Channel, PhoneVerificationStarted, StartPhoneVerification};
+pub use unlock_user::UnlockUser;
 pub use user_status::{UserStatus, UserStatusReply};
 pub use verify::{Device, Verdict, Verification, Verify};
 
@@ -330,7 +332,7 @@ type HandleMatched<S> = fn(&S, InPath, Map<String, Value>, Generation) -> Reply;
 
 macro_rules! calls {
     ($($call:ident),* $(,)?) => {
-        /// Every call, in the order of the interface document. The last sixteen are not in it: real
+        /// Every call, in the order of the interface document. The last seventeen are not in it: real
         /// services have three of them, and only this project's service has those whose paths begin
         /// with `/-/`.
         pub const ROUTES: &[&Route] = &[$(&$call::ROUTE),*];
@@ -407,6 +409,7 @@ calls! {
     Remember,
     Recognise,
     Forget,
+    UnlockUser,
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -20,6 +20,7 @@ mod rejections;
 mod remembered;
 mod sandbox;
 mod settings;
+mod steady;
 mod store;
 mod users;
 mod verify;
@@ -35,12 +36,14 @@ pub use store::{after_fork, before_fork};
 use crate::model::ApiKey;
 use crate::wire::{Generation, Names};
 use crate::{Error, Result};
-use clock::Time;
+use clock::Now;
 use operations::applications::App;
+use operations::steady as stored;
 use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use steady::Steady;
 use store::{Decided, Store, View};
 
 /// The service itself, as one application sees it. Clones are the same engine.
@@ -53,6 +56,7 @@ pub struct Engine {
 /// What the applications of one database share.
 struct Shared {
     store: Store,
+    steady: Steady,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
@@ -83,7 +87,7 @@ impl Engine {
 
     /// An engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
-        let sandbox = Sandbox::parse(options, Time::of(&*settings.clock))?;
+        let sandbox = Sandbox::parse(options, clock::Time::of(&*settings.clock))?;
         let store = Store::new(store::Memory::new());
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::nowhere));
@@ -98,7 +102,8 @@ impl Engine {
     ) -> Result<Engine> {
         let app = applications::select(&store, &settings)?;
         let EngineSettings { clock, random, post, authenticator, .. } = settings;
-        let shared = Shared { store, clock, random, deliver, post, authenticator, sandbox };
+        let steady = Steady::new();
+        let shared = Shared { store, steady, clock, random, deliver, post, authenticator, sandbox };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
@@ -141,25 +146,41 @@ impl Engine {
     }
 
     /// Counts a call, and returns the time at which it is handled.
-    fn begin(&self) -> Time {
+    fn begin(&self) -> Now {
         let now = self.now();
-        self.shared.store.count_call(self.app.app_id, now.month());
+        self.shared.store.count_call(self.app.app_id, now.clock.month());
         now
     }
 
     /// The time at which an operation begins, for which a sandbox is emptied first if it is due.
-    fn now(&self) -> Time {
-        let now = Time::of(&*self.shared.clock);
-        self.clear_sandbox_if_due(now);
+    fn now(&self) -> Now {
+        let Shared { store, steady, clock, .. } = &*self.shared;
+        let mut now = steady.now(&**clock);
+        // If the store fails, so does the call that begins now.
+        if steady.must_read(now)
+            && let Ok(Some(time)) = store.look(stored::find)
+        {
+            steady.follow(time);
+            now = steady.now(&**clock);
+        }
+        self.clear_sandbox_if_due(now.clock);
         now
     }
 
     /// Makes a decision, and returns once what it changes is on disk.
     fn run<T: Send + 'static>(
         &self,
-        decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
+        mut decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
     ) -> Result<T> {
-        self.shared.store.run(decide)
+        let Shared { store, steady, .. } = &*self.shared;
+        let Some(time) = steady.to_store() else { return store.run(decide) };
+        let outcome = store.run(move |view| {
+            let outcome = decide(view)?;
+            stored::raise(view, time)?;
+            Ok(outcome)
+        })?;
+        steady.was_stored(time);
+        Ok(outcome)
     }
 
     /// Makes a decision that rarely changes anything.

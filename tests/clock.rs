@@ -4,10 +4,12 @@
 
 mod fresh;
 
-use fresh::{ManualClock, ada, open_at};
-use seconder::calls::{ApprovalStatus, CreateApproval};
+use fresh::{ManualClock, ada, forced, open_at};
+use seconder::calls::{ApprovalStatus, CreateApproval, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
-use seconder::{Error, Handle};
+use seconder::model::UserId;
+use seconder::otp::Totp;
+use seconder::{Error, Handle, Service, Verdict};
 
 #[test]
 fn an_approval_that_expired_stays_expired_when_the_clock_is_set_back() {
@@ -49,4 +51,143 @@ fn an_approval_that_expired_stays_expired_when_the_clock_is_set_back() {
         let late = respond(&uuid).unwrap_err();
         assert!(matches!(&late, Error::Rejected(_)) && late.code() == Some("60079"), "{late}");
     }
+}
+
+const NOW: u64 = 1_000_000;
+const LIFE: u64 = 600;
+const DAY: u64 = 86_400;
+const YEAR: u64 = 365 * DAY;
+
+fn verify(service: &Service, user: UserId, code: &str) -> Result<Verdict, Error> {
+    service.handle(&forced(code.parse().unwrap(), user)).map(|checked| checked.verdict)
+}
+
+fn wait_of(result: Result<Verdict, Error>) -> Option<u64> {
+    match result {
+        Err(Error::RateLimited { retry_after, .. }) => retry_after.map(|wait| wait.as_secs()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_code_that_expired_stays_expired_when_the_clock_is_set_back() {
+    for back in [30, LIFE - 1, LIFE + 2, DAY, YEAR] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seconder.db");
+        let clock = ManualClock::at(2 * YEAR);
+        let (service, sent) = open_at(&path, &clock);
+        let user = ada(&service);
+        let _ = service.request_sms(user).unwrap();
+        let code = sent.lock().unwrap()[0].code.clone();
+        // Another handle, which does not see what this one sees.
+        let (other, _) = open_at(&path, &clock);
+        let _ = other.user_status(user).unwrap();
+        clock.set(2 * YEAR + LIFE);
+        assert_eq!(verify(&service, user, "9999999").unwrap(), Verdict::Wrong);
+        clock.set(2 * YEAR + LIFE - back);
+        for service in [&service, &other] {
+            assert_eq!(verify(service, user, &code).unwrap(), Verdict::Wrong, "{back}");
+        }
+        drop((service, other));
+        let (service, _) = open_at(&path, &clock);
+        assert_eq!(
+            verify(&service, user, &code).unwrap(),
+            Verdict::Wrong,
+            "{back}, after a restart"
+        );
+        // Codes that are sent afterwards are as good as ever.
+        let (service, sent) = open_at(&path, &clock);
+        let _ = service.request_sms(user).unwrap();
+        let code = sent.lock().unwrap()[0].code.clone();
+        clock.set(2 * YEAR + LIFE - back + 500);
+        assert_eq!(verify(&service, user, &code).unwrap(), Verdict::Right, "{back}");
+    }
+}
+
+#[test]
+fn a_wait_is_neither_lifted_nor_prolonged_when_the_clock_is_set_back() {
+    for back in [0, 1, 2, 60, DAY, YEAR] {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = ManualClock::at(2 * YEAR);
+        let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+        let user = ada(&service);
+        let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+        for _ in 0..4 {
+            assert_eq!(verify(&service, user, "000000").unwrap(), Verdict::Wrong);
+        }
+        clock.set(2 * YEAR - back);
+        assert_eq!(wait_of(verify(&service, user, "000000")), Some(2), "{back}");
+        // A second is what threads may differ by.
+        let ends = 2 * YEAR - back + 2 + u64::from(back == 1);
+        clock.set(ends - 1);
+        assert_eq!(wait_of(verify(&service, user, "000000")), Some(1), "{back}");
+        clock.set(ends);
+        let code = app.code(ends);
+        assert_eq!(verify(&service, user, code.expose()).unwrap(), Verdict::Right, "{back}");
+    }
+}
+
+#[test]
+fn a_wait_ends_when_the_clock_was_ahead_for_a_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW + YEAR);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+    for wrong in 0..10 {
+        assert_eq!(verify(&service, user, "000000").unwrap(), Verdict::Wrong);
+        clock.set(NOW + YEAR + 100 * (wrong + 1));
+    }
+    clock.set(NOW);
+    assert_eq!(wait_of(verify(&service, user, "000000")), Some(900));
+    clock.set(NOW + 900);
+    let code = app.code(NOW + 900);
+    assert_eq!(verify(&service, user, code.expose()).unwrap(), Verdict::Right);
+}
+
+/// Guesses until a factor is locked, waiting as long as it takes.
+fn lock(service: &Service, user: UserId, clock: &ManualClock, from: u64) -> u64 {
+    let mut at = from;
+    for wrong in 1..=100 {
+        assert_eq!(verify(service, user, "000000").unwrap(), Verdict::Wrong, "{wrong}");
+        at += 900;
+        clock.set(at);
+    }
+    at
+}
+
+fn is_locked(result: Result<Verdict, Error>) -> bool {
+    matches!(&result, Err(error @ Error::RateLimited { retry_after: None, .. })
+        if error.code() == Some("factor_locked") && error.to_string().contains("locked"))
+}
+
+#[test]
+fn a_factor_is_locked_after_100_wrong_codes_until_the_user_is_unlocked() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, sent) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+    let recovery = service.create_recovery_codes(user).unwrap();
+    let at = lock(&service, user, &clock, NOW);
+    let right = |at| verify(&service, user, app.code(at).expose());
+    for at in [at, at + YEAR, at - DAY, NOW] {
+        clock.set(at);
+        assert!(is_locked(right(at)));
+    }
+    // The others work, and do not unlock it.
+    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let code = sent.lock().unwrap()[0].code.clone();
+    assert_eq!(verify(&service, user, &code).unwrap(), Verdict::Right);
+    let code = recovery.codes[0].as_str();
+    assert_eq!(verify(&service, user, code).unwrap(), Verdict::Right);
+    assert!(is_locked(right(NOW)));
+    let factors = service.user_status(user).unwrap().factors.unwrap();
+    assert!(factors.authenticators_locked);
+    assert!(!factors.codes_locked && !factors.recovery_codes_locked);
+    let _ = service.unlock_user(user).unwrap();
+    assert_eq!(right(NOW).unwrap(), Verdict::Right);
+    assert!(!service.user_status(user).unwrap().factors.unwrap().authenticators_locked);
+    let nobody = service.unlock_user(999.try_into().unwrap()).unwrap_err();
+    assert_eq!(nobody.code(), Some("60026"));
 }

@@ -54,6 +54,7 @@ fn calls() -> Vec<Declared> {
         declared::<Remember>(),
         declared::<Recognise>(),
         declared::<Forget>(),
+        declared::<UnlockUser>(),
     ]
 }
 

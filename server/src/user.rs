@@ -62,7 +62,8 @@ pub(crate) enum User {
     },
     /// Print what protects the account of a user: whether codes can be sent by SMS, each authenticator
     /// app and each device with its id, and how many recovery codes are left. An app is pending until
-    /// a code of it was accepted. Times are in Unix seconds.
+    /// a code of it was accepted. What is locked after too many wrong codes has a line that says so.
+    /// Times are in Unix seconds.
     Factors {
         #[command(flatten)]
         target: Target,
@@ -95,6 +96,14 @@ pub(crate) enum User {
     /// Create recovery codes for a user, in place of any that the user has, and print them. Each lets
     /// the user in once. They are shown only once.
     RecoveryCodes {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        who: Who,
+    },
+    /// Let a user try codes again after too many wrong ones. After 100 wrong codes in a row, no code of
+    /// that factor is looked at until then: see `seconder user factors`.
+    Unlock {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
@@ -174,6 +183,11 @@ pub(crate) fn run(command: User) -> Result<()> {
             let service = target.open()?;
             let (user_id, _) = who.find(&service)?;
             print(&lines(&service.create_recovery_codes(user_id)?))
+        }
+        User::Unlock { target, who } => {
+            let service = target.open()?;
+            let (user_id, _) = who.find(&service)?;
+            service.unlock_user(user_id).map(drop)
         }
         User::ForgetBrowsers { target, who } => {
             let service = target.open()?;
@@ -281,6 +295,13 @@ fn listed(factors: Option<&Factors>) -> Result<String> {
         lines.push(format!("device id={} {kind:?}{}", device.id, time(device.created_at)));
     }
     lines.push(format!("recovery_codes {}", factors.recovery_codes));
+    let locked = [
+        ("codes", factors.codes_locked),
+        ("authenticators", factors.authenticators_locked),
+        ("recovery_codes", factors.recovery_codes_locked),
+    ];
+    let locked = locked.into_iter().filter(|(_, is)| *is);
+    lines.extend(locked.map(|(name, _)| format!("locked {name}")));
     Ok(lines.join("\n"))
 }
 

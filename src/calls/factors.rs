@@ -17,6 +17,17 @@ pub struct Factors {
     pub devices: Vec<RegisteredDevice>,
     /// How many recovery codes the user has left.
     pub recovery_codes: u64,
+    /// Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
+    /// [`UnlockUser`](super::UnlockUser); `false` if the service does not
+    /// say.
+    #[serde(default)]
+    pub codes_locked: bool,
+    /// Whether the codes of authenticator apps are not checked.
+    #[serde(default)]
+    pub authenticators_locked: bool,
+    /// Whether recovery codes are not checked.
+    #[serde(default)]
+    pub recovery_codes_locked: bool,
 }
 
 /// An authenticator app of a user.

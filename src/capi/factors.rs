@@ -8,7 +8,7 @@ use super::status::seconder_status;
 use super::users::seconder_done;
 use crate::calls::{
     Authenticator, ConfirmAuthenticator, Devices, Factors, Handle, RegisteredDevice,
-    RegisteredDevices, RemoveAuthenticator, RemoveDevice,
+    RegisteredDevices, RemoveAuthenticator, RemoveDevice, UnlockUser,
 };
 use crate::model::{DeviceId, UserId};
 use std::ffi::c_char;
@@ -18,6 +18,9 @@ use std::ptr;
 pub struct seconder_factors {
     sms: bool,
     recovery_codes: u64,
+    codes_locked: bool,
+    authenticators_locked: bool,
+    recovery_codes_locked: bool,
     authenticators: Vec<seconder_authenticator>,
     devices: DeviceList,
     /// Owns the texts that `authenticators` points into.
@@ -106,6 +109,9 @@ impl From<&Factors> for seconder_factors {
         seconder_factors {
             sms: factors.sms,
             recovery_codes: factors.recovery_codes,
+            codes_locked: factors.codes_locked,
+            authenticators_locked: factors.authenticators_locked,
+            recovery_codes_locked: factors.recovery_codes_locked,
             authenticators: authenticators.collect(),
             devices: DeviceList::new(&factors.devices),
             _texts: texts,
@@ -238,6 +244,29 @@ pub unsafe extern "C" fn seconder_remove_device(
     }
 }
 
+/// Lets a user try codes again after too many wrong ones (interface 4.30). The counts of wrong codes of
+/// all factors begin anew. Codes that were sent have the tries that they had.
+///
+/// `out` may be NULL; otherwise free it with seconder_done_free(). SECONDER_REJECTED if there is no such
+/// user. Other statuses are as described at the top of the header.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_unlock_user(
+    service: Option<&seconder_service>,
+    user_id: u64,
+    out: *mut *mut seconder_done,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe {
+        with_optional_out(out, error, || {
+            let service = ffi::need("service", service)?;
+            let user_id = named("user_id", UserId::try_from(user_id))?;
+            Ok(service.service.handle(&UnlockUser { user_id })?.into())
+        })
+    }
+}
+
 /// Whether codes can be sent to the user's number by SMS.
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_factors_sms(factors: Option<&seconder_factors>) -> bool {
@@ -284,6 +313,29 @@ pub extern "C" fn seconder_factors_device(
 #[unsafe(no_mangle)]
 pub extern "C" fn seconder_factors_recovery_codes(factors: Option<&seconder_factors>) -> u64 {
     read_handle(factors, |factors| factors.recovery_codes)
+}
+
+/// Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
+/// seconder_unlock_user().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_factors_codes_locked(factors: Option<&seconder_factors>) -> bool {
+    read_handle(factors, |factors| factors.codes_locked)
+}
+
+/// Whether the codes of authenticator apps are not checked, until seconder_unlock_user().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_factors_authenticators_locked(
+    factors: Option<&seconder_factors>,
+) -> bool {
+    read_handle(factors, |factors| factors.authenticators_locked)
+}
+
+/// Whether recovery codes are not checked, until seconder_unlock_user().
+#[unsafe(no_mangle)]
+pub extern "C" fn seconder_factors_recovery_codes_locked(
+    factors: Option<&seconder_factors>,
+) -> bool {
+    read_handle(factors, |factors| factors.recovery_codes_locked)
 }
 
 /// The number of devices.

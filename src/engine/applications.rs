@@ -198,7 +198,7 @@ impl Handle<AppDetails> for Engine {
 
 impl Handle<AppStats> for Engine {
     fn handle(&self, _call: &AppStats) -> Result<Statistics> {
-        let last = self.begin().month();
+        let last = self.begin().clock.month();
         let app = self.app.app_id;
         let (counted, total_users) =
             self.run(move |view| stored::statistics(view, app, last - 11))?;

@@ -1,7 +1,7 @@
 //! Approval requests: creating them, responding from a device, and notifying the application
 //! (interface 4.12, 4.13 and 6).
 
-use super::clock::{self, Time};
+use super::clock::{self, Now, Time};
 use super::delivery::SignedCallback;
 use super::operations::Subject;
 use super::operations::approvals::{self, AddApproval, NewApproval, Request, Responded, Response};
@@ -96,7 +96,7 @@ impl Engine {
             uuid,
             message: row.message,
             details: serde_json::from_str(&row.details).unwrap_or_default(),
-            expires_at: row.expires_at.map(Time::seconds),
+            expires_at: row.expires_at.map(|end| now.shown(end).seconds()),
         };
         Ok(open.into_iter().map(shown).collect())
     }
@@ -130,7 +130,7 @@ impl Engine {
             uuid: response.uuid.clone(),
             device: response.device_id,
             approved,
-            snoozed_until: reported.then(|| now.plus(self.caps().snooze)),
+            snoozed_until: reported.then(|| now.steady.plus(self.caps().snooze)),
             callback,
             now,
         };
@@ -149,7 +149,7 @@ impl Engine {
         Ok(self.shown(self.approval(&response.uuid, now)?))
     }
 
-    fn approval(&self, uuid: &ApprovalId, now: Time) -> Result<Request> {
+    fn approval(&self, uuid: &ApprovalId, now: Now) -> Result<Request> {
         let (app, wanted) = (self.app.app_id, uuid.clone());
         let found = self.look(move |view| approvals::find(view, app, &wanted, now))?;
         found.ok_or_else(|| rejections::approval_not_found(Some(uuid)))
@@ -157,12 +157,12 @@ impl Engine {
 
     /// Signs a callback and posts it. The nonce is the time in seconds, which allows receivers to
     /// check freshness, and a random number, which makes it unique.
-    fn post(&self, url: CallbackUrl, body: String, now: Time) -> std::result::Result<(), String> {
+    fn post(&self, url: CallbackUrl, body: String, now: Now) -> std::result::Result<(), String> {
         let Some(post) = &self.shared.post else {
             return Err("no way to post callbacks is set".into());
         };
         let unique = clock::digits(self.random(), 9).map_err(|e| e.to_string())?;
-        let nonce = format!("{}.{unique}", now.seconds());
+        let nonce = format!("{}.{unique}", now.clock.seconds());
         let body = body.into_bytes();
         let signature = callback::sign(&self.app.api_key, &nonce, url.as_str(), &body);
         let signature = signature.map_err(|e| e.to_string())?;
@@ -180,7 +180,7 @@ impl Engine {
         row: &store::Approval,
         device: &store::Device,
         response: ApprovalResponse,
-        now: Time,
+        now: Now,
     ) -> Value {
         let status = match response {
             ApprovalResponse::Approve => ApprovalStatus::Approved,
@@ -200,11 +200,11 @@ impl Engine {
                     "status": status,
                     "uuid": row.uuid,
                     "created_at_time": row.created_at.seconds(),
-                    "device_signing_time": now.seconds(),
+                    "device_signing_time": now.clock.seconds(),
                     "encrypted": false,
                     "flagged": response == ApprovalResponse::Report,
                 },
-                "expiration_timestamp": row.expires_at.map(Time::seconds),
+                "expiration_timestamp": row.expires_at.map(|end| now.shown(end).seconds()),
                 "logos": stored(&row.logos),
                 "app_id": self.app.app_id,
             },
@@ -239,7 +239,7 @@ impl Handle<CreateApproval> for Engine {
             hidden_details: json!(call.hidden_details).to_string(),
             logos: json!(call.logos).to_string(),
             seconds_to_expire: seconds,
-            expires_at: (seconds > 0).then(|| now.plus(Duration::from_secs(seconds))),
+            expires_at: (seconds > 0).then(|| now.steady.plus(Duration::from_secs(seconds))),
             most_open: self.caps().open_approvals,
             now,
         };
@@ -251,7 +251,7 @@ impl Handle<CreateApproval> for Engine {
             AddApproval::NoUser => Err(rejections::user_not_found()),
             AddApproval::Snoozed(until) => {
                 let message = "The user said that the last request was not theirs";
-                rejections::wait(message, until.after(now))
+                rejections::wait(message, until.after(now.steady))
             }
         }
     }

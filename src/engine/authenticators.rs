@@ -56,14 +56,15 @@ impl Handle<ConfirmAuthenticator> for Engine {
             let app = pending(state).ok_or_else(rejections::no_pending_authenticator)?;
             if let Some(accepted) = in_sandbox {
                 let row = &app.row;
-                let (authenticator_id, step) = (row.authenticator_id, now.seconds() / row.period);
+                let (authenticator_id, step) =
+                    (row.authenticator_id, now.clock.seconds() / row.period);
                 return Ok(match accepted {
                     true => verify::right_app(Match::Step { authenticator_id, step }),
                     false => MatchResult::Wrong(Vec::new(), Vec::new()),
                 });
             }
-            if let Some(next) = state.wrong(Factor::Authenticator).wait_until(limits::delay, now) {
-                return Ok(MatchResult::RateLimited(next));
+            if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
+                return Ok(MatchResult::Barred(barred));
             }
             Ok(match app.row.fits(code.as_str()) {
                 true => verify::match_apps(&code, &[app], now)

@@ -48,6 +48,22 @@ impl Random for System {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Time(pub(super) i64);
 
+/// When a call is handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Now {
+    /// What the clock shows: for people, statistics and the steps of authenticator apps.
+    pub(super) clock: Time,
+    /// The time that never goes back, for everything that is stored and compared later.
+    pub(super) steady: Time,
+}
+
+impl Now {
+    /// What the clock shows at a steady time.
+    pub(super) fn shown(self, steady: Time) -> Time {
+        Time(steady.0.saturating_sub(self.steady.0.saturating_sub(self.clock.0)))
+    }
+}
+
 impl Time {
     pub(super) fn of(clock: &dyn Clock) -> Time {
         Time(i64::try_from(clock.now().as_millis()).unwrap_or(i64::MAX))

@@ -1,11 +1,11 @@
 //! Codes by SMS and voice: for users (interface 4.2 and 4.3), and for numbers that do not belong to
 //! a user yet (interface 4.10).
 
-use super::clock::{self, Time};
+use super::clock::{self, Now, Time};
 use super::operations::Subject;
 use super::operations::codes::{self, IssueCode, Issued, Outgoing};
 use super::operations::verifications::{self, VerificationKey};
-use super::operations::verify::{Factor, Match, commit, state};
+use super::operations::verify::{Barred, Factor, Match, commit, state};
 use super::phones::{self, Phone};
 use super::store::{Decided, View};
 use super::{Engine, Message, as_written, limits, rejections, sandbox, verify};
@@ -33,7 +33,7 @@ struct Order {
     length: u8,
     /// The id of the verification that a new code begins, for a number.
     uuid: Option<ApprovalId>,
-    now: Time,
+    now: Now,
 }
 
 /// A code that was sent.
@@ -122,11 +122,12 @@ impl Engine {
         let (code, expires_at, next, uuid) =
             match self.run(move |view| codes::issue(view, &issue))? {
                 Issued::Sent { code, expires_at, next, uuid } => (code, expires_at, next, uuid),
+                Issued::Barred(barred) => return rejections::barred(barred, now),
                 Issued::TooSoon(next) => {
-                    return rejections::wait("A code was sent just now", next.after(now));
+                    return rejections::wait("A code was sent just now", next.after(now.steady));
                 }
                 Issued::TooOften(next) => {
-                    return rejections::wait("Codes were sent too often", next.after(now));
+                    return rejections::wait("Codes were sent too often", next.after(now.steady));
                 }
             };
         let sent = self.shared.deliver.deliver(&Message {
@@ -134,17 +135,17 @@ impl Engine {
             via: order.channel,
             text: format!("{}{}{}{}", text.0, *code, validity(expires_at, now), text.1),
             code: code.to_string(),
-            expires_at: expires_at.seconds(),
+            expires_at: now.shown(expires_at).seconds(),
         });
         let done = sent.is_ok();
-        self.run(move |view| codes::finish_delivery(view, &subject, job, done))?;
+        self.run(move |view| codes::finish_delivery(view, &subject, job, done, now))?;
         // The message of a failed delivery is shown to the caller, and must not contain the code.
         sent.map_err(|message| match message.contains(&*code) {
             true => "the delivery failed with a message that contains the code".to_owned(),
             false => message,
         })
         .map_err(|message| Error::unavailable(Stage::Delivery, message))?;
-        let resend_after = next.after(now).map_or(0, whole_seconds);
+        let resend_after = next.after(now.steady).map_or(0, whole_seconds);
         Ok(Sent { expires_at, resend_after, uuid })
     }
 
@@ -156,8 +157,8 @@ impl Engine {
 }
 
 /// How long a code is still valid, in a message that may carry it again.
-fn validity(expires_at: Time, now: Time) -> String {
-    let minutes = expires_at.after(now).map_or(0, |left| left.as_secs() / 60);
+fn validity(expires_at: Time, now: Now) -> String {
+    let minutes = expires_at.after(now.steady).map_or(0, |left| left.as_secs() / 60);
     match minutes {
         0 => ". It is valid for less than a minute.".into(),
         1 => ". It is valid for 1 minute.".into(),
@@ -171,7 +172,7 @@ enum Checked {
     Right,
     Wrong,
     NoneIsPending,
-    RateLimited(Time),
+    Barred(Barred),
 }
 
 /// Checks the code of a number. As in a sandbox that accepts every number's code, if `lenient`: without
@@ -181,7 +182,7 @@ fn check_number(
     subject: &Subject,
     typed: &str,
     lenient: bool,
-    now: Time,
+    now: Now,
 ) -> Decided<Checked> {
     let Some(state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
     let pending = state.codes.iter().find(|code| code.lives(now));
@@ -200,7 +201,7 @@ fn check_number(
         false => Match::Nothing { factors: vec![Factor::Code], compared: vec![action] },
     };
     Ok(match commit(view, state, &found, now, limits::delay)? {
-        Some(next) => Checked::RateLimited(next),
+        Some(barred) => Checked::Barred(barred),
         None if right => Checked::Right,
         None => Checked::Wrong,
     })
@@ -258,7 +259,7 @@ impl Handle<StartPhoneVerification> for Engine {
             carrier: Some(String::new()),
             is_ported: Some(false),
             is_cellphone: Some(!matches!(kind, PhoneType::Landline | PhoneType::Voip)),
-            seconds_to_expire: sent.expires_at.after(now).map(|life| life.as_secs()),
+            seconds_to_expire: sent.expires_at.after(now.steady).map(|life| life.as_secs()),
             uuid: sent.uuid,
             resend_after: Some(sent.resend_after),
         })
@@ -282,7 +283,7 @@ impl Handle<CheckPhoneVerification> for Engine {
             Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
             Checked::Wrong => Err(rejections::verification_code_wrong()),
             Checked::NoneIsPending => Err(rejections::no_pending_verification()),
-            Checked::RateLimited(next) => rejections::wait(verify::TOO_MANY_WRONG, next.after(now)),
+            Checked::Barred(barred) => rejections::barred(barred, now),
         }
     }
 
@@ -304,9 +305,9 @@ impl Handle<PhoneVerificationStatus> for Engine {
             }
             _ => return Err(rejections::no_pending_verification()),
         };
-        let found = self.look(move |view| verifications::find(view, &key, now))?;
+        let found = self.look(move |view| verifications::find(view, &key, now.steady))?;
         let found = found.ok_or_else(rejections::no_pending_verification)?;
-        let left = found.expires_at.after(now).filter(|_| !found.verified && !found.is_void);
+        let left = found.expires_at.after(now.steady).filter(|_| !found.verified && !found.is_void);
         Ok(PhoneVerificationRecord {
             status: match (found.verified, left) {
                 (true, _) => VerificationStatus::Verified,

@@ -2,6 +2,7 @@
 
 use super::operations::factors;
 use super::operations::users::Profile;
+use super::operations::verify::Factor;
 use super::store;
 use super::{Engine, rejections};
 use crate::Result;
@@ -20,6 +21,9 @@ impl Engine {
             authenticators: authenticators.collect::<Result<_>>()?,
             devices: rows.devices.into_iter().map(device).collect::<Result<_>>()?,
             recovery_codes: rows.recovery_codes,
+            codes_locked: rows.locked.contains(&Factor::Code),
+            authenticators_locked: rows.locked.contains(&Factor::Authenticator),
+            recovery_codes_locked: rows.locked.contains(&Factor::Recovery),
         };
         Ok((user, factors))
     }

@@ -15,6 +15,8 @@ pub(super) const COOL_DOWN: Duration = Duration::from_secs(30);
 pub(super) const SENDS: u32 = 5;
 /// How many wrong tries invalidate a code.
 pub(super) const TRIES: u32 = 5;
+/// After how many wrong codes in a row a factor of a user is locked.
+pub(super) const MOST_WRONG: u32 = 100;
 /// How far a clock that is set back may be behind a stored time. A stored time further in the
 /// future was written while the clock was wrong.
 pub(super) const CLOCK_SLACK: Duration = Duration::from_secs(60);

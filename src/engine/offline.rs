@@ -1,11 +1,11 @@
 //! Logins while the service is unreachable: preparing them, and the reports of them.
 
-use super::clock::Time;
+use super::clock::Now;
 use super::operations::Subject;
 use super::operations::offline::{self, Login, Preparation, Report, Reported};
-use super::operations::verify::{Factor, Match, commit, state};
+use super::operations::verify::{Barred, Factor, Match, commit, state};
 use super::store::Authenticator;
-use super::verify::{TOO_MANY_WRONG, same};
+use super::verify::same;
 use super::{Engine, limits, rejections};
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
 use crate::model::{Secret, UserId};
@@ -31,7 +31,7 @@ enum Proof {
     Shown(Shown),
     NoUser,
     Wrong,
-    RateLimited(Time),
+    Barred(Barred),
 }
 
 impl Handle<PrepareOffline> for Engine {
@@ -43,7 +43,7 @@ impl Handle<PrepareOffline> for Engine {
         }
         let shown = self.accepted_just_now(call, now)?;
         let days = call.days.unwrap_or(limits::OFFLINE_DAYS).min(allowed);
-        let span = Span::new(&shown, now.seconds(), days);
+        let span = Span::new(&shown, now.clock.seconds(), days);
         let machine = call.machine.as_ref().map(|machine| machine.as_str());
         let data = json!({ "machine": machine, "expires_at": span.expires_at });
         // Before the hashes are made, which takes time: one code makes them once.
@@ -89,13 +89,13 @@ impl Span {
 impl Engine {
     /// The app whose code this is, which must be the last one of it that was accepted, and not long
     /// ago. Another code counts as wrong, so that the call does not help to guess one.
-    fn accepted_just_now(&self, call: &PrepareOffline, now: Time) -> Result<Shown> {
+    fn accepted_just_now(&self, call: &PrepareOffline, now: Now) -> Result<Shown> {
         let subject = Subject::User(self.app.app_id, call.user_id);
         let token = call.token.clone();
         let proof = self.run(move |view| {
             let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
-            if let Some(next) = state.wrong(Factor::Authenticator).wait_until(limits::delay, now) {
-                return Ok(Proof::RateLimited(next));
+            if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
+                return Ok(Proof::Barred(barred));
             }
             let mut apps = state.authenticators.iter();
             if let Some(shown) = apps.find_map(|app| app.row.shown(token.as_str(), now)) {
@@ -110,7 +110,7 @@ impl Engine {
             Proof::Shown(shown) => Ok(shown),
             Proof::NoUser => Err(rejections::user_not_found()),
             Proof::Wrong => Err(rejections::no_code_accepted()),
-            Proof::RateLimited(next) => rejections::wait(TOO_MANY_WRONG, next.after(now)),
+            Proof::Barred(barred) => rejections::barred(barred, now),
         }
     }
 
@@ -144,11 +144,12 @@ impl Engine {
 impl Authenticator {
     /// The app with the step of the code, if that is the last one that was accepted and it was
     /// accepted not long ago.
-    fn shown(&self, typed: &str, now: Time) -> Option<Shown> {
+    fn shown(&self, typed: &str, now: Now) -> Option<Shown> {
         let step = self.last_step?;
         let totp = Totp::new(&self.secret, Algorithm::Sha1, self.digits, self.period).ok()?;
         let shown_until = step.saturating_add(1).saturating_mul(self.period);
-        let recent = shown_until.saturating_add(limits::OFFLINE_PROOF.as_secs()) > now.seconds();
+        let recent =
+            shown_until.saturating_add(limits::OFFLINE_PROOF.as_secs()) > now.clock.seconds();
         let is_it = same(totp.code(step.saturating_mul(self.period)).expose(), typed);
         (is_it && recent).then_some(Shown { authenticator_id: self.authenticator_id, totp, step })
     }

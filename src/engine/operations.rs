@@ -10,11 +10,12 @@ pub(super) mod factors;
 pub(super) mod lookups;
 pub(super) mod offline;
 pub(super) mod recovery;
+pub(super) mod steady;
 pub(super) mod users;
 pub(super) mod verifications;
 pub(super) mod verify;
 
-use super::clock::Time;
+use super::clock::Now;
 use super::store::{Decided, Sequence, Statistics, User, View};
 use crate::Error;
 use crate::model::UserId;
@@ -64,8 +65,8 @@ fn next_id(view: &mut View, kind: &str) -> Decided<i64> {
 }
 
 /// Adds to the counts of this month.
-fn count(view: &mut View, app: AppId, now: Time, add: impl FnOnce(&mut Statistics)) {
-    let mut counted = Statistics::none(app, now.month());
+fn count(view: &mut View, app: AppId, now: Now, add: impl FnOnce(&mut Statistics)) {
+    let mut counted = Statistics::none(app, now.clock.month());
     add(&mut counted);
     view.count(counted);
 }

@@ -78,7 +78,7 @@ impl Handle<PhoneInfo> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(rejections::phone_information_failed)?;
         let mut information = PhoneInformation::new(phone.kind());
-        information.message = Some(format!("Phone number information as of {}", now.utc()));
+        information.message = Some(format!("Phone number information as of {}", now.clock.utc()));
         // No carrier is asked, so neither is known; clients in typed languages need both.
         information.provider = Some("Unknown".into());
         information.ported = Some(false);

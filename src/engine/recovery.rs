@@ -77,7 +77,8 @@ impl Engine {
             name if name == CreateRecoveryCodes::ROUTE.name => {
                 let now = self.now();
                 let used_at = self.look(move |view| codes::authenticator_used_at(view, user_id))?;
-                let fresh = used_at.is_some_and(|used| used.plus(limits::OWN_RECOVERY) >= now);
+                let fresh =
+                    used_at.is_some_and(|used| used.plus(limits::OWN_RECOVERY) >= now.steady);
                 let allowed = fresh && !has_codes;
                 if allowed { Ok(()) } else { Err(rejections::no_own_recovery_codes()) }
             }

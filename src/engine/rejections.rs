@@ -5,6 +5,8 @@ pub(super) use crate::calls::{
     no_pending_authenticator, user_not_found,
 };
 
+use super::clock::Now;
+use super::operations::verify::Barred;
 use crate::codes;
 use crate::error::Rejection;
 use crate::{Error, Result};
@@ -85,6 +87,18 @@ pub(super) fn no_code_accepted() -> Error {
 pub(super) fn offline_not_prepared() -> Error {
     let message = "No machine was given the codes of these logins, or their time has not come.";
     reject(403, codes::OFFLINE_NOT_PREPARED, message)
+}
+
+/// What has too many wrong codes.
+pub(super) fn barred<T>(barred: Barred, now: Now) -> Result<T> {
+    match barred {
+        Barred::Until(next) => wait("Too many wrong codes", next.after(now.steady)),
+        Barred::Locked => Err(Error::RateLimited {
+            message: "Too many wrong codes: locked until an administrator unlocks the user".into(),
+            retry_after: None,
+            code: Some(codes::FACTOR_LOCKED.to_owned()),
+        }),
+    }
 }
 
 /// The caller must wait, and can then retry the same call.

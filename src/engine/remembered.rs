@@ -35,14 +35,15 @@ impl Handle<Remember> for Engine {
         let now = self.begin();
         let days = call.days.unwrap_or(limits::REMEMBERED_DAYS);
         // In whole seconds, as the token has it.
-        let expires_at =
-            Time(now.0 - now.0.rem_euclid(1000)).plus(Duration::from_secs(days * A_DAY));
+        let life = Duration::from_secs(days * A_DAY);
+        let whole = |time: Time| Time(time.0 - time.0.rem_euclid(1000)).plus(life);
+        let expires_at = whole(now.clock);
         let mut id = Zeroizing::new([0; ID]);
         self.random().fill(&mut *id)?;
         let token = self.token(call.user_id, &id, expires_at.seconds());
         let browser = NewBrowser {
             key: self.browser_key(call.user_id, &id),
-            expires_at,
+            expires_at: whole(now.steady),
             most: limits::REMEMBERED_BROWSERS,
             now,
         };
@@ -77,11 +78,13 @@ impl Handle<Forget> for Engine {
             Some(token) => {
                 if let Some(id) = self.signed_id(user_id, token) {
                     let key = self.browser_key(user_id, &id);
-                    self.run(move |view| browsers::forget(view, &key, now))?;
+                    self.run(move |view| browsers::forget(view, &key, now.steady))?;
                 }
                 Ok(Done::with_message("The browser is not remembered any more."))
             }
-            None if self.run(move |view| browsers::forget_all(view, app, user_id, now))? => {
+            None if self
+                .run(move |view| browsers::forget_all(view, app, user_id, now.steady))? =>
+            {
                 Ok(Done::with_message("No browser of the user is remembered any more."))
             }
             None => Err(rejections::user_not_found()),

@@ -1,7 +1,7 @@
 //! The sandbox (interface 8): an engine in memory for the tests of applications, which accepts every
 //! token or a configured one, has no waits and caps, and can be emptied.
 
-use super::clock::Time;
+use super::clock::{Now, Time};
 use super::limits::Caps;
 use super::operations::users;
 use super::store::Store;
@@ -136,7 +136,7 @@ impl Engine {
         &self,
         token: Option<&Token>,
         user_id: UserId,
-        now: Time,
+        now: Now,
     ) -> Result<Option<Verification>> {
         match self.sandbox_accepts(token) {
             None => return Ok(None),
@@ -145,7 +145,7 @@ impl Engine {
         }
         let app = self.app.app_id;
         let enrolled_at = self.run(move |view| users::confirm(view, app, user_id, now))?;
-        Ok(Some(accepted("sms", enrolled_at.unwrap_or(now))))
+        Ok(Some(accepted("sms", enrolled_at.unwrap_or(now.clock))))
     }
 
     /// Whether a sandbox accepts a token, without looking for codes; `None` if this is a real engine.

@@ -1,6 +1,6 @@
 //! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
-use super::clock::Time;
+use super::clock::Now;
 use super::operations::Subject;
 use super::operations::codes::Outgoing;
 use super::operations::users::{self, EnrolUser, NewActivity, Profile};
@@ -35,7 +35,7 @@ impl Engine {
         user_id: UserId,
         job: i64,
         message: Outgoing,
-        now: Time,
+        now: Now,
     ) -> Result<&'static str> {
         let sent = self.shared.deliver.deliver(&Message {
             to: message.to,
@@ -140,6 +140,17 @@ impl Handle<DeleteUser> for Engine {
         let (app, user_id) = (self.app.app_id, call.user_id);
         match self.run(move |view| users::delete(view, app, user_id))? {
             true => Ok(Done::with_message("User removed from application")),
+            false => Err(rejections::user_not_found()),
+        }
+    }
+}
+
+impl Handle<UnlockUser> for Engine {
+    fn handle(&self, call: &UnlockUser) -> Result<Done> {
+        self.begin();
+        let (app, user_id) = (self.app.app_id, call.user_id);
+        match self.run(move |view| users::unlock(view, app, user_id))? {
+            true => Ok(Done::with_message("User was unlocked.")),
             false => Err(rejections::user_not_found()),
         }
     }

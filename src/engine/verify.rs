@@ -1,9 +1,7 @@
 //! Checking a code (interface 3.1 and 4.4).
 
-use super::clock::Time;
-use super::operations::verify::{
-    EnrolledApp, Factor, Match, VerifyState, WrongAnswers, commit, state,
-};
+use super::clock::{Now, Time};
+use super::operations::verify::{Barred, EnrolledApp, Factor, Match, VerifyState, commit, state};
 use super::operations::{Subject, recovery as recovery_codes};
 use super::store::{Authenticator, RecoveryCode, SentCode};
 use super::{Engine, as_written, limits, recovery, rejections};
@@ -14,7 +12,6 @@ use crate::{Handle, Result};
 use serde_json::{Map, Value};
 use subtle::ConstantTimeEq;
 
-pub(super) const TOO_MANY_WRONG: &str = "Too many wrong codes";
 /// How often a check of a recovery code starts over after the set was replaced meanwhile.
 const ROUNDS: u32 = 8;
 
@@ -27,15 +24,15 @@ pub(super) enum MatchResult {
     Used,
     /// What counts the token, and which codes lose a try, by their actions.
     Wrong(Vec<Factor>, Vec<String>),
-    /// Every factor that the token may belong to is rate limited.
-    RateLimited(Time),
+    /// No code is looked at of any factor that the token may belong to.
+    Barred(Barred),
 }
 
 /// The outcome of a check.
 enum Checked {
     NoUser,
     Done(Box<Verification>),
-    RateLimited(Time),
+    Barred(Barred),
 }
 
 impl Handle<Verify> for Engine {
@@ -76,18 +73,18 @@ impl Engine {
     pub(super) fn check(
         &self,
         user_id: UserId,
-        now: Time,
+        now: Now,
         compare: impl Fn(&VerifyState) -> Result<MatchResult> + Send + 'static,
     ) -> Result<Verification> {
         let subject = Subject::User(self.app.app_id, user_id);
         let checked = self.run(move |view| {
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
-            let enrolled_at = state.created_at().unwrap_or(now);
+            let enrolled_at = state.created_at().unwrap_or(now.clock);
             let (found, verification) = match compare(&state)? {
                 MatchResult::NotChecked => {
                     return Ok(Checked::Done(Box::new(verification(Verdict::NotChecked))));
                 }
-                MatchResult::RateLimited(next) => return Ok(Checked::RateLimited(next)),
+                MatchResult::Barred(barred) => return Ok(Checked::Barred(barred)),
                 MatchResult::Used => return Ok(Checked::Done(Box::new(Verification::wrong(true)))),
                 MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
                 MatchResult::Wrong(factors, compared) => {
@@ -95,7 +92,7 @@ impl Engine {
                 }
             };
             Ok(match commit(view, state, &found, now, limits::delay)? {
-                Some(next) => Checked::RateLimited(next),
+                Some(barred) => Checked::Barred(barred),
                 None => Checked::Done(Box::new(verification)),
             })
         })?;
@@ -104,7 +101,7 @@ impl Engine {
 
     /// Checks a recovery code. It is hashed outside any transaction, because that takes time, and
     /// only while the user need not wait.
-    fn check_recovery_code(&self, call: &Verify, now: Time) -> Result<Verification> {
+    fn check_recovery_code(&self, call: &Verify, now: Now) -> Result<Verification> {
         let (app, user_id, force) = (self.app.app_id, call.user_id, call.force);
         for _ in 0..ROUNDS {
             let found = self.look(move |view| {
@@ -117,8 +114,8 @@ impl Engine {
             if !confirmed && !force {
                 return Ok(verification(Verdict::NotChecked));
             }
-            if let Some(next) = wrong.wait_until(limits::delay, now) {
-                return rejections::wait(TOO_MANY_WRONG, next.after(now));
+            if let Some(barred) = wrong.bar(limits::delay, now) {
+                return rejections::barred(barred, now);
             }
             let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
                 return Ok(Verification::wrong(false));
@@ -131,7 +128,7 @@ impl Engine {
                 if rows.first().is_some_and(|row| row.salt != salt) {
                     return Ok(None);
                 }
-                let enrolled_at = state.created_at().unwrap_or(now);
+                let enrolled_at = state.created_at().unwrap_or(now.clock);
                 let (found, verification) = match recovery::find(&hash, &rows) {
                     Some(row) if row.spent => {
                         return Ok(Some(Checked::Done(Box::new(Verification::wrong(true)))));
@@ -147,7 +144,7 @@ impl Engine {
                     }
                 };
                 Ok(Some(match commit(view, state, &found, now, limits::delay)? {
-                    Some(next) => Checked::RateLimited(next),
+                    Some(barred) => Checked::Barred(barred),
                     None => Checked::Done(Box::new(verification)),
                 }))
             })?;
@@ -169,28 +166,28 @@ impl Engine {
     }
 }
 
-fn outcome(checked: Checked, now: Time) -> Result<Verification> {
+fn outcome(checked: Checked, now: Now) -> Result<Verification> {
     match checked {
         Checked::NoUser => Err(rejections::user_not_found()),
         Checked::Done(verification) => Ok(*verification),
-        Checked::RateLimited(next) => rejections::wait(TOO_MANY_WRONG, next.after(now)),
+        Checked::Barred(barred) => rejections::barred(barred, now),
     }
 }
 
 /// Compares a token with all codes and apps that it may belong to, by its length. Each such factor
-/// that is not rate limited is tried, and counts the token if it is wrong.
-fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
+/// that may be tried is, and counts the token if it is wrong.
+fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> MatchResult {
     let typed = call.token.as_str();
     let codes: Vec<_> = state.codes.iter().filter(|c| c.fits(typed, now)).collect();
     let apps: Vec<_> = state.authenticators.iter().filter(|a| a.row.fits(typed)).collect();
-    let waits = |wrong: WrongAnswers| wrong.wait_until(limits::delay, now);
-    let mut waiting = Vec::new();
+    let bar = |factor| state.bar(factor, limits::delay, now);
+    let mut bars = Vec::new();
     let mut tried = Vec::new();
     let mut compared = Vec::new();
     let mut used = false;
     if !codes.is_empty() {
-        match waits(state.wrong(Factor::Code)) {
-            Some(next) => waiting.push(next),
+        match bar(Factor::Code) {
+            Some(barred) => bars.push(barred),
             None => {
                 tried.push(Factor::Code);
                 compared.extend(codes.iter().filter(|c| c.lives(now)).map(|c| c.action.clone()));
@@ -203,8 +200,8 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
         }
     }
     if !apps.is_empty() {
-        match waits(state.wrong(Factor::Authenticator)) {
-            Some(next) => waiting.push(next),
+        match bar(Factor::Authenticator) {
+            Some(barred) => bars.push(barred),
             None => {
                 tried.push(Factor::Authenticator);
                 match match_apps(&call.token, &apps, now) {
@@ -215,15 +212,15 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Time) -> MatchResult {
             }
         }
     }
-    match waiting.into_iter().min() {
+    match bars.into_iter().reduce(Barred::first) {
         _ if used => MatchResult::Used,
-        Some(next) if tried.is_empty() => MatchResult::RateLimited(next),
+        Some(barred) if tried.is_empty() => MatchResult::Barred(barred),
         _ => MatchResult::Wrong(tried, compared),
     }
 }
 
 /// Compares a token with codes. A code is valid only for the action that it was sent for.
-fn match_codes(call: &Verify, codes: &[&SentCode], now: Time) -> Option<MatchResult> {
+fn match_codes(call: &Verify, codes: &[&SentCode], now: Now) -> Option<MatchResult> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
     match code.spent {
@@ -237,13 +234,13 @@ fn match_codes(call: &Verify, codes: &[&SentCode], now: Time) -> Option<MatchRes
 
 /// Compares a token with the codes of apps. These are generated without an action, so they are
 /// valid for any.
-pub(super) fn match_apps(token: &Token, apps: &[&EnrolledApp], now: Time) -> Option<MatchResult> {
+pub(super) fn match_apps(token: &Token, apps: &[&EnrolledApp], now: Now) -> Option<MatchResult> {
     let mut used = None;
     for EnrolledApp { row: app, used_after } in apps {
         let Ok(totp) = Totp::new(&app.secret, Algorithm::Sha1, app.digits, app.period) else {
             continue;
         };
-        match totp.check(token, now.seconds(), app.last_step) {
+        match totp.check(token, now.clock.seconds(), app.last_step) {
             otp::Match::Step(step) if used_after.contains(&step) => {
                 used = Some(MatchResult::Used);
             }
@@ -283,14 +280,14 @@ pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
 }
 
 impl SentCode {
-    pub(super) fn lives(&self, now: Time) -> bool {
+    pub(super) fn lives(&self, now: Now) -> bool {
         // A code that would live longer than any code can was issued while the clock was wrong.
-        let possible = self.expires_at <= now.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
-        !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now && possible
+        let possible = self.expires_at <= now.steady.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
+        !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now.steady && possible
     }
 
-    fn fits(&self, typed: &str, now: Time) -> bool {
-        self.code.len() == typed.len() && self.expires_at > now
+    fn fits(&self, typed: &str, now: Now) -> bool {
+        self.code.len() == typed.len() && self.expires_at > now.steady
     }
 }
 

@@ -31,6 +31,15 @@ impl Service {
         self.handle(&RemoveAuthenticator::new(user_id, authenticator_id.clone()))
     }
 
+    /// Lets a user try codes again after too many wrong ones (interface 4.30).
+    ///
+    /// # Errors
+    /// [`Error::Rejected`](crate::Error::Rejected) if there is no such user; otherwise see
+    /// [`Error`](crate::Error).
+    pub fn unlock_user(&self, user_id: UserId) -> Result<Done> {
+        self.handle(&UnlockUser::new(user_id))
+    }
+
     /// Lists the devices that a user has registered for approval requests (interface 4.25).
     ///
     /// # Errors

@@ -66,6 +66,10 @@ static void authenticators(const seconder_service *service, uint64_t id)
     CHECK(seconder_factors_authenticator(factors, 0)->confirmed);
     seconder_user_status_reply_free(user);
 
+    CHECK(!seconder_factors_codes_locked(NULL) && !seconder_factors_authenticators_locked(NULL));
+    CHECK(!seconder_factors_recovery_codes_locked(NULL));
+    EXPECT(SECONDER_OK, seconder_unlock_user(service, id, NULL, &error));
+    EXPECT(SECONDER_REJECTED, seconder_unlock_user(service, 12345, NULL, &error));
     EXPECT_INVALID("authenticator_id",
                    seconder_remove_authenticator(service, id, "../1", NULL, &error));
     EXPECT_CODE(SECONDER_REJECTED, "authenticator_not_found",

@@ -53,6 +53,7 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service",
                    seconder_confirm_authenticator(NULL, 1, "123456", &verification, &error));
     EXPECT_INVALID("service", seconder_remove_authenticator(NULL, 1, "1", NULL, &error));
+    EXPECT_INVALID("service", seconder_unlock_user(NULL, 1, NULL, &error));
     EXPECT_INVALID("service", seconder_devices(NULL, 1, &devices, &error));
     EXPECT_INVALID("service", seconder_remove_device(NULL, 1, 1, NULL, &error));
     EXPECT_INVALID("service", seconder_remember(NULL, 1, NULL, 0, &remembered, &error));

@@ -159,6 +159,10 @@ static void factors()
     CHECK(app->confirmed && app->label == nullptr && app->created_at > 0);
     CHECK(found->devices()[0]->id == device.id());
 
+    CHECK(!found->codes_locked() && !found->authenticators_locked());
+    CHECK(!found->recovery_codes_locked() && !service.unlock_user(id).message().empty());
+    CHECK(service.try_unlock_user(id + 1000).status() == Status::rejected);
+
     const RegisteredDevices listed = service.devices(id);
     CHECK(listed.devices().size() == 1 && !listed.message().empty());
     CHECK(listed.devices()[0]->type == std::string_view("ios"));

@@ -119,6 +119,7 @@ fn every_field_of_every_reply_has_an_accessor() {
         reply::<Remember>("remembered", &[]),
         reply::<Recognise>("browser_check", &recognition),
         reply::<Forget>("done", &[]),
+        reply::<UnlockUser>("done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");

@@ -97,6 +97,7 @@ fn every_reply_has_its_fields() {
         // It returns whether the browser is recognised, and nothing else.
         Recognise::ROUTE.name,
         reply::<Forget>("Done", &[]),
+        reply::<UnlockUser>("Done", &[]),
     ];
     let all: Vec<&str> = ROUTES.iter().map(|route| route.name).collect();
     assert_eq!(compared, all.as_slice(), "list every call, in ROUTES' order");

@@ -339,6 +339,10 @@ class AsyncService:
         """As :meth:`seconder.Service.confirm_authenticator`."""
         return await self._run(self._service.confirm_authenticator, user_id, code)
 
+    async def unlock_user(self, user_id: int) -> Done:
+        """As :meth:`seconder.Service.unlock_user`."""
+        return await self._run(self._service.unlock_user, user_id)
+
     async def remove_authenticator(self, user_id: int, authenticator_id: str) -> Done:
         """As :meth:`seconder.Service.remove_authenticator`."""
         return await self._run(self._service.remove_authenticator, user_id, authenticator_id)

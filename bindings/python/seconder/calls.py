@@ -792,6 +792,25 @@ class Calls:
         )
         return Done._read(reply)
 
+    def unlock_user(self, user_id: int) -> Done:
+        """Lets a user try codes again after too many wrong ones (section 4.30). The counts of wrong
+        codes of all factors begin anew. Codes that were sent have the tries that they had.
+
+        Args:
+            user_id: The user.
+
+        Returns:
+            The service's message.
+
+        Raises:
+            Rejected: The user does not exist.
+
+        Example:
+            >>> service.unlock_user(user.user_id)
+            Done(message='User was unlocked.')
+        """
+        return Done._read(self._call("unlock_user", user_id=user_id))
+
     def devices(self, user_id: int) -> RegisteredDevices:
         """Lists the devices that a user has registered for approval requests (section 4.25).
 

@@ -225,5 +225,7 @@ class Code(Word):
     """No such authenticator app."""
     DEVICE_NOT_FOUND = "device_not_found"
     """No such device."""
+    FACTOR_LOCKED = "factor_locked"
+    """Too many wrong codes: locked until the user is unlocked."""
     NOT_RECOGNISED = "not_recognised"
     """The browser is not remembered."""

@@ -248,6 +248,13 @@ class Factors(Reply):
     """The devices that the user has registered for approval requests, the oldest first."""
     recovery_codes: int = 0
     """How many recovery codes the user has left."""
+    codes_locked: bool = False
+    """Whether codes by SMS and voice are not checked, after too many wrong ones in a row, until
+    :meth:`seconder.Service.unlock_user`."""
+    authenticators_locked: bool = False
+    """Whether the codes of authenticator apps are not checked."""
+    recovery_codes_locked: bool = False
+    """Whether recovery codes are not checked."""
 
     @classmethod
     def _read(cls, reply: dict[str, Any]) -> Self:

@@ -39,6 +39,7 @@ const CALLS: &[(&str, Handler)] = &[
     (PrepareOffline::ROUTE.name, prepare_offline),
     (ReportOffline::ROUTE.name, handle::<ReportOffline>),
     (ConfirmAuthenticator::ROUTE.name, confirm_authenticator),
+    (UnlockUser::ROUTE.name, handle::<UnlockUser>),
     (RemoveAuthenticator::ROUTE.name, handle::<RemoveAuthenticator>),
     (Devices::ROUTE.name, handle::<Devices>),
     (RemoveDevice::ROUTE.name, handle::<RemoveDevice>),

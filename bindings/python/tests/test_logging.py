@@ -50,6 +50,7 @@ def make_every_call(service: seconder.Service) -> set[str]:
         "remember": (1,),
         "recognise": (1, COOKIE),
         "forget": (1,),
+        "unlock_user": (1,),
         "register_device": (1, "ios"),
         "devices": (1,),
         "remove_device": (1, 1),

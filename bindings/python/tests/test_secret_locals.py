@@ -70,6 +70,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "remember": ((1,), {"days": 7}),
     "recognise": ((1, TEXT), {}),
     "forget": ((1,), {"token": TEXT}),
+    "unlock_user": ((1,), {}),
 }
 
 

@@ -50,6 +50,7 @@ REQUIRED = {
     "remember": ["user_id"],
     "recognise": ["user_id", "token"],
     "forget": ["user_id"],
+    "unlock_user": ["user_id"],
 }
 
 

@@ -2,7 +2,7 @@
 
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, count, user, users};
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Approval, Decided, Device, Job, OpenApproval, View};
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, UserId};
 
@@ -19,7 +19,7 @@ pub(in crate::engine) struct NewApproval {
     pub(in crate::engine) expires_at: Option<Time>,
     /// With more open requests than this, the oldest expires.
     pub(in crate::engine) most_open: u32,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(in crate::engine) struct Response {
     pub(in crate::engine) snoozed_until: Option<Time>,
     /// The id of its job, the URL and the body of the callback.
     pub(in crate::engine) callback: Option<(i64, CallbackUrl, String)>,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(in crate::engine) enum Responded {
 pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddApproval> {
     let id = new.user_id.get();
     let Some(user) = user(view, new.app, new.user_id)? else { return Ok(AddApproval::NoUser) };
-    if user.snoozed_until > new.now {
+    if user.snoozed_until > new.now.steady {
         return Ok(AddApproval::Snoozed(user.snoozed_until));
     }
     let answerable = !view.all::<Device>((id,))?.is_empty();
@@ -77,7 +77,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
     let room = new.most_open.saturating_sub(1) as usize;
     let surplus = open.len().saturating_sub(room);
     for (entry, mut row) in open.drain(..surplus) {
-        (row.processed_at, row.updated_at) = (Some(new.now), new.now);
+        (row.processed_at, row.updated_at) = (Some(new.now.clock), new.now.clock);
         end(view, &entry, row, "expired");
     }
     let number = open.last().map_or(1, |(entry, _)| entry.number + 1);
@@ -94,8 +94,8 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
         logos: new.logos.clone(),
         seconds_to_expire: new.seconds_to_expire,
         status: "pending".into(),
-        created_at: new.now,
-        updated_at: new.now,
+        created_at: new.now.clock,
+        updated_at: new.now.clock,
         expires_at: new.expires_at,
         processed_at: None,
         device_id: None,
@@ -105,7 +105,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewApproval) -> Decided<AddA
 
 /// The open requests of a user, oldest first. Those that are past their end become expired for good:
 /// they would be pending again if the clock was set back.
-fn pending(view: &mut View, user_id: u64, now: Time) -> Decided<Vec<(OpenApproval, Approval)>> {
+fn pending(view: &mut View, user_id: u64, now: Now) -> Decided<Vec<(OpenApproval, Approval)>> {
     let entries = view.all::<OpenApproval>((user_id,))?;
     for entry in &entries {
         view.ask::<Approval>((user_id, entry.uuid.clone()));
@@ -113,8 +113,9 @@ fn pending(view: &mut View, user_id: u64, now: Time) -> Decided<Vec<(OpenApprova
     let mut open = Vec::new();
     for entry in entries {
         let Some(mut row) = view.get::<Approval>((user_id, entry.uuid.clone()))? else { continue };
-        match row.expires_at.filter(|end| *end <= now) {
+        match row.expires_at.filter(|end| *end <= now.steady) {
             Some(at) => {
+                let at = now.shown(at);
                 (row.processed_at, row.updated_at) = (Some(at), at);
                 end(view, &entry, row, "expired");
             }
@@ -136,7 +137,7 @@ pub(in crate::engine) fn find(
     view: &mut View,
     app: AppId,
     uuid: &ApprovalId,
-    now: Time,
+    now: Now,
 ) -> Decided<Option<Request>> {
     let Some(id) = lookups::find(view, Kind::Approval, app, uuid.as_str())? else {
         return Ok(None);
@@ -158,7 +159,7 @@ pub(in crate::engine) fn open(
     view: &mut View,
     app: AppId,
     user_id: UserId,
-    now: Time,
+    now: Now,
 ) -> Decided<Vec<Request>> {
     let user = user(view, app, user_id)?;
     let user_email = user.map(|user| user.email).unwrap_or_default();
@@ -181,8 +182,8 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
         .into_iter()
         .find(|(entry, row)| entry.uuid == response.uuid.as_str() && row.app_id == response.app);
     let Some((entry, mut row)) = found else { return Ok(Responded::NotPending) };
-    row.processed_at = Some(response.now);
-    row.updated_at = response.now;
+    row.processed_at = Some(response.now.clock);
+    row.updated_at = response.now.clock;
     row.device_id = Some(response.device.get());
     end(view, &entry, row, if response.approved { "approved" } else { "denied" });
     if response.approved {
@@ -204,7 +205,7 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
             subject: Subject::User(response.app, response.user_id).key(),
             action: String::new(),
             payload: serde_json::json!({ "url": url.as_str(), "body": body }).to_string(),
-            created_at: response.now,
+            created_at: response.now.steady,
             due_at: None,
             attempts: 0,
             last_error: None,

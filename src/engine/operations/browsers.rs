@@ -1,7 +1,7 @@
 //! The browsers that are remembered, by the hashes of the ids in their tokens.
 
 use super::{AppId, MOST_DELETED, user};
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{Browser, Decided, View};
 use crate::model::UserId;
@@ -21,12 +21,12 @@ pub(in crate::engine) struct NewBrowser {
     pub(in crate::engine) expires_at: Time,
     /// With more browsers of the user than this, the one that was remembered first is forgotten.
     pub(in crate::engine) most: u32,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 /// Remembers a browser. Returns whether there is such a user.
 pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool> {
-    delete_expired(view, new.now)?;
+    delete_expired(view, new.now.steady)?;
     let BrowserKey { app, user_id, id_hash } = &new.key;
     if user(view, *app, *user_id)?.is_none() {
         return Ok(false);
@@ -41,7 +41,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool>
         user_id: user_id.get(),
         id_hash: id_hash.to_vec(),
         number,
-        created_at: new.now,
+        created_at: new.now.clock,
         expires_at: new.expires_at,
     });
     Ok(true)
@@ -51,11 +51,12 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool>
 pub(in crate::engine) fn is_remembered(
     view: &mut View,
     key: &BrowserKey,
-    now: Time,
+    now: Now,
 ) -> Decided<bool> {
     let Some(browser) = find(view, key)? else { return Ok(false) };
-    // One from the future was remembered while the clock was wrong, and would live too long.
-    let lives = browser.expires_at > now && browser.created_at <= now.plus(CLOCK_SLACK);
+    // One from the future was remembered while the clock was wrong.
+    let lives =
+        browser.expires_at > now.steady && browser.created_at <= now.clock.plus(CLOCK_SLACK);
     if !lives {
         view.delete(&browser);
     }

@@ -1,9 +1,10 @@
 //! Codes by SMS and voice, and the messages that carry them.
 
-use super::{AppId, MOST_DELETED, Subject, count, verifications};
-use crate::engine::clock::Time;
-use crate::engine::limits::CLOCK_SLACK;
-use crate::engine::store::{Decided, Job, SentCode, View};
+use super::verify::{Barred, Factor, WrongAnswers};
+use super::{AppId, MOST_DELETED, Subject, count, user, verifications};
+use crate::engine::clock::{Now, Time};
+use crate::engine::limits::{CLOCK_SLACK, MOST_WRONG};
+use crate::engine::store::{Decided, Job, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(in crate::engine) struct IssueCode {
     pub(in crate::engine) job: i64,
     /// The id of the verification that a new code begins, for a number.
     pub(in crate::engine) uuid: Option<ApprovalId>,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 /// A message without its code, which belongs between the two texts.
@@ -46,6 +47,8 @@ pub(in crate::engine) enum Issued {
         /// The id of the verification, for a number.
         uuid: Option<ApprovalId>,
     },
+    /// After too many wrong codes no code is looked at, so none is sent.
+    Barred(Barred),
     /// A code was sent just now, for the same action and by the same channel.
     TooSoon(Time),
     /// Codes that were not used yet were sent as many times as allowed.
@@ -54,6 +57,9 @@ pub(in crate::engine) enum Issued {
 
 /// Issues a code or finds the valid one, and stores the message that carries it.
 pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Issued> {
+    if let Some(barred) = locked(view, issue)? {
+        return Ok(Issued::Barred(barred));
+    }
     let subject = issue.subject.key();
     delete_expired(view, issue, &subject)?;
     let (own, others): (Vec<_>, Vec<_>) = view
@@ -71,18 +77,18 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     let others_end = unused().map(|other| other.expires_at).min();
     let too_often = |own: u32| own.saturating_add(sent) >= issue.sends;
     let sent_at = if issue.message.by_voice { &mut code.call_at } else { &mut code.sms_at };
-    let recent = *sent_at <= issue.now.plus(CLOCK_SLACK) && !issue.cool_down.is_zero();
-    let cool = if recent { sent_at.plus(issue.cool_down) } else { issue.now };
+    let recent = *sent_at <= issue.now.steady.plus(CLOCK_SLACK) && !issue.cool_down.is_zero();
+    let cool = if recent { sent_at.plus(issue.cool_down) } else { issue.now.steady };
     if too_often(code.sends) {
         return Ok(Issued::TooOften(next(cool, Some(others_end), own_end)));
     }
-    if cool > issue.now {
+    if cool > issue.now.steady {
         return Ok(Issued::TooSoon(next(cool, None, own_end)));
     }
-    *sent_at = issue.now;
+    *sent_at = issue.now.steady;
     code.sends += 1;
     let limit = too_often(code.sends).then_some(others_end);
-    let next = next(issue.now.plus(issue.cool_down), limit, Some(code.expires_at));
+    let next = next(issue.now.steady.plus(issue.cool_down), limit, Some(code.expires_at));
     let uuid = verifications::begin(view, issue, is_new, code.expires_at)?;
     view.put(Job {
         job_id: issue.job,
@@ -91,7 +97,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
         subject,
         action: issue.action.clone(),
         payload: serde_json::json!({ "message": issue.message, "code": code.code }).to_string(),
-        created_at: issue.now,
+        created_at: issue.now.steady,
         due_at: Some(code.expires_at),
         attempts: 0,
         last_error: None,
@@ -99,6 +105,25 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     let (sent, expires_at) = (Zeroizing::new(code.code.clone()), code.expires_at);
     view.put(code);
     Ok(Issued::Sent { code: sent, expires_at, next, uuid })
+}
+
+/// Whether codes of the subject are not looked at for long. A wait of minutes may have ended before the
+/// user types the code.
+fn locked(view: &mut View, issue: &IssueCode) -> Decided<Option<Barred>> {
+    match &issue.subject {
+        Subject::User(app, user_id) => {
+            let wrong = user(view, *app, *user_id)?.map(|user| user.wrong(Factor::Code));
+            let locked = wrong.is_some_and(WrongAnswers::are_too_many);
+            Ok(locked.then_some(Barred::Locked))
+        }
+        Subject::Phone(..) => {
+            let check = view.get::<NumberCheck>((issue.subject.key(),))?;
+            let locked = check.filter(|check| {
+                check.wrong_codes >= MOST_WRONG && check.forget_at > issue.now.steady
+            });
+            Ok(locked.map(|check| Barred::Until(check.forget_at)))
+        }
+    }
 }
 
 /// When the next message is accepted, which has to wait for the end of the cool-down and, if as many
@@ -122,7 +147,7 @@ fn valid_or_fresh(
         subject,
         action: issue.action.clone(),
         code: issue.fresh.to_string(),
-        expires_at: issue.now.plus(issue.life),
+        expires_at: issue.now.steady.plus(issue.life),
         sends,
         wrong_tries: 0,
         spent: false,
@@ -146,12 +171,13 @@ pub(in crate::engine) fn finish_delivery(
     subject: &Subject,
     job: i64,
     done: bool,
+    now: Now,
 ) -> Decided<()> {
     let Some(job) = view.get::<Job>((subject.key(), job))? else { return Ok(()) };
     view.delete(&job);
     let by_voice = job.kind == "calls";
     if done {
-        count(view, job.app_id, job.created_at, |counted| match by_voice {
+        count(view, job.app_id, now, |counted| match by_voice {
             true => counted.calls += 1,
             false => counted.sms += 1,
         });
@@ -173,16 +199,16 @@ pub(in crate::engine) fn finish_delivery(
 /// again, and some of the others'. A code cannot be accepted if it has expired, or if it would live
 /// longer than any code can: it was issued while the clock was wrong.
 fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<()> {
-    let end = issue.now.plus(issue.life + CLOCK_SLACK);
+    let end = issue.now.steady.plus(issue.life + CLOCK_SLACK);
     for code in view.all::<SentCode>((subject.to_owned(),))? {
-        if code.expires_at <= issue.now || code.expires_at > end {
+        if code.expires_at <= issue.now.steady || code.expires_at > end {
             view.delete(&code);
         }
     }
-    for code in view.due::<SentCode>(issue.now, MOST_DELETED)? {
+    for code in view.due::<SentCode>(issue.now.steady, MOST_DELETED)? {
         view.delete(&code);
     }
-    for job in view.due::<Job>(issue.now, MOST_DELETED)? {
+    for job in view.due::<Job>(issue.now.steady, MOST_DELETED)? {
         view.delete(&job);
     }
     Ok(())
@@ -194,7 +220,8 @@ mod tests {
     use crate::engine::limits;
     use crate::engine::store::{Memory, Store};
 
-    const NOW: Time = Time(1_000_000_000);
+    const AT: Time = Time(1_000_000_000);
+    const NOW: Now = Now { clock: AT, steady: AT };
 
     fn request(user: u64) -> IssueCode {
         IssueCode {
@@ -256,9 +283,9 @@ mod tests {
     #[test]
     fn a_login_deletes_few_of_many_dead_codes_and_sends_none_of_them() {
         let store = Store::new(Memory::new());
-        let too_long = NOW.plus(Duration::from_secs(24 * 60 * 60));
+        let too_long = AT.plus(Duration::from_secs(24 * 60 * 60));
         let fill = store.run(move |view| {
-            (1..=500).for_each(|user| add(view, user, NOW));
+            (1..=500).for_each(|user| add(view, user, AT));
             (501..=1000).for_each(|user| add(view, user, too_long));
             Ok(())
         });
@@ -283,7 +310,7 @@ mod tests {
         let store = Store::new(Memory::new());
         let (first, second) = (request(1), request(2));
         let fill = store.run(|view| {
-            add(view, 1, NOW);
+            add(view, 1, AT);
             Ok(())
         });
         fill.unwrap();

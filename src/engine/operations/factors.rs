@@ -2,8 +2,9 @@
 
 use super::lookups::{self, Kind};
 use super::users::{self, Profile};
+use super::verify::Factor;
 use super::{AppId, browsers, next_id, recovery, user};
-use crate::engine::clock::Time;
+use crate::engine::clock::Now;
 use crate::engine::store::{Authenticator, Decided, Device, View};
 use crate::model::{DeviceId, UserId};
 use zeroize::Zeroizing;
@@ -16,6 +17,8 @@ pub(in crate::engine) struct Factors {
     pub(in crate::engine) devices: Vec<Device>,
     /// How many are left.
     pub(in crate::engine) recovery_codes: u64,
+    /// The factors of which no code is looked at, until the user is unlocked.
+    pub(in crate::engine) locked: Vec<Factor>,
 }
 
 #[derive(Clone)]
@@ -24,7 +27,7 @@ pub(in crate::engine) struct NewDevice {
     pub(in crate::engine) user_id: UserId,
     pub(in crate::engine) os_type: &'static str,
     pub(in crate::engine) secret_hash: [u8; 32],
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 #[derive(Clone)]
@@ -36,7 +39,7 @@ pub(in crate::engine) struct NewAuthenticator {
     pub(in crate::engine) secret: Zeroizing<Vec<u8>>,
     pub(in crate::engine) digits: u8,
     pub(in crate::engine) period: u64,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 /// The result of removing something of a user.
@@ -55,7 +58,12 @@ pub(in crate::engine) fn find(
     user_id: UserId,
 ) -> Decided<Option<(Profile, Factors)>> {
     let Some(profile) = users::profile(view, app, user_id)? else { return Ok(None) };
+    let row = user(view, app, user_id)?;
+    let locked =
+        |factor: &Factor| row.as_ref().is_some_and(|row| row.wrong(*factor).are_too_many());
+    let all = [Factor::Code, Factor::Authenticator, Factor::Recovery];
     let factors = Factors {
+        locked: all.into_iter().filter(locked).collect(),
         authenticators: view.all::<Authenticator>((user_id.get(),))?,
         devices: view.all::<Device>((user_id.get(),))?,
         recovery_codes: recovery::left(view, user_id)?,
@@ -78,7 +86,7 @@ pub(in crate::engine) fn add_device(view: &mut View, new: &NewDevice) -> Decided
         device_id: device_id.get(),
         os_type: new.os_type.into(),
         secret_hash: new.secret_hash.to_vec(),
-        registered_at: new.now,
+        registered_at: new.now.clock,
     });
     Ok(Some(device_id))
 }
@@ -115,7 +123,7 @@ pub(in crate::engine) fn add_authenticator(
         last_step: None,
         used_at: None,
         prepared_step: None,
-        created_at: new.now,
+        created_at: new.now.clock,
     });
     view.put(user);
     Ok(true)

@@ -1,7 +1,7 @@
 //! Logins that machines accept while the service is unreachable.
 
 use super::{AppId, count, user};
-use crate::engine::clock::Time;
+use crate::engine::clock::Now;
 use crate::engine::store::{Activity, Authenticator, Decided, OfflineSteps, OfflineUse, View};
 use crate::model::UserId;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(in crate::engine) struct Preparation {
     /// What to store of it.
     pub(in crate::engine) data: String,
     pub(in crate::engine) nonce: i64,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 /// Logins that were accepted without the service.
@@ -37,7 +37,7 @@ pub(in crate::engine) struct Report {
     /// Empty without a name.
     pub(in crate::engine) machine: String,
     pub(in crate::engine) logins: Vec<Login>,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 #[derive(Clone)]
@@ -98,7 +98,7 @@ pub(in crate::engine) fn report(view: &mut View, report: &Report) -> Decided<Rep
     let Some(period) = prepared.iter().find(of_app).map(|steps| steps.period.max(1)) else {
         return Ok(Reported::NotPrepared);
     };
-    let current = report.now.seconds() / period;
+    let current = report.now.clock.seconds() / period;
     // The machine's clock, or the phone's, may be fast by a step.
     let is_prepared = |login: &Login| {
         login.step <= current.saturating_add(1)
@@ -143,10 +143,10 @@ pub(in crate::engine) fn report(view: &mut View, report: &Report) -> Decided<Rep
     Ok(Reported::Added(added))
 }
 
-fn add_activity(view: &mut View, user_id: u64, kind: &str, data: &str, nonce: i64, now: Time) {
+fn add_activity(view: &mut View, user_id: u64, kind: &str, data: &str, nonce: i64, now: Now) {
     view.append(Activity {
         user_id,
-        created_at: now,
+        created_at: now.clock,
         nonce,
         kind: kind.to_owned(),
         data: data.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, codes, count, count_users, next_id, user};
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
@@ -20,7 +20,7 @@ pub(in crate::engine) struct EnrolUser {
     pub(in crate::engine) welcome: Option<(codes::Outgoing, i64)>,
     /// Whether a number that a user has already changes nothing.
     pub(in crate::engine) new_only: bool,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
         wrong_recovery_codes: 0,
         wrong_recovery_codes_at: None,
         last_authenticator: 0,
-        created_at: new.now,
+        created_at: new.now.clock,
     });
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
@@ -87,8 +87,8 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
             subject: Subject::User(new.app, user_id).key(),
             action: String::new(),
             payload: serde_json::json!({ "message": message }).to_string(),
-            created_at: new.now,
-            due_at: Some(new.now.plus(limits::CODE_LIFE)),
+            created_at: new.now.steady,
+            due_at: Some(new.now.steady.plus(limits::CODE_LIFE)),
             attempts: 0,
             last_error: None,
         });
@@ -114,7 +114,7 @@ pub(in crate::engine) fn finish_welcome(
     subject: &Subject,
     job: i64,
     sent: bool,
-    now: Time,
+    now: Now,
 ) -> Decided<()> {
     view.delete_all::<Job>((subject.key(), job));
     if sent {
@@ -207,7 +207,7 @@ pub(in crate::engine) fn confirm(
     view: &mut View,
     app: AppId,
     user_id: UserId,
-    now: Time,
+    now: Now,
 ) -> Decided<Option<Time>> {
     let Some(mut found) = user(view, app, user_id)? else { return Ok(None) };
     (found.confirmed, found.sms_used) = (true, true);
@@ -215,6 +215,14 @@ pub(in crate::engine) fn confirm(
     view.put(found);
     count(view, app, now, |counted| counted.auths += 1);
     Ok(Some(created_at))
+}
+
+/// Lets a user try codes again. Returns whether there is such a user.
+pub(in crate::engine) fn unlock(view: &mut View, app: AppId, user_id: UserId) -> Decided<bool> {
+    let Some(mut found) = user(view, app, user_id)? else { return Ok(false) };
+    found.unlock();
+    view.put(found);
+    Ok(true)
 }
 
 #[derive(Clone)]
@@ -226,7 +234,7 @@ pub(in crate::engine) struct NewActivity {
     pub(in crate::engine) user_ip: Option<String>,
     pub(in crate::engine) forgets_browsers: bool,
     pub(in crate::engine) nonce: i64,
-    pub(in crate::engine) now: Time,
+    pub(in crate::engine) now: Now,
 }
 
 /// Stores an activity, and forgets the user's browsers if it says so. Returns whether there is such a
@@ -237,7 +245,7 @@ pub(in crate::engine) fn add_activity(view: &mut View, new: &NewActivity) -> Dec
     }
     view.append(Activity {
         user_id: new.user_id.get(),
-        created_at: new.now,
+        created_at: new.now.clock,
         nonce: new.nonce,
         kind: new.kind.into(),
         data: new.data.clone(),
@@ -319,7 +327,7 @@ mod tests {
     use crate::engine::operations::{applications, approvals};
     use crate::engine::store::{Memory, Store};
 
-    const NOW: Time = Time(1_000_000_000);
+    const NOW: Now = Now { clock: Time(1_000_000_000), steady: Time(1_000_000_000) };
 
     /// A store with a user.
     fn store() -> (Store, UserId) {
@@ -357,7 +365,7 @@ mod tests {
             kind: "callback".into(),
             action: String::new(),
             payload: "{}".into(),
-            created_at: NOW,
+            created_at: NOW.steady,
             due_at: None,
             attempts: 0,
             last_error: None,
@@ -388,7 +396,7 @@ mod tests {
     #[test]
     fn no_count_of_before_survives_a_sandbox_that_is_emptied() {
         let (store, user_id) = store();
-        store.count_call(1, NOW.month());
+        store.count_call(1, NOW.clock.month());
         let emptied = store.run(move |view| {
             delete(view, 1, user_id)?;
             clear(view)
@@ -401,7 +409,7 @@ mod tests {
     #[test]
     fn statistics_have_the_calls_that_are_not_written_yet() {
         let (store, _) = store();
-        (0..3).for_each(|_| store.count_call(1, NOW.month()));
+        (0..3).for_each(|_| store.count_call(1, NOW.clock.month()));
         let counted = store.run(|view| applications::statistics(view, 1, 1)).unwrap();
         assert_eq!(counted.0.iter().map(|month| month.api_calls).sum::<i64>(), 3);
     }

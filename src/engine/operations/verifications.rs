@@ -35,7 +35,7 @@ pub(super) fn begin(
     let (Some(uuid), Subject::Phone(app, number)) = (&issue.uuid, &issue.subject) else {
         return Ok(None);
     };
-    for old in view.due::<NumberCheck>(issue.now, MOST_DELETED)? {
+    for old in view.due::<NumberCheck>(issue.now.steady, MOST_DELETED)? {
         lookups::remove(view, Kind::Verification, old.app_id, &old.uuid);
         view.delete(&old);
     }
@@ -51,6 +51,7 @@ pub(super) fn begin(
     // A number in E.164 has at most 15 digits.
     let digits = number.trim_start_matches('+').parse().unwrap_or(0);
     lookups::set(view, Kind::Verification, *app, uuid.as_str(), digits);
+    let before = before.filter(|before| before.forget_at > issue.now.steady);
     let wrong = before.map_or((0, None), |before| (before.wrong_codes, before.wrong_codes_at));
     view.put(NumberCheck {
         subject,

@@ -1,8 +1,8 @@
 //! Committing the result of a check, in the decision that made it.
 
 use super::{Subject, browsers, count, offline, user};
-use crate::engine::clock::Time;
-use crate::engine::limits::CLOCK_SLACK;
+use crate::engine::clock::{Now, Time};
+use crate::engine::limits::MOST_WRONG;
 use crate::engine::store::{
     Authenticator, Decided, NumberCheck, RecoveryCode, SentCode, User, View,
 };
@@ -24,22 +24,44 @@ pub(in crate::engine) struct WrongAnswers {
     pub(in crate::engine) last_at: Option<Time>,
 }
 
+/// Why no code of a factor is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Barred {
+    Until(Time),
+    /// Until the user is unlocked.
+    Locked,
+}
+
+impl Barred {
+    /// What ends first.
+    pub(in crate::engine) fn first(self, other: Barred) -> Barred {
+        match (self, other) {
+            (Barred::Until(one), Barred::Until(other)) => Barred::Until(one.min(other)),
+            (Barred::Locked, other) => other,
+            (until, Barred::Locked) => until,
+        }
+    }
+}
+
 impl WrongAnswers {
-    /// When the next try is allowed, unless it is allowed now. A wrong code from the future means
-    /// that the clock was wrong, and must not lock a user out until then.
-    pub(in crate::engine) fn wait_until(
-        self,
-        delay: fn(u32) -> Duration,
-        now: Time,
-    ) -> Option<Time> {
-        let delay = delay(self.in_a_row);
-        let last = self.last_at.filter(|last| *last <= now.plus(CLOCK_SLACK))?;
-        // Without a delay there is no wait, even if the clock was set back since the wrong code.
-        (!delay.is_zero()).then(|| last.plus(delay)).filter(|next| *next > now)
+    pub(in crate::engine) fn are_too_many(self) -> bool {
+        self.in_a_row >= MOST_WRONG
     }
 
-    fn one_more(self, now: Time) -> WrongAnswers {
-        WrongAnswers { in_a_row: self.in_a_row.saturating_add(1), last_at: Some(now) }
+    /// Whether no code is looked at now.
+    pub(in crate::engine) fn bar(self, delay: fn(u32) -> Duration, now: Now) -> Option<Barred> {
+        if self.are_too_many() {
+            return Some(Barred::Locked);
+        }
+        let delay = delay(self.in_a_row);
+        let last = self.last_at?;
+        // Another process may be a moment ahead, which must not turn no delay into a wait.
+        let next = (!delay.is_zero()).then(|| last.plus(delay));
+        next.filter(|next| *next > now.steady).map(Barred::Until)
+    }
+
+    fn one_more(self, now: Now) -> WrongAnswers {
+        WrongAnswers { in_a_row: self.in_a_row.saturating_add(1), last_at: Some(now.steady) }
     }
 }
 
@@ -51,6 +73,13 @@ impl User {
             Factor::Recovery => (self.wrong_recovery_codes, self.wrong_recovery_codes_at),
         };
         WrongAnswers { in_a_row, last_at }
+    }
+
+    /// Begins to count anew, for every factor.
+    pub(in crate::engine) fn unlock(&mut self) {
+        for factor in [Factor::Code, Factor::Authenticator, Factor::Recovery] {
+            self.set_wrong(factor, WrongAnswers::default());
+        }
     }
 
     fn set_wrong(&mut self, factor: Factor, WrongAnswers { in_a_row, last_at }: WrongAnswers) {
@@ -101,7 +130,21 @@ impl VerifyState {
         }
     }
 
-    pub(in crate::engine) fn wrong(&self, factor: Factor) -> WrongAnswers {
+    /// Whether no code of a factor is looked at now. Nobody can unlock a number, so that ends when its
+    /// verifications are forgotten.
+    pub(in crate::engine) fn bar(
+        &self,
+        factor: Factor,
+        delay: fn(u32) -> Duration,
+        now: Now,
+    ) -> Option<Barred> {
+        match (self.wrong(factor).bar(delay, now)?, &self.owner) {
+            (Barred::Locked, Owner::Number(Some(check))) => Some(Barred::Until(check.forget_at)),
+            (barred, _) => Some(barred),
+        }
+    }
+
+    fn wrong(&self, factor: Factor) -> WrongAnswers {
         match &self.owner {
             Owner::User(user) => user.wrong(factor),
             Owner::Number(Some(check)) => {
@@ -163,15 +206,15 @@ pub(in crate::engine) enum Match {
 }
 
 /// Accepts a code, or counts a wrong one. Nothing is learnt about a code beyond its tries, however many
-/// attempts race: each sees what those before it have changed. Returns when the next try is allowed,
-/// if it is not now; nothing is changed then.
+/// attempts race: each sees what those before it have changed. Returns why, if the code must not be
+/// looked at; nothing is changed then.
 pub(in crate::engine) fn commit(
     view: &mut View,
     mut state: VerifyState,
     found: &Match,
-    now: Time,
+    now: Now,
     delay: fn(u32) -> Duration,
-) -> Decided<Option<Time>> {
+) -> Decided<Option<Barred>> {
     let factors = match found {
         Match::Code { .. } => vec![Factor::Code],
         Match::Step { .. } => vec![Factor::Authenticator],
@@ -179,8 +222,8 @@ pub(in crate::engine) fn commit(
         Match::Nothing { factors, .. } => factors.clone(),
     };
     for factor in &factors {
-        if let Some(next) = state.wrong(*factor).wait_until(delay, now) {
-            return Ok(Some(next));
+        if let Some(barred) = state.bar(*factor, delay, now) {
+            return Ok(Some(barred));
         }
     }
     match found {
@@ -208,7 +251,7 @@ pub(in crate::engine) fn commit(
 }
 
 /// Uses a code up, so that it is not accepted again.
-fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Time) -> Decided<()> {
+fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) -> Decided<()> {
     match found {
         Match::Code { action } => {
             for mut code in state.codes.drain(..).filter(|code| code.action == *action) {
@@ -220,7 +263,7 @@ fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Time) ->
             for app in &state.authenticators {
                 let mut row = app.row.clone();
                 if row.authenticator_id == *authenticator_id {
-                    (row.last_step, row.used_at) = (Some(*step), Some(now));
+                    (row.last_step, row.used_at) = (Some(*step), Some(now.steady));
                     view.put(row);
                 }
             }
@@ -239,7 +282,7 @@ fn use_up(view: &mut View, state: &mut VerifyState, found: &Match, now: Time) ->
 }
 
 /// What else follows from a right code.
-fn accept(view: &mut View, state: &mut VerifyState, found: &Match, now: Time) {
+fn accept(view: &mut View, state: &mut VerifyState, found: &Match, now: Now) {
     match &mut state.owner {
         Owner::User(user) => {
             user.confirmed = true;
@@ -283,6 +326,8 @@ mod tests {
     use crate::engine::limits;
     use crate::engine::store::{Memory, Store};
 
+    const NOW: Now = Now { clock: Time(0), steady: Time(0) };
+
     fn subject() -> Subject {
         Subject::Phone(1, "+15550100123".into())
     }
@@ -322,11 +367,11 @@ mod tests {
     fn guess(store: &Store, action: &'static str) -> bool {
         let looked = store.run(move |view| {
             let state = state(view, &subject())?.expect("a number has a state");
-            let lives = state.codes.iter().any(|code| code.action == action && code.lives(Time(0)));
+            let lives = state.codes.iter().any(|code| code.action == action && code.lives(NOW));
             if lives {
                 let compared = vec![action.to_owned()];
                 let wrong = Match::Nothing { factors: vec![Factor::Code], compared };
-                commit(view, state, &wrong, Time(0), |_| Duration::ZERO)?;
+                commit(view, state, &wrong, NOW, |_| Duration::ZERO)?;
             }
             Ok(lives)
         });
