@@ -688,6 +688,13 @@ typedef struct seconder_open_options {
      */
     const char *install_link;
     /**
+     * `sqlite:`: the file with the keys that seal the secrets in the database, which a copy of the
+     * database is of no use without. Default: the file beside the database that is named like it with
+     * `.keys` at the end. It is created with a new database, readable by its owner only; without it,
+     * or with another one, a database is SECONDER_STORAGE.
+     */
+    const char *keyring;
+    /**
      * Engine: the generation of the bodies that a server in front of it replies with (interface 9),
      * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
      * database, the current one in a new one.

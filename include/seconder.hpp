@@ -666,6 +666,7 @@ struct OpenOptions {
     std::optional<std::string> callback_url = {};
     std::optional<std::string> callback_ca_file = {};
     std::optional<std::string> install_link = {};
+    std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
     std::uint32_t token_length = 0;
     std::uint32_t authenticator_digits = 0;
@@ -2245,6 +2246,7 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.callback_url = text(given.callback_url);
     c.callback_ca_file = text(given.callback_ca_file);
     c.install_link = text(given.install_link);
+    c.keyring = text(given.keyring);
     c.replies = static_cast<std::int32_t>(given.replies);
     c.token_length = given.token_length;
     c.authenticator_digits = given.authenticator_digits;

@@ -10,6 +10,7 @@ mod codes;
 mod delivery;
 mod devices;
 mod factors;
+mod keys;
 mod limits;
 mod logins;
 mod offline;
@@ -27,9 +28,11 @@ mod verify;
 
 pub use applications::ApplicationSettings;
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
+pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
+pub use keys::Resealed;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};
 
@@ -77,7 +80,9 @@ impl Engine {
         }
         applications::check(&settings)?;
         let path = Path::new(path);
-        let store = Store::new(store::Sqlite::open(path, settings.must_exist)?);
+        let database = store::Sqlite::open(path, settings.must_exist)?;
+        let ring = keys::ring(&database, database.path().unwrap_or(path), &settings)?;
+        let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let spool = || -> Arc<dyn Deliver> {
             Arc::new(Spool::with_clock(path, Arc::clone(&settings.clock)))
         };

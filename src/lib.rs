@@ -17,6 +17,8 @@ mod exhausted;
 pub mod http;
 #[cfg(any(feature = "engine", feature = "remote"))]
 mod interrupt;
+#[cfg(feature = "engine")]
+pub mod keyring;
 pub mod model;
 pub mod offline;
 pub mod otp;

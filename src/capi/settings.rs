@@ -297,6 +297,9 @@ unsafe fn of_engine(
         if let Some(link) = ffi::text_if("install_link", options.install_link)? {
             settings = settings.install_link(link);
         }
+        if let Some(file) = ffi::text_if("keyring", options.keyring)? {
+            settings = settings.keyring(file);
+        }
     }
     settings = settings.must_exist(options.must_exist.is_set());
     if let Some(replies) = chosen("replies", options.replies, &GENERATIONS)? {
@@ -364,6 +367,7 @@ unsafe fn of_engine(
         ("deliver", deliver.given().is_some()),
         ("post", post.given().is_some()),
         ("must_exist", options.must_exist.is_set()),
+        ("keyring", !options.keyring.is_null()),
     ];
     Ok(noted(settings, &given))
 }

@@ -67,7 +67,7 @@ impl Handle<ConfirmAuthenticator> for Engine {
                 return Ok(MatchResult::Barred(barred));
             }
             Ok(match app.row.fits(code.as_str()) {
-                true => verify::match_apps(&code, &[app], now)
+                true => verify::match_apps(&code, &[app], now)?
                     .unwrap_or_else(|| MatchResult::Wrong(vec![Factor::Authenticator], Vec::new())),
                 // It cannot be a code of the app, so nothing is learnt from it.
                 false => MatchResult::Wrong(Vec::new(), Vec::new()),

@@ -36,6 +36,11 @@ impl Clock for System {
     }
 }
 
+/// The time of the system since the Unix epoch, for what no test has to control.
+pub(crate) fn system_time() -> Duration {
+    System.now()
+}
+
 impl Random for System {
     fn fill(&self, buffer: &mut [u8]) -> Result<()> {
         getrandom::fill(buffer).map_err(|_| Error::Internal {

@@ -97,9 +97,10 @@ impl Engine {
             if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
                 return Ok(Proof::Barred(barred));
             }
-            let mut apps = state.authenticators.iter();
-            if let Some(shown) = apps.find_map(|app| app.row.shown(token.as_str(), now)) {
-                return Ok(Proof::Shown(shown));
+            for app in &state.authenticators {
+                if let Some(shown) = app.row.shown(token.as_str(), now)? {
+                    return Ok(Proof::Shown(shown));
+                }
             }
             let wrong =
                 Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() };
@@ -144,14 +145,16 @@ impl Engine {
 impl Authenticator {
     /// The app with the step of the code, if that is the last one that was accepted and it was
     /// accepted not long ago.
-    fn shown(&self, typed: &str, now: Now) -> Option<Shown> {
-        let step = self.last_step?;
-        let totp = Totp::new(&self.secret, Algorithm::Sha1, self.digits, self.period).ok()?;
+    fn shown(&self, typed: &str, now: Now) -> Result<Option<Shown>> {
+        let Some(step) = self.last_step else { return Ok(None) };
+        let totp = Totp::new(self.secret.get()?, Algorithm::Sha1, self.digits, self.period);
+        let Ok(totp) = totp else { return Ok(None) };
         let shown_until = step.saturating_add(1).saturating_mul(self.period);
         let recent =
             shown_until.saturating_add(limits::OFFLINE_PROOF.as_secs()) > now.clock.seconds();
         let is_it = same(totp.code(step.saturating_mul(self.period)).expose(), typed);
-        (is_it && recent).then_some(Shown { authenticator_id: self.authenticator_id, totp, step })
+        let authenticator_id = self.authenticator_id;
+        Ok((is_it && recent).then_some(Shown { authenticator_id, totp, step }))
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub(crate) struct EngineSettings {
     pub(crate) api_key: Option<ApiKey>,
     pub(crate) must_exist: bool,
+    pub(crate) keyring: Option<PathBuf>,
     pub(crate) application_name: Option<String>,
     pub(crate) callback_url: Option<String>,
     pub(crate) token_length: Option<u8>,
@@ -32,6 +33,7 @@ impl Default for EngineSettings {
         EngineSettings {
             api_key: None,
             must_exist: false,
+            keyring: None,
             application_name: None,
             callback_url: None,
             token_length: None,

@@ -7,6 +7,9 @@ mod batch;
 mod conformance;
 mod memory;
 mod migrations;
+mod resealing;
+mod sealed;
+mod sealing;
 mod sqlite;
 mod table;
 mod tables;
@@ -14,6 +17,8 @@ mod view;
 
 pub(super) use backend::Backend;
 pub(super) use memory::Memory;
+pub(super) use sealed::Sealed;
+pub(super) use sealing::listed;
 pub(super) use sqlite::Sqlite;
 pub use sqlite::{after_fork, before_fork};
 pub(super) use table::damaged;
@@ -25,17 +30,39 @@ pub(super) use tables::{
 pub(super) use view::{Decided, View};
 
 use crate::Result;
+use crate::engine::clock::Clock;
+use crate::keyring::Ring;
 use batch::Queue;
+use sealing::Sealing;
+use std::sync::Arc;
 
 /// A database with the decisions that wait for it.
 pub(super) struct Store {
     backend: Box<dyn Backend>,
     queue: Queue,
+    /// `None` for rows that are in memory only.
+    ring: Option<Arc<Ring>>,
 }
 
 impl Store {
-    pub(super) fn new(backend: impl Backend + 'static) -> Store {
-        Store { backend: Box::new(backend), queue: Queue::default() }
+    /// A store that has secrets as they are: one in memory.
+    pub(super) fn new(backend: Memory) -> Store {
+        Store { backend: Box::new(backend), queue: Queue::default(), ring: None }
+    }
+
+    /// A database whose secrets are sealed with the keys of this ring.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](crate::Error::Storage) if it is the database of another ring, and nothing is
+    /// changed.
+    pub(super) fn sealed(
+        backend: impl Backend + 'static,
+        ring: Ring,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Store> {
+        let ring = Arc::new(ring);
+        let backend = Box::new(Sealing::new(backend, Arc::clone(&ring), clock)?);
+        Ok(Store { backend, queue: Queue::default(), ring: Some(ring) })
     }
 
     /// Makes a decision, and returns once what it changes is on disk. It may be made several times,

@@ -48,7 +48,7 @@ impl Handle<Verify> for Engine {
         let call = call.clone();
         self.check(user_id, now, move |state| match state.confirmed() || call.force {
             false => Ok(MatchResult::NotChecked),
-            true => Ok(match_factors(&call, state, now)),
+            true => match_factors(&call, state, now),
         })
     }
 
@@ -120,7 +120,7 @@ impl Engine {
             let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
                 return Ok(Verification::wrong(false));
             };
-            let hash = recovery::hash(&call.token, &salt);
+            let hash = recovery::hash(&call.token, salt.get()?);
             let subject = Subject::User(app, user_id);
             let checked = self.run(move |view| {
                 let Some(state) = state(view, &subject)? else { return Ok(Some(Checked::NoUser)) };
@@ -176,9 +176,14 @@ fn outcome(checked: Checked, now: Now) -> Result<Verification> {
 
 /// Compares a token with all codes and apps that it may belong to, by its length. Each such factor
 /// that may be tried is, and counts the token if it is wrong.
-fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> MatchResult {
+fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> Result<MatchResult> {
     let typed = call.token.as_str();
-    let codes: Vec<_> = state.codes.iter().filter(|c| c.fits(typed, now)).collect();
+    let mut codes = Vec::new();
+    for code in &state.codes {
+        if code.fits(typed, now)? {
+            codes.push(code);
+        }
+    }
     let apps: Vec<_> = state.authenticators.iter().filter(|a| a.row.fits(typed)).collect();
     let bar = |factor| state.bar(factor, limits::delay, now);
     let mut bars = Vec::new();
@@ -191,9 +196,9 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> MatchResult {
             None => {
                 tried.push(Factor::Code);
                 compared.extend(codes.iter().filter(|c| c.lives(now)).map(|c| c.action.clone()));
-                match match_codes(call, &codes, now) {
+                match match_codes(call, &codes, now)? {
                     Some(MatchResult::Used) => used = true,
-                    Some(right) => return right,
+                    Some(right) => return Ok(right),
                     None => {}
                 }
             }
@@ -204,40 +209,47 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> MatchResult {
             Some(barred) => bars.push(barred),
             None => {
                 tried.push(Factor::Authenticator);
-                match match_apps(&call.token, &apps, now) {
+                match match_apps(&call.token, &apps, now)? {
                     Some(MatchResult::Used) => used = true,
-                    Some(right) => return right,
+                    Some(right) => return Ok(right),
                     None => {}
                 }
             }
         }
     }
-    match bars.into_iter().reduce(Barred::first) {
+    Ok(match bars.into_iter().reduce(Barred::first) {
         _ if used => MatchResult::Used,
         Some(barred) if tried.is_empty() => MatchResult::Barred(barred),
         _ => MatchResult::Wrong(tried, compared),
-    }
+    })
 }
 
 /// Compares a token with codes. A code is valid only for the action that it was sent for.
-fn match_codes(call: &Verify, codes: &[&SentCode], now: Now) -> Option<MatchResult> {
+fn match_codes(call: &Verify, codes: &[&SentCode], now: Now) -> Result<Option<MatchResult>> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
-    let code = codes.iter().find(|c| same(&c.code, call.token.as_str()) && c.action == action)?;
-    match code.spent {
+    let Some(code) = codes.iter().find(|code| code.action == action) else { return Ok(None) };
+    if !same(code.code.get()?, call.token.as_str()) {
+        return Ok(None);
+    }
+    Ok(match code.spent {
         true => Some(MatchResult::Used),
         false if code.lives(now) => {
             Some(MatchResult::Right(Match::Code { action: code.action.clone() }, "sms"))
         }
         false => None,
-    }
+    })
 }
 
 /// Compares a token with the codes of apps. These are generated without an action, so they are
 /// valid for any.
-pub(super) fn match_apps(token: &Token, apps: &[&EnrolledApp], now: Now) -> Option<MatchResult> {
+pub(super) fn match_apps(
+    token: &Token,
+    apps: &[&EnrolledApp],
+    now: Now,
+) -> Result<Option<MatchResult>> {
     let mut used = None;
     for EnrolledApp { row: app, used_after } in apps {
-        let Ok(totp) = Totp::new(&app.secret, Algorithm::Sha1, app.digits, app.period) else {
+        let Ok(totp) = Totp::new(app.secret.get()?, Algorithm::Sha1, app.digits, app.period) else {
             continue;
         };
         match totp.check(token, now.clock.seconds(), app.last_step) {
@@ -246,13 +258,13 @@ pub(super) fn match_apps(token: &Token, apps: &[&EnrolledApp], now: Now) -> Opti
             }
             otp::Match::Step(step) => {
                 let found = Match::Step { authenticator_id: app.authenticator_id, step };
-                return Some(right_app(found));
+                return Ok(Some(right_app(found)));
             }
             otp::Match::Used => used = Some(MatchResult::Used),
             otp::Match::None => {}
         }
     }
-    used
+    Ok(used)
 }
 
 /// The result for a right code of an app.
@@ -286,8 +298,8 @@ impl SentCode {
         !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now.steady && possible
     }
 
-    fn fits(&self, typed: &str, now: Now) -> bool {
-        self.code.len() == typed.len() && self.expires_at > now.steady
+    fn fits(&self, typed: &str, now: Now) -> Result<bool> {
+        Ok(self.expires_at > now.steady && self.code.get()?.len() == typed.len())
     }
 }
 

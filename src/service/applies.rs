@@ -37,6 +37,7 @@ const USES: &[(&str, Use)] = &[
     ("generation", Use::Client),
     ("nested_as_json", Use::Client),
     ("must_exist", Use::Database),
+    ("keyring", Use::Database),
     ("application_name", Use::Engine),
     ("callback_url", Use::Engine),
     ("callback_ca_file", Use::Engine),

@@ -24,6 +24,16 @@ impl Settings {
         if must_exist { self.note("must_exist") } else { self }
     }
 
+    /// The file with the keys that seal the secrets in an engine's database: what a copied database
+    /// needs before anybody can use a secret, a code or an API key in it. Default: the file next to the
+    /// database with the database's name and `.keys`. It is created with a new database, readable by
+    /// its owner only; the database is not opened without it afterwards. For `sqlite:` only. See
+    /// [`Keyring`](crate::keyring::Keyring).
+    pub fn keyring(mut self, file: impl Into<PathBuf>) -> Settings {
+        self.engine.keyring = Some(file.into());
+        self.note("keyring")
+    }
+
     /// The application's name in messages and authenticator apps, for an engine. Default: the name
     /// stored in the database; `Seconder` in a new one.
     pub fn application_name(mut self, name: impl Into<String>) -> Settings {

@@ -4,7 +4,7 @@
 static const char *const urls[] = {"sandbox:", "sqlite:/no/such/folder/a.db", "https://2fa.example",
                                    "unix:/no/such.sock"};
 /* Which of them an option is for. */
-enum { ENGINE = 3, NETWORK = 4, SOCKET = 8, CLIENT = NETWORK | SOCKET };
+enum { DATABASE = 2, ENGINE = 3, NETWORK = 4, SOCKET = 8, CLIENT = NETWORK | SOCKET };
 
 static int32_t deliver(const seconder_message *message, void *userdata)
 {
@@ -102,6 +102,7 @@ static void of_a_database(void)
     seconder_open_options options = {.must_exist = true};
     seconder_service *service = NULL;
     size_t index;
+    BELONGS(DATABASE, "keyring", keyring, "ring");
     for (index = 0; index < sizeof urls / sizeof *urls; index++) {
         seconder_status wanted = strncmp(urls[index], "sqlite", 6) == 0 ? SECONDER_STORAGE
                                                                         : SECONDER_INVALID_ARGUMENT;

@@ -512,6 +512,7 @@ def open_async(
     nested_as_json: bool = False,
     names: Names | None = None,
     must_exist: bool = False,
+    keyring: str | PathLike[str] | None = None,
     application_name: str | None = None,
     callback_url: str | None = None,
     callback_ca_file: str | PathLike[str] | None = None,

@@ -40,6 +40,7 @@ def open(
     nested_as_json: bool = False,
     names: Names | None = None,
     must_exist: bool = False,
+    keyring: str | PathLike[str] | None = None,
     application_name: str | None = None,
     callback_url: str | None = None,
     callback_ca_file: str | PathLike[str] | None = None,
@@ -59,8 +60,8 @@ def open(
     from ``timeout`` to ``nested_as_json`` are for a remote service (those from ``ca_file`` to
     ``name_servers`` and ``allow_loopback_http`` for ``https:`` alone, ``service_uid`` for ``unix:``
     alone), those from
-    ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``), and ``must_exist`` for
-    ``sqlite:``.
+    ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``), and ``must_exist`` and
+    ``keyring`` for ``sqlite:``.
 
     Use one copy of SQLite per process on a database. The module has its own, so code in the same
     process must not open the database with :mod:`sqlite3` or another library: when such a copy
@@ -116,6 +117,11 @@ def open(
         must_exist: Whether the database of a ``sqlite:`` URL must exist: a missing or empty one is
             then a :class:`seconder.StorageError`. With it, a mistyped path is an error rather than a new
             database without users. Default: the database is created.
+        keyring: The file with the keys that seal the secrets in the database of a ``sqlite:`` URL,
+            which a copy of the database is of no use without. It is created with a new database,
+            readable by its owner only; without it, or with another one, the database is a
+            :class:`seconder.StorageError`. Default: the file beside the database that is named like
+            it with ``.keys`` at the end.
         application_name: The name in messages and authenticator apps, for an engine. Default: the
             one in the database, and ``Seconder`` in a new one.
         callback_url: Where an engine posts the responses to approval requests (section 6): an

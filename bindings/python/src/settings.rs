@@ -105,6 +105,9 @@ fn named_generation(parameter: &'static str, name: &str) -> Result<Generation, F
 
 fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings> {
     settings = settings.must_exist(given.take("must_exist", "be True or False")?);
+    if let Some(file) = given.take::<Option<PathBuf>>("keyring", "be a path")? {
+        settings = settings.keyring(file);
+    }
     if let Some(name) = given.take::<Option<String>>("application_name", "be text")? {
         settings = settings.application_name(name);
     }

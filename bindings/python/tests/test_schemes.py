@@ -25,6 +25,7 @@ OF_THE_CLIENT: dict[str, Any] = {
     "nested_as_json": True,
 }
 FOR_EVERY_CLIENT = {"timeout", "repeats", "format", "generation", "nested_as_json"}
+OF_A_DATABASE: dict[str, Any] = {"must_exist": True, "keyring": "ring"}
 OF_AN_ENGINE: dict[str, Any] = {
     "application_name": "Example",
     "callback_url": "",
@@ -45,7 +46,7 @@ def test_every_setting_is_here() -> None:
     # The limit of `deliver` has no effect without it, and every service has calls.
     for of_python in ("deliver_timeout", "on_call"):
         parameters.remove(of_python)
-    assert parameters == ["url", "api_key", *OF_THE_CLIENT, "names", "must_exist", *OF_AN_ENGINE]
+    assert parameters == ["url", "api_key", *OF_THE_CLIENT, "names", *OF_A_DATABASE, *OF_AN_ENGINE]
 
 
 @pytest.mark.parametrize("name", [*OF_THE_CLIENT, *OF_AN_ENGINE])
@@ -76,15 +77,16 @@ def _key(url: str) -> str | None:
     return None if url == SOCKET else "key"
 
 
-def test_only_a_database_can_be_required_to_exist() -> None:
+@pytest.mark.parametrize("name", OF_A_DATABASE)
+def test_a_setting_of_a_database_is_for_no_other_service(name: str) -> None:
     for url in "sandbox:", "https://2fa.example", SOCKET:
         with pytest.raises(seconder.InvalidArgument, match="has no effect with") as caught:
-            seconder.open(url, api_key=_key(url), must_exist=True)
-        assert caught.value.parameter == "must_exist"
+            seconder.open(url, api_key=_key(url), **{name: OF_A_DATABASE[name]})
+        assert caught.value.parameter == name
 
 
 def test_what_was_not_given_is_not_rejected() -> None:
     for url in "sandbox:", "https://2fa.example", SOCKET:
-        none: dict[str, Any] = dict.fromkeys(OF_THE_CLIENT | OF_AN_ENGINE)
+        none: dict[str, Any] = dict.fromkeys(OF_THE_CLIENT | OF_AN_ENGINE | {"keyring": None})
         none |= {"pins": (), "name_servers": (), "allow_loopback_http": False, "must_exist": False}
         seconder.open(url, api_key=_key(url), **(none | {"nested_as_json": False})).close()

@@ -3,7 +3,7 @@
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, count, user, users};
 use crate::engine::clock::{Now, Time};
-use crate::engine::store::{Approval, Decided, Device, Job, OpenApproval, View};
+use crate::engine::store::{Approval, Decided, Device, Job, OpenApproval, Sealed, View};
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, UserId};
 
 #[derive(Clone)]
@@ -204,7 +204,7 @@ pub(in crate::engine) fn respond(view: &mut View, response: &Response) -> Decide
             kind: "callback".into(),
             subject: Subject::User(response.app, response.user_id).key(),
             action: String::new(),
-            payload: serde_json::json!({ "url": url.as_str(), "body": body }).to_string(),
+            payload: Sealed::json(&serde_json::json!({ "url": url.as_str(), "body": body }))?,
             created_at: response.now.steady,
             due_at: None,
             attempts: 0,

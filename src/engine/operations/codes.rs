@@ -4,7 +4,7 @@ use super::verify::{Barred, Factor, WrongAnswers};
 use super::{AppId, MOST_DELETED, Subject, count, user, verifications};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::{CLOCK_SLACK, MOST_WRONG};
-use crate::engine::store::{Decided, Job, NumberCheck, SentCode, View};
+use crate::engine::store::{Decided, Job, NumberCheck, Sealed, SentCode, View};
 use crate::model::ApprovalId;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -36,6 +36,14 @@ pub(in crate::engine) struct Outgoing {
     pub(in crate::engine) to: String,
     pub(in crate::engine) by_voice: bool,
     pub(in crate::engine) text: (String, String),
+}
+
+/// What a job to send a message has stored.
+#[derive(Serialize)]
+pub(super) struct Payload<'a> {
+    pub(super) message: &'a Outgoing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) code: Option<&'a str>,
 }
 
 pub(in crate::engine) enum Issued {
@@ -70,7 +78,7 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     // When the messages that count now no longer count.
     let counts = |old: &&SentCode| old.sends > 0 && !old.spent;
     let own_end = present.as_ref().filter(counts).map(|old| old.expires_at);
-    let (mut code, is_new) = valid_or_fresh(present, issue, subject.clone());
+    let (mut code, is_new) = valid_or_fresh(present, issue, subject.clone())?;
     // Messages for the other actions count too, or varying the action would flood the phone.
     let unused = || others.iter().filter(counts);
     let sent: u32 = unused().map(|other| other.sends).sum();
@@ -96,13 +104,13 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
         kind: if issue.message.by_voice { "calls" } else { "sms" }.into(),
         subject,
         action: issue.action.clone(),
-        payload: serde_json::json!({ "message": issue.message, "code": code.code }).to_string(),
+        payload: Sealed::json(&Payload { message: &issue.message, code: Some(code.code.get()?) })?,
         created_at: issue.now.steady,
         due_at: Some(code.expires_at),
         attempts: 0,
         last_error: None,
     });
-    let (sent, expires_at) = (Zeroizing::new(code.code.clone()), code.expires_at);
+    let (sent, expires_at) = (Zeroizing::new(code.code.get()?.clone()), code.expires_at);
     view.put(code);
     Ok(Issued::Sent { code: sent, expires_at, next, uuid })
 }
@@ -142,11 +150,11 @@ fn valid_or_fresh(
     present: Option<SentCode>,
     issue: &IssueCode,
     subject: String,
-) -> (SentCode, bool) {
+) -> Decided<(SentCode, bool)> {
     let fresh = |sends, sms_at, call_at| SentCode {
         subject,
         action: issue.action.clone(),
-        code: issue.fresh.to_string(),
+        code: issue.fresh.clone().into(),
         expires_at: issue.now.steady.plus(issue.life),
         sends,
         wrong_tries: 0,
@@ -154,15 +162,17 @@ fn valid_or_fresh(
         sms_at,
         call_at,
     };
-    match present {
+    Ok(match present {
         // After a code was used there is no cool-down: the next login may need another at once.
         None => (fresh(0, Time(0), Time(0)), true),
         Some(old) if old.spent => (fresh(0, Time(0), Time(0)), true),
-        Some(old) if old.wrong_tries >= issue.tries || old.code.len() != issue.fresh.len() => {
+        Some(old)
+            if old.wrong_tries >= issue.tries || old.code.get()?.len() != issue.fresh.len() =>
+        {
             (fresh(old.sends, old.sms_at, old.call_at), true)
         }
         Some(old) => (old, false),
-    }
+    })
 }
 
 /// Removes a job. If it failed, the caller may request the code again at once.
@@ -264,7 +274,7 @@ mod tests {
             kind: "sms".into(),
             subject: format!("user:{user}"),
             action: String::new(),
-            payload: String::new(),
+            payload: "{}".into(),
             created_at: Time(0),
             due_at: Some(expires_at),
             attempts: 0,
@@ -320,6 +330,6 @@ mod tests {
         });
         assert!(matches!(sent.unwrap(), Issued::Sent { .. }));
         let codes = store.look(|view| view.all::<SentCode>(())).unwrap();
-        assert_eq!(codes.iter().filter(|code| code.code == "7654321").count(), 2);
+        assert_eq!(codes.iter().filter(|code| code.code.get().unwrap() == "7654321").count(), 2);
     }
 }

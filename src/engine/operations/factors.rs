@@ -117,7 +117,7 @@ pub(in crate::engine) fn add_authenticator(
         user_id: user.user_id,
         authenticator_id: user.last_authenticator,
         label: new.label.clone(),
-        secret: new.secret.to_vec(),
+        secret: new.secret.clone().into(),
         digits: new.digits,
         period: new.period,
         last_step: None,

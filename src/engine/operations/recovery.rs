@@ -19,7 +19,7 @@ pub(in crate::engine) fn replace(
     }
     view.delete_all::<RecoveryCode>((user_id.get(),));
     for hash in hashes {
-        let (hash, salt) = (hash.clone(), salt.to_vec());
+        let (hash, salt) = (hash.clone(), salt.to_vec().into());
         view.put(RecoveryCode { user_id: user_id.get(), hash, salt, spent: false });
     }
     Ok(true)

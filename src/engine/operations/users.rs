@@ -7,7 +7,7 @@ use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
     Activity, Approval, Authenticator, Browser, Decided, Device, Email, Job, Lookup, NumberCheck,
-    OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, User, View,
+    OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Sealed, SentCode, User, View,
 };
 use crate::model::UserId;
 
@@ -86,7 +86,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
             kind: "welcome".into(),
             subject: Subject::User(new.app, user_id).key(),
             action: String::new(),
-            payload: serde_json::json!({ "message": message }).to_string(),
+            payload: Sealed::json(&codes::Payload { message, code: None })?,
             created_at: new.now.steady,
             due_at: Some(new.now.steady.plus(limits::CODE_LIFE)),
             attempts: 0,

@@ -8,6 +8,7 @@ use super::view::{Change, ChangeKind, Key, Which};
 use crate::{Error, Result};
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard};
 
 /// The rows of a table, by their keys.
@@ -87,6 +88,10 @@ impl Rows for Transaction<'_> {
 fn find(table: &Table, key: &Key) -> Vec<Vec<Value>> {
     match &key.rows {
         Which::Prefix(prefix) => below(table, prefix).map(|(_, row)| row.clone()).collect(),
+        Which::After(key, most) => {
+            let after = table.range((Bound::Excluded(key.clone()), Bound::Unbounded));
+            after.take(*most as usize).map(|(_, row)| row.clone()).collect()
+        }
         Which::Due(until, most) => {
             let schema = TABLES[key.table];
             let column = schema.columns.iter().position(|c| Some(c.name) == schema.due);

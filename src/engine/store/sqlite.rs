@@ -78,6 +78,11 @@ impl Sqlite {
         Ok(Sqlite::new(&using, writer, Some((reader, file))))
     }
 
+    /// The absolute path of the file; `None` in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|file| file.path.as_path())
+    }
+
     /// A database without a file.
     #[cfg(test)]
     pub(super) fn in_memory() -> Result<Sqlite> {

@@ -3,16 +3,19 @@
 //! Decisions read and change typed rows. A store knows only tables, keys and values, so none of them
 //! has a statement of its own for a kind of row, or a limit.
 
+use super::sealed::Secret;
 use crate::engine::clock::Time;
 use crate::{Error, Result};
 
 /// A value of a row.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Value {
     Null,
     Int(i64),
     Text(String),
     Blob(Vec<u8>),
+    /// That of a sealed column, which a store never sees: it has a `Blob` instead.
+    Secret(Secret),
 }
 
 /// The kind of a column's values.
@@ -24,11 +27,14 @@ pub(in crate::engine) enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "a schema is compared with what is declared"))]
 pub(in crate::engine) struct Column {
     pub(in crate::engine) name: &'static str,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a schema is compared with it"))]
     pub(in crate::engine) kind: Kind,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a schema is compared with it"))]
     pub(in crate::engine) optional: bool,
+    /// Whether the store has it only sealed: see `sealed.rs`.
+    pub(in crate::engine) sealed: bool,
 }
 
 /// A table, as every store sees it.
@@ -64,6 +70,7 @@ pub(in crate::engine) trait Row: Clone + PartialEq + Send + 'static {
 pub(in crate::engine) trait Cell: Sized {
     const KIND: Kind;
     const OPTIONAL: bool = false;
+    const SEALED: bool = false;
 
     fn value(&self) -> Value;
     fn of(value: Value) -> Option<Self>;
@@ -166,6 +173,7 @@ impl<const N: usize> Cell for [u8; N] {
 impl<T: Cell> Cell for Option<T> {
     const KIND: Kind = T::KIND;
     const OPTIONAL: bool = true;
+    const SEALED: bool = T::SEALED;
 
     fn value(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::value)
@@ -244,6 +252,7 @@ macro_rules! tables {
                             name: stringify!($column),
                             kind: <$kind as $crate::engine::store::table::Cell>::KIND,
                             optional: <$kind as $crate::engine::store::table::Cell>::OPTIONAL,
+                            sealed: <$kind as $crate::engine::store::table::Cell>::SEALED,
                         }),*],
                         key: $key,
                         due: tables!(@due $($due)?),

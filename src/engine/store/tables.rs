@@ -1,5 +1,6 @@
 //! The tables: their rows, their keys, and the order in which a batch writes them.
 
+use super::sealed::Sealed;
 use super::table::tables;
 use crate::engine::clock::Time;
 
@@ -11,9 +12,9 @@ tables! {
         plan: String,
         sms_enabled: bool,
         white_label: bool,
-        api_key: String,
+        api_key: Sealed<String>,
         /// Signs the tokens of remembered browsers.
-        secret: [u8; 32],
+        secret: Sealed<[u8; 32]>,
         callback_url: Option<String>,
         token_length: u8,
         replies: String,
@@ -25,6 +26,13 @@ tables! {
         install_link: Option<String>,
         offline_days: u8,
         created_at: Time,
+    }
+
+    /// A key of the keyring with which values may be sealed here. A ring that lacks one of them is
+    /// not that of this database, and is rejected.
+    SealingKey in sealing_keys, key 1 {
+        key_id: String,
+        added_at: Time,
     }
 
     /// The last id of a kind that was given. None is given again.
@@ -76,7 +84,7 @@ tables! {
         user_id: u64,
         authenticator_id: i64,
         label: Option<String>,
-        secret: Vec<u8>,
+        secret: Sealed<Vec<u8>>,
         digits: u8,
         period: u64,
         /// The step of the code that was accepted last.
@@ -109,11 +117,11 @@ tables! {
         machine: String,
     }
 
-    /// A recovery code, as a hash. A set of them has one salt.
+    /// A recovery code, as a hash. A set of them has one salt, without which nobody can guess them.
     RecoveryCode in recovery_codes, key 2 {
         user_id: u64,
         hash: Vec<u8>,
-        salt: Vec<u8>,
+        salt: Sealed<Vec<u8>>,
         spent: bool,
     }
 
@@ -179,7 +187,7 @@ tables! {
         subject: String,
         /// Empty for a code that is not bound to an action.
         action: String,
-        code: String,
+        code: Sealed<String>,
         expires_at: Time,
         /// How often it was sent, by SMS and voice together.
         sends: u32,
@@ -210,7 +218,7 @@ tables! {
         app_id: i64,
         kind: String,
         action: String,
-        payload: String,
+        payload: Sealed<String>,
         created_at: Time,
         /// When it is no longer to be sent; none for callbacks.
         due_at: Option<Time>,

@@ -22,6 +22,9 @@ pub(in crate::engine) enum Which {
     Prefix(Vec<Value>),
     /// Those that were due at this time, the earliest first, and at most so many.
     Due(i64, u32),
+    /// Those whose key comes after these values, in the order of keys, and at most so many: for walks
+    /// through a whole table, in steps. Without values, from the first row on.
+    After(Vec<Value>, u32),
 }
 
 /// Why there is no decision.
@@ -183,6 +186,8 @@ impl<R: Row> AnyCache for Cache<R> {
         match which {
             Which::Prefix(prefix) => drop(self.prefixes.insert(prefix.clone())),
             Which::Due(until, most) => drop(self.due.insert((*until, *most), keys)),
+            // No decision walks through a table.
+            Which::After(..) => {}
         }
         Ok(())
     }

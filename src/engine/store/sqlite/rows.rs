@@ -2,6 +2,7 @@
 
 use super::failed;
 use crate::engine::store::backend::{Fault, Rows};
+use crate::engine::store::sealed::not_sealed;
 use crate::engine::store::table::{Schema, Value};
 use crate::engine::store::tables::TABLES;
 use crate::engine::store::view::{Change, ChangeKind, Key, Which};
@@ -15,6 +16,8 @@ struct Statements {
     select: Vec<String>,
     delete: Vec<String>,
     due: Option<String>,
+    /// From the beginning, and after a key.
+    walk: [String; 2],
     insert: String,
     update: String,
     add: String,
@@ -44,6 +47,13 @@ impl Statements {
         let new: Vec<_> = set.iter().map(|(name, place)| format!("{name} = {place}")).collect();
         let sum: Vec<_> =
             set.iter().map(|(name, place)| format!("{name} = {name} + {place}")).collect();
+        let walk = |condition: &str, limit: usize| {
+            format!(
+                "SELECT {columns} FROM {name}{condition} ORDER BY {} LIMIT ?{limit}",
+                key.join(", ")
+            )
+        };
+        let after = format!(" WHERE ({}) > ({})", key.join(", "), places[..table.key].join(", "));
         let insert = format!("INSERT INTO {name} ({columns}) VALUES ({values})");
         let lengths = 0..=table.key;
         Statements {
@@ -60,6 +70,7 @@ impl Statements {
             due: table.due.map(|due| {
                 format!("SELECT {columns} FROM {name} WHERE {due} <= ?1 ORDER BY {due} LIMIT ?2")
             }),
+            walk: [walk("", 1), walk(&after, table.key + 1)],
             update: match rest {
                 // What has only a key does not change.
                 [] => String::new(),
@@ -82,6 +93,9 @@ impl ToSql for Value {
             Value::Int(number) => ValueRef::Integer(*number),
             Value::Text(text) => ValueRef::Text(text.as_bytes()),
             Value::Blob(bytes) => ValueRef::Blob(bytes),
+            Value::Secret(_) => {
+                return Err(rusqlite::Error::ToSqlConversionFailure(not_sealed().into()));
+            }
         }))
     }
 }
@@ -98,6 +112,11 @@ impl Transaction<'_> {
                 Some(sql) => self.select(sql, &[Value::Int(*until), Value::Int((*most).into())]),
                 None => Ok(Vec::new()),
             },
+            Which::After(key, most) => {
+                let mut values = key.clone();
+                values.push(Value::Int((*most).into()));
+                self.select(&statements.walk[usize::from(!key.is_empty())], &values)
+            }
         }
     }
 

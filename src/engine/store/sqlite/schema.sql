@@ -14,7 +14,7 @@ CREATE TABLE applications (
     plan TEXT NOT NULL,
     sms_enabled INTEGER NOT NULL,
     white_label INTEGER NOT NULL,
-    api_key TEXT NOT NULL,
+    api_key BLOB NOT NULL,
     secret BLOB NOT NULL,
     callback_url TEXT,
     token_length INTEGER NOT NULL,
@@ -28,6 +28,11 @@ CREATE TABLE applications (
     offline_days INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE sealing_keys (
+    key_id TEXT PRIMARY KEY,
+    added_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sequences (
     name TEXT PRIMARY KEY,
@@ -165,7 +170,7 @@ CREATE TABLE activities (
 CREATE TABLE codes (
     subject TEXT NOT NULL,
     action TEXT NOT NULL,
-    code TEXT NOT NULL,
+    code BLOB NOT NULL,
     expires_at INTEGER NOT NULL,
     sends INTEGER NOT NULL,
     wrong_tries INTEGER NOT NULL,
@@ -194,7 +199,7 @@ CREATE TABLE jobs (
     app_id INTEGER NOT NULL,
     kind TEXT NOT NULL,
     action TEXT NOT NULL,
-    payload TEXT NOT NULL,
+    payload BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     due_at INTEGER,
     attempts INTEGER NOT NULL,

@@ -1,0 +1,91 @@
+//! The keyring of a database: which one it is, and the operations of its operator.
+
+use super::store::{Backend, listed};
+use super::{Engine, EngineSettings};
+use crate::keyring::{KeyId, Keyring, Ring};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The ring of the database file at `path`: that of the settings, or the one next to it. It is created
+/// if nothing has been sealed in the database yet.
+pub(super) fn ring(database: &dyn Backend, path: &Path, settings: &EngineSettings) -> Result<Ring> {
+    let file = match &settings.keyring {
+        Some(file) => Keyring::at(file),
+        None => Keyring::beside(path),
+    };
+    let using = database.begin()?;
+    let listed = listed(database)?;
+    drop(using);
+    if listed.is_empty() {
+        return Ring::open_or_create(file);
+    }
+    if !file.path().exists() {
+        let ids: Vec<_> = listed.iter().map(ToString::to_string).collect();
+        return Err(Error::storage(format!(
+            "there is no keyring {}, without which the secrets in {} cannot be read: restore it from \
+             its backup, or name it with the setting `keyring`. It has the key {}. Nothing was changed",
+            file.path().display(),
+            path.display(),
+            ids.join(" and the key ")
+        )));
+    }
+    Ring::open(file)
+}
+
+/// What [`Engine::reseal`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resealed {
+    /// How many values are sealed with the current key now that were sealed with another one.
+    pub values: u64,
+    /// How many were sealed with another key and could not be opened: they are damaged, or the ring
+    /// lacks their key. They are left as they are.
+    pub unreadable: u64,
+}
+
+impl Engine {
+    /// The keyring of the database.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a sandbox, which has none.
+    pub fn keyring(&self) -> Result<Keyring> {
+        let file = self.shared.store.ring()?.file().cloned();
+        file.ok_or_else(|| Error::invalid_argument("url", "names a database without a keyring"))
+    }
+
+    /// How many values in the database were sealed with each key. This reads all that are sealed, in
+    /// steps that hold up no call.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a sandbox; [`Error::Storage`].
+    pub fn sealed_values(&self) -> Result<BTreeMap<KeyId, u64>> {
+        self.shared.store.sealed_values()
+    }
+
+    /// Seals anew, with the current key of the ring, what was sealed with another one. This takes
+    /// steps, between which calls go on; if it is interrupted, it can be started again.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a sandbox; [`Error::Storage`].
+    pub fn reseal(&self) -> Result<Resealed> {
+        let done = self.shared.store.reseal()?;
+        Ok(Resealed { values: done.values, unreadable: done.unreadable })
+    }
+
+    /// Removes a key from the ring, if no value in the database was sealed with it. A copy of the
+    /// database that was made before may need it: keep a copy of the ring with it.
+    ///
+    /// Other databases that share the ring are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if values were sealed with it, if it is the current key, or if that is less
+    /// than an hour old: something might still be sealed with the other one. [`Error::InvalidArgument`]
+    /// for a sandbox.
+    pub fn remove_sealing_key(&self, key: KeyId) -> Result<()> {
+        let ring = self.keyring()?;
+        ring.check_removable(key)?;
+        self.shared.store.unlist(key)?;
+        ring.remove(key)
+    }
+}

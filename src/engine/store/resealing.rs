@@ -1,0 +1,152 @@
+//! Walks through the sealed values of a database in steps, none of which holds up a call for long.
+
+use super::backend::{Fault, Rows};
+use super::table::{Row, Value};
+use super::tables::{SealingKey, TABLES};
+use super::view::{Change, ChangeKind, Key, Which};
+use super::{Store, sealing};
+use crate::keyring::{KeyId, Ring};
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// How many rows a step looks at.
+const STEP: u32 = 128;
+
+/// What [`Store::reseal`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Resealed {
+    pub(in crate::engine) values: u64,
+    pub(in crate::engine) unreadable: u64,
+}
+
+impl Store {
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a store in memory.
+    pub(in crate::engine) fn ring(&self) -> Result<&Ring> {
+        self.ring.as_deref().ok_or_else(|| {
+            Error::invalid_argument("url", "names a sandbox, which is in memory and has no keyring")
+        })
+    }
+
+    /// How many values were sealed with each key. Also of the keys without any, that the database
+    /// lists.
+    pub(in crate::engine) fn sealed_values(&self) -> Result<BTreeMap<KeyId, u64>> {
+        self.ring()?;
+        let _using = self.backend.begin()?;
+        let listed = sealing::listed(&*self.backend)?;
+        let mut counts: BTreeMap<KeyId, u64> = listed.into_iter().map(|id| (id, 0)).collect();
+        for table in sealed_tables() {
+            walk(table, |key| {
+                let mut page = Vec::new();
+                let read = self.backend.read(&mut |rows| {
+                    page = load(rows, &key)?;
+                    Ok(())
+                });
+                read.map_err(sealing::error_of)?;
+                for id in page.iter().flatten().filter_map(sealed_with) {
+                    *counts.entry(id).or_default() += 1;
+                }
+                Ok(page)
+            })?;
+        }
+        Ok(counts)
+    }
+
+    /// Seals every value with the current key that was sealed with another one.
+    pub(in crate::engine) fn reseal(&self) -> Result<Resealed> {
+        let ring = self.ring()?;
+        let _using = self.backend.begin()?;
+        let mut done = Resealed::default();
+        for table in sealed_tables() {
+            walk(table, |key| {
+                let mut outcome = (Vec::new(), Resealed::default());
+                let written = self.backend.write(&mut |rows| {
+                    let page = load(rows, &key)?;
+                    let (changes, resealed) = renewed(ring, table, &page);
+                    outcome = (page, resealed);
+                    if changes.is_empty() { Ok(()) } else { rows.apply(changes) }
+                });
+                written.map_err(sealing::error_of)?;
+                done.values += outcome.1.values;
+                done.unreadable += outcome.1.unreadable;
+                Ok(outcome.0)
+            })?;
+        }
+        Ok(done)
+    }
+
+    /// Strikes a key off the list of those that the database needs.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if values were sealed with it.
+    pub(in crate::engine) fn unlist(&self, id: KeyId) -> Result<()> {
+        let used = self.sealed_values()?.remove(&id).unwrap_or(0);
+        if used > 0 {
+            return Err(Error::storage(format!(
+                "{used} values in the database were sealed with the key {id}: seal them anew with \
+                 `seconder keyring reseal` first"
+            )));
+        }
+        let _using = self.backend.begin()?;
+        let change = || Change {
+            table: SealingKey::TABLE,
+            kind: ChangeKind::DeleteAll,
+            values: vec![Value::Text(id.to_string())],
+        };
+        self.backend.write(&mut |rows| rows.apply(vec![change()])).map_err(sealing::error_of)
+    }
+}
+
+fn sealed_tables() -> impl Iterator<Item = usize> {
+    let sealed = |table: &usize| TABLES[*table].columns.iter().any(|column| column.sealed);
+    (0..TABLES.len()).filter(sealed)
+}
+
+/// Takes steps through a table, until one has found no more rows.
+fn walk(table: usize, mut step: impl FnMut(Key) -> Result<Vec<Vec<Value>>>) -> Result<()> {
+    let mut after = Vec::new();
+    loop {
+        let page = step(Key { table, rows: Which::After(after, STEP) })?;
+        let Some(mut last) = page.into_iter().last() else { return Ok(()) };
+        last.truncate(TABLES[table].key);
+        after = last;
+    }
+}
+
+fn load(rows: &mut dyn Rows, key: &Key) -> Result<Vec<Vec<Value>>, Fault> {
+    Ok(rows.load(std::slice::from_ref(key))?.into_iter().flatten().collect())
+}
+
+fn sealed_with(value: &Value) -> Option<KeyId> {
+    match value {
+        Value::Secret(secret) => secret.stored.as_deref().and_then(KeyId::of_value),
+        _ => None,
+    }
+}
+
+/// The changes that seal anew what was not sealed with the current key.
+fn renewed(ring: &Ring, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
+    let current = ring.last_keys().current().map(|key| key.id);
+    let mut done = Resealed::default();
+    let mut changes = Vec::new();
+    for row in page {
+        let mut values = row.clone();
+        let before = done.values;
+        for value in &mut values {
+            let old = sealed_with(value) != current;
+            if let (Value::Secret(secret), true) = (value, old) {
+                match secret.plain {
+                    Ok(_) => {
+                        secret.stored = None;
+                        done.values += 1;
+                    }
+                    Err(_) => done.unreadable += 1,
+                }
+            }
+        }
+        if done.values > before {
+            changes.push(Change { table, kind: ChangeKind::Update, values });
+        }
+    }
+    (changes, done)
+}

@@ -1,0 +1,239 @@
+//! The file of a keyring: who may read it, and how it is created and replaced.
+
+use super::Keys;
+use super::key::Key;
+use super::text::{self, LARGEST, Problem};
+use crate::{Error, Result};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use zeroize::Zeroizing;
+
+/// What distinguishes a file from the one that replaces it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version {
+    length: u64,
+    modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: (u64, u64, i64, i64),
+}
+
+impl Version {
+    fn of(found: &Metadata) -> Version {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Version {
+            length: found.len(),
+            modified: found.modified().ok(),
+            #[cfg(unix)]
+            inode: (found.dev(), found.ino(), found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    /// That of the file at this path; `None` if it cannot be found.
+    pub(super) fn at(path: &Path) -> Option<Version> {
+        fs::metadata(path).ok().map(|found| Version::of(&found))
+    }
+}
+
+/// A failure to do something with the file at this path.
+fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
+    let error = crate::exhausted::exhausted(error).map_or_else(|| error.to_string(), str::to_owned);
+    Error::storage(format!("the keyring {} cannot be {what}: {error}", path.display()))
+}
+
+/// Opens and reads the file. `None` if there is none.
+pub(super) fn read(path: &Path) -> Result<Option<(Keys, Version, File)>> {
+    let opened = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| failed(path, "read", &error))?,
+    };
+    let found = opened.metadata().map_err(|error| failed(path, "read", &error))?;
+    check(path, &found)?;
+    // One byte more than the most that is read shows that there is more.
+    let mut buffer = Zeroizing::new(vec![0; LARGEST + 1]);
+    let length = fill(&opened, &mut buffer).map_err(|error| failed(path, "read", &error))?;
+    let bytes = buffer.get(..length).filter(|bytes| bytes.len() <= LARGEST);
+    let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let keys = text.ok_or(Problem::At(1)).and_then(text::parse);
+    let keys = keys.map_err(|problem| not_understood(path, &problem))?;
+    Ok(Some((keys, Version::of(&found), opened)))
+}
+
+fn fill(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        match file.read(&mut buffer[length..]) {
+            Ok(0) => return Ok(length),
+            Ok(count) => length += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn not_understood(path: &Path, problem: &Problem) -> Error {
+    let shown = path.display();
+    Error::storage(match problem {
+        Problem::Version => format!(
+            "the keyring {shown} was written by a newer version of this library: update the library"
+        ),
+        Problem::At(number) => format!(
+            "{shown} is not a keyring, or it is damaged (line {number}): restore it from its backup"
+        ),
+        Problem::Current => format!(
+            "the keyring {shown} is damaged: one of its keys must be the current one. Restore it \
+             from its backup"
+        ),
+    })
+}
+
+/// Rejects a file that others may read, or that another user could replace.
+fn check(path: &Path, found: &Metadata) -> Result<()> {
+    let shown = path.display();
+    if !found.is_file() {
+        return Err(Error::storage(format!("the keyring {shown} is not a file: name a file")));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // systemd gives a service its credentials as files of root, with a list of who may read them;
+        // what that list allows is shown in the place of the group's rights.
+        let is_credential = (found.uid(), found.gid()) == (0, 0) && found.mode() & 0o777 == 0o440;
+        if found.mode() & 0o077 != 0 && !is_credential {
+            return Err(Error::storage(format!(
+                "the keyring {shown} can be read or written by others: restrict it with \
+                 `chmod 600 {shown}`. If others may have read it, replace its keys: see `seconder \
+                 keyring rotate`"
+            )));
+        }
+        if !is_trusted(found.uid()) {
+            return Err(Error::storage(format!(
+                "the keyring {shown} belongs to another user: give it to the user of this process, \
+                 or to root"
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn is_trusted(owner: u32) -> bool {
+    [0, nix::unistd::geteuid().as_raw()].contains(&owner)
+}
+
+/// The standard library does not know the user of the process. Others have no rights to the file.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_trusted(_: u32) -> bool {
+    true
+}
+
+/// Creates the file, with one key.
+///
+/// # Errors
+/// [`ErrorKind::AlreadyExists`] if there is a file already, which may have been created just now.
+pub(super) fn create(path: &Path, now: u64) -> Result<io::Result<()>> {
+    let keys = Keys { keys: vec![Key::random(now)?], current: 0 };
+    let created = write_beside(path, &keys, None)?;
+    let done = match fs::hard_link(&created, path) {
+        // Some file systems have no links. Whoever reads the file before it is complete gets an error.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            write(path, &text::format(&keys), None)
+        }
+        linked => linked,
+    };
+    remove(&created);
+    Ok(match done {
+        Ok(()) => sync_folder(path),
+        Err(error) => Err(error),
+    })
+}
+
+/// Replaces the file by one with the keys that `change` returns. Programs that do so at the same time
+/// wait for each other.
+pub(super) fn replace<T>(path: &Path, change: impl FnOnce(Keys) -> Result<(T, Keys)>) -> Result<T> {
+    // A link stays, and is that to the new file.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (_locked, keys, found) = lock(path)?;
+    let (outcome, keys) = change(keys)?;
+    let created = write_beside(path, &keys, Some(&found))?;
+    let done = fs::rename(&created, path).and_then(|()| sync_folder(path));
+    if done.is_err() {
+        remove(&created);
+    }
+    done.map(|()| outcome).map_err(|error| failed(path, "replaced", &error))
+}
+
+/// Locks and reads the file.
+fn lock(path: &Path) -> Result<(File, Keys, Metadata)> {
+    loop {
+        let (_, version, locked) = read(path)?.ok_or_else(|| super::missing(path))?;
+        locked.lock().map_err(|error| failed(path, "locked", &error))?;
+        // Another program may have replaced the file before this one had the lock.
+        let (keys, now, _) = read(path)?.ok_or_else(|| super::missing(path))?;
+        if now == version {
+            let found = locked.metadata().map_err(|error| failed(path, "read", &error))?;
+            return Ok((locked, keys, found));
+        }
+    }
+}
+
+/// Writes a file beside this one, which only its owner can read, and returns its path.
+fn write_beside(path: &Path, keys: &Keys, like: Option<&Metadata>) -> Result<PathBuf> {
+    let mut number = [0; 8];
+    getrandom::fill(&mut number).map_err(|_| Error::Internal {
+        message: "the system's source of randomness failed".into(),
+    })?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{:016x}", u64::from_le_bytes(number)));
+    let beside = path.with_file_name(name);
+    match write(&beside, &text::format(keys), like) {
+        Ok(()) => Ok(beside),
+        Err(error) => {
+            remove(&beside);
+            Err(failed(path, "written", &error))
+        }
+    }
+}
+
+/// Writes a new file, and returns once it is on disk. It gets the owner of the one that it replaces.
+fn write(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        if let Some(like) = like {
+            let made = file.metadata()?;
+            if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
+                fchown(&file, Some(like.uid()), Some(like.gid()))?;
+            }
+            file.set_permissions(fs::Permissions::from_mode(like.mode() & 0o777))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = like;
+    file.sync_all()
+}
+
+/// Removes a file that is not needed. If that fails, it is left behind, readable by its owner only.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Returns once the names in the folder of this file are on disk.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! One key, and the values that are sealed with it.
+
+use crate::{Error, Result};
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use aes_gcm::{Aes256Gcm, Nonce, Tag};
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::fmt;
+use std::str::FromStr;
+use zeroize::Zeroizing;
+
+/// The bytes of an id, which a sealed value begins with.
+pub(crate) const ID: usize = 8;
+const NONCE: usize = 12;
+const TAG: usize = 16;
+
+/// The id of a key: a part of an HMAC under it, so that an id belongs to one key only and a damaged
+/// key is noticed. As text, 16 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId([u8; ID]);
+
+impl KeyId {
+    fn of(bytes: &[u8; 32]) -> KeyId {
+        // HMAC pads a key to a block with zeros.
+        let mut block = Zeroizing::new([0; 64]);
+        block[..bytes.len()].copy_from_slice(bytes);
+        let mut mac = Hmac::<Sha256>::new((&*block).into());
+        mac.update(b"seconder keyring: the id of a key");
+        let whole = mac.finalize().into_bytes();
+        let mut id = [0; ID];
+        id.copy_from_slice(&whole[..ID]);
+        KeyId(id)
+    }
+
+    /// The id that a sealed value begins with.
+    pub(crate) fn of_value(sealed: &[u8]) -> Option<KeyId> {
+        sealed.first_chunk().copied().map(KeyId)
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<KeyId> {
+        let mut id = [0; ID];
+        let digits = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if text.len() != 2 * ID || !digits {
+            return Err(Error::invalid_argument("key", "must be 16 digits, 0 to 9 and a to f"));
+        }
+        for (place, byte) in id.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).unwrap_or_default();
+        }
+        Ok(KeyId(id))
+    }
+}
+
+/// A key of a ring. What it is made of is wiped when it is dropped.
+pub(crate) struct Key {
+    pub(crate) id: KeyId,
+    /// When it was made, in seconds since the Unix epoch.
+    pub(crate) created_at: u64,
+    pub(crate) bytes: Box<Zeroizing<[u8; 32]>>,
+    /// Expanded once: that takes longer than to seal a value.
+    cipher: Box<Aes256Gcm>,
+}
+
+impl Key {
+    pub(crate) fn new(bytes: Box<Zeroizing<[u8; 32]>>, created_at: u64) -> Key {
+        let array: &[u8; 32] = &bytes;
+        let cipher = Box::new(Aes256Gcm::new(array.into()));
+        Key { id: KeyId::of(&bytes), created_at, bytes, cipher }
+    }
+
+    /// A new key.
+    pub(crate) fn random(created_at: u64) -> Result<Key> {
+        let mut bytes = Box::new(Zeroizing::new([0; 32]));
+        random(&mut **bytes)?;
+        Ok(Key::new(bytes, created_at))
+    }
+
+    /// Seals a value for the place that `place` describes: the id of the key, the nonce, the
+    /// ciphertext, the tag.
+    ///
+    /// Nonces are random, because several processes seal with one key and cannot count together. Up
+    /// to 2³² values of one key, the probability that two of them have one nonce stays below 2⁻³³.
+    /// A service that sends 100 codes a second seals as many in eight months, and one that sends 10
+    /// in seven years; a new key starts from zero.
+    pub(crate) fn seal(&self, place: &[u8], plain: &[u8]) -> Result<Vec<u8>> {
+        let mut sealed = Vec::with_capacity(ID + NONCE + plain.len() + TAG);
+        let mut nonce = [0; NONCE];
+        random(&mut nonce)?;
+        sealed.extend_from_slice(&self.id.0);
+        sealed.extend_from_slice(&nonce);
+        sealed.extend_from_slice(plain);
+        let tag = self
+            .cipher
+            .encrypt_inout_detached(&Nonce::from(nonce), place, (&mut sealed[ID + NONCE..]).into())
+            .map_err(|_| Error::Internal { message: "a value is too long to be sealed".into() })?;
+        sealed.extend_from_slice(&tag);
+        Ok(sealed)
+    }
+
+    /// Opens a value that was sealed with this key for this place. `None` if it was not, or is
+    /// damaged.
+    pub(crate) fn open(&self, place: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        let rest = sealed.strip_prefix(&self.id.0)?;
+        let (nonce, rest) = rest.split_first_chunk::<NONCE>()?;
+        let (text, tag) = rest.split_last_chunk::<TAG>()?;
+        let mut plain = Zeroizing::new(text.to_vec());
+        let opened = self.cipher.decrypt_inout_detached(
+            &Nonce::from(*nonce),
+            place,
+            plain.as_mut_slice().into(),
+            &Tag::from(*tag),
+        );
+        opened.ok().map(|()| plain)
+    }
+}
+
+/// Fills the buffer from the system: a key or a nonce is never drawn from a source that a test has
+/// replaced.
+fn random(buffer: &mut [u8]) -> Result<()> {
+    getrandom::fill(buffer)
+        .map_err(|_| Error::Internal { message: "the system's source of randomness failed".into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Key {
+        Key::new(Box::new(Zeroizing::new([byte; 32])), 0)
+    }
+
+    #[test]
+    fn a_value_opens_in_its_place_with_its_key_only() {
+        let ours = key(1);
+        let sealed = ours.seal(b"here", b"secret").unwrap();
+        assert_eq!(ours.open(b"here", &sealed).unwrap().as_slice(), b"secret");
+        assert!(ours.open(b"there", &sealed).is_none());
+        assert!(key(2).open(b"here", &sealed).is_none());
+        for place in 0..sealed.len() {
+            let mut damaged = sealed.clone();
+            damaged[place] ^= 1;
+            assert!(ours.open(b"here", &damaged).is_none(), "{place}");
+            assert!(ours.open(b"here", &sealed[..place]).is_none(), "{place}");
+        }
+        assert_ne!(sealed, ours.seal(b"here", b"secret").unwrap(), "each has its own nonce");
+        assert!(ours.open(b"", &ours.seal(b"", b"").unwrap()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_id_is_16_digits() {
+        let id = key(1).id;
+        assert_eq!(id.to_string().parse::<KeyId>().unwrap(), id);
+        for wrong in ["", "0", "00000000000000000", "000000000000000g", "+0000000000000000"] {
+            assert!(wrong.parse::<KeyId>().is_err(), "{wrong}");
+        }
+        assert!("00000000000000É".parse::<KeyId>().is_err());
+    }
+}
