@@ -41,11 +41,13 @@ use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Now;
 use operations::applications::App;
+use operations::housekeeping::delete_expired;
 use operations::steady as stored;
 use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use steady::Steady;
 use store::{Decided, Store, View};
 
@@ -143,11 +145,33 @@ impl Engine {
         }
     }
 
-    /// Removes the messages of expired codes from the spool folder, or what else
-    /// [`Deliver::housekeep`] removes. Each delivery removes some too; a program that runs for long
-    /// calls this every few seconds, as `seconder serve` does.
-    pub fn housekeep(&self) {
+    /// Deletes what has expired: codes, messages, remembered browsers and verifications of numbers, and
+    /// from the spool folder the messages of expired codes, or what else [`Deliver::housekeep`]
+    /// removes.
+    ///
+    /// Every few decisions delete some expired rows too, so nothing grows without this. A program
+    /// that runs for long calls it every few seconds, as `seconder serve` does: then what expired in
+    /// a busy hour goes in a quiet one.
+    ///
+    /// Rows go in steps of 256, each a decision of its own, so that no call waits for more than one
+    /// of them. After `budget` no further step begins. Returns whether there may be more to delete.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the database cannot be written.
+    pub fn maintain(&self, budget: Duration) -> Result<bool> {
+        const STEP: u32 = 256;
         self.shared.deliver.housekeep();
+        let started = Instant::now();
+        loop {
+            let now = self.now().steady;
+            let deleted = self.shared.store.run(move |view| delete_expired(view, now, STEP))?;
+            if deleted < STEP {
+                return Ok(false);
+            }
+            if started.elapsed() >= budget {
+                return Ok(true);
+            }
+        }
     }
 
     /// Counts a call, and returns the time at which it is handled.
@@ -178,6 +202,10 @@ impl Engine {
         mut decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
     ) -> Result<T> {
         let Shared { store, steady, .. } = &*self.shared;
+        if let Some(most) = store.count_decision() {
+            let now = self.now().steady;
+            store.take_along(move |view| delete_expired(view, now, most).map(drop))?;
+        }
         let Some(time) = steady.to_store() else { return store.run(decide) };
         let outcome = store.run(move |view| {
             let outcome = decide(view)?;

@@ -7,6 +7,10 @@ use seconder::model::{ApiKey, UserId};
 use seconder::wire::{Generation, Names, Reply};
 use seconder::{Result, Service};
 use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// How long the deletion of what has expired may take at a time.
+const BUDGET: Duration = Duration::from_secs(1);
 
 /// An engine, or a relay to a remote service.
 #[derive(Clone)]
@@ -19,8 +23,8 @@ impl Source {
     /// What is done from time to time. It may block.
     pub(crate) fn housekeep(&self) {
         match self {
-            // An earlier process may have left messages of expired codes.
-            Source::Engine(engine) => engine.housekeep(),
+            // Where it fails, calls fail too and say why. The next time tries again.
+            Source::Engine(engine) => drop(engine.maintain(BUDGET)),
             // The next login then finds a connection. If there is none, its call says why.
             Source::Relay(relay) => drop(relay.service().keep_warm()),
         }

@@ -21,7 +21,7 @@ pub trait Deliver: Send + Sync {
     fn deliver(&self, message: &Message) -> Result<(), String>;
 
     /// Removes what is kept of messages whose codes have expired. It is called by
-    /// [`Engine::housekeep`](crate::engine::Engine::housekeep). Default: does nothing.
+    /// [`Engine::maintain`](crate::engine::Engine::maintain). Default: does nothing.
     fn housekeep(&self) {}
 
     /// A recovery code of this user was accepted, and so many are left: somebody who has a phone

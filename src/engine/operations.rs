@@ -7,6 +7,7 @@ pub(super) mod approvals;
 pub(super) mod browsers;
 pub(super) mod codes;
 pub(super) mod factors;
+pub(super) mod housekeeping;
 pub(super) mod lookups;
 pub(super) mod offline;
 pub(super) mod recovery;
@@ -21,10 +22,6 @@ use crate::Error;
 use crate::model::UserId;
 
 pub(super) type AppId = i64;
-
-/// How many old rows of others one decision deletes at most. After a busy hour there may be very
-/// many, for which no login must wait. More than one, so that they become fewer.
-pub(super) const MOST_DELETED: u32 = 32;
 
 /// Who gets a code.
 #[derive(Clone, Debug, PartialEq, Eq)]

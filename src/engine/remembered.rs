@@ -72,19 +72,17 @@ impl Handle<Recognise> for Engine {
 
 impl Handle<Forget> for Engine {
     fn handle(&self, call: &Forget) -> Result<Done> {
-        let now = self.begin();
+        self.begin();
         let (app, user_id) = (self.app.app_id, call.user_id);
         match &call.token {
             Some(token) => {
                 if let Some(id) = self.signed_id(user_id, token) {
                     let key = self.browser_key(user_id, &id);
-                    self.run(move |view| browsers::forget(view, &key, now.steady))?;
+                    self.run(move |view| browsers::forget(view, &key))?;
                 }
                 Ok(Done::with_message("The browser is not remembered any more."))
             }
-            None if self
-                .run(move |view| browsers::forget_all(view, app, user_id, now.steady))? =>
-            {
+            None if self.run(move |view| browsers::forget_all(view, app, user_id))? => {
                 Ok(Done::with_message("No browser of the user is remembered any more."))
             }
             None => Err(rejections::user_not_found()),

@@ -27,7 +27,7 @@ pub(super) use tables::{
     NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, Sequence,
     Statistics, User,
 };
-pub(super) use view::{Decided, View};
+pub(super) use view::{Cached, Decided, View};
 
 use crate::Result;
 use crate::engine::clock::Clock;
@@ -35,11 +35,17 @@ use crate::keyring::Ring;
 use batch::Queue;
 use sealing::Sealing;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Every how many decisions the expired rows are looked for, which costs about as much as one.
+const SWEEP: u32 = 32;
 
 /// A database with the decisions that wait for it.
 pub(super) struct Store {
     backend: Box<dyn Backend>,
     queue: Queue,
+    /// How many decisions were made, to know when expired rows are looked for.
+    decisions: AtomicU32,
     /// `None` for rows that are in memory only.
     ring: Option<Arc<Ring>>,
 }
@@ -47,7 +53,7 @@ pub(super) struct Store {
 impl Store {
     /// A store that has secrets as they are: one in memory.
     pub(super) fn new(backend: Memory) -> Store {
-        Store { backend: Box::new(backend), queue: Queue::default(), ring: None }
+        Store::of(Box::new(backend), None)
     }
 
     /// A database whose secrets are sealed with the keys of this ring.
@@ -61,8 +67,12 @@ impl Store {
         clock: Arc<dyn Clock>,
     ) -> Result<Store> {
         let ring = Arc::new(ring);
-        let backend = Box::new(Sealing::new(backend, Arc::clone(&ring), clock)?);
-        Ok(Store { backend, queue: Queue::default(), ring: Some(ring) })
+        let backend = Sealing::new(backend, Arc::clone(&ring), clock)?;
+        Ok(Store::of(Box::new(backend), Some(ring)))
+    }
+
+    fn of(backend: Box<dyn Backend>, ring: Option<Arc<Ring>>) -> Store {
+        Store { backend, queue: Queue::default(), decisions: AtomicU32::new(0), ring }
     }
 
     /// Makes a decision, and returns once what it changes is on disk. It may be made several times,
@@ -73,6 +83,22 @@ impl Store {
     ) -> Result<T> {
         let _using = self.backend.begin()?;
         self.queue.run(&*self.backend, decide)
+    }
+
+    /// Counts a decision. Returns how many expired rows the next batch should delete, if it is their
+    /// turn: more than decisions can have added since the last time.
+    pub(super) fn count_decision(&self) -> Option<u32> {
+        let count = self.decisions.fetch_add(1, Ordering::Relaxed);
+        (count % SWEEP == SWEEP - 1).then_some(4 * SWEEP)
+    }
+
+    /// Has the next batch take a decision along. Nobody waits for it, or learns that it failed.
+    pub(super) fn take_along(
+        &self,
+        decide: impl FnMut(&mut View) -> Decided<()> + Send + 'static,
+    ) -> Result<()> {
+        let _using = self.backend.begin()?;
+        self.queue.take_along(decide)
     }
 
     /// Makes a decision that rarely changes anything: on a snapshot, and in a batch only if it does.

@@ -277,7 +277,7 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
     let others = [
         mapped("names", &[], "for a server in front of the engine; C has set them itself"),
         mapped("authenticate", &[], "for a server in front of the engine"),
-        mapped("housekeep", &[], "for a server in front of the engine; each delivery does it too"),
+        mapped("maintain", &[], "for a server in front of the engine; every few calls do it too"),
     ];
     expect_all("Engine", &engine, "seconder_", &others, &c_functions());
 }

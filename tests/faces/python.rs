@@ -195,7 +195,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         ("wait_for_approval_with", &[], "Python waits by its own clock"),
         ("names", &[], "for a server in front of the engine"),
         ("authenticate", &[], "for a server in front of the engine"),
-        ("housekeep", &[], "for a server in front of the engine; each delivery does it too"),
+        ("maintain", &[], "for a server in front of the engine; every few calls do it too"),
     ];
     let mut wanted = needed("Service", &rust, &others);
     wanted.extend(ROUTES.iter().map(|route| route.name.to_owned()));

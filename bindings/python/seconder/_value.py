@@ -84,6 +84,26 @@ def _init(fields: dict[str, _Field], annotations: dict[str, Any], checked: bool)
     return made
 
 
+class _Init:
+    """The ``__init__`` of a class, compiled when it is first used: compiling those of all classes
+    would take longer than the rest of the import, and a program uses few of them."""
+
+    def __init__(self, annotations: dict[str, Any], checked: bool) -> None:
+        self._annotations = annotations
+        self._checked = checked
+
+    def __set_name__(self, kind: ValueType, name: str) -> None:
+        self._kind = kind
+
+    def __get__(self, value: object, _kind: type | None = None) -> Any:
+        kind = self._kind
+        made = _init(kind._fields, self._annotations, self._checked)
+        made.__qualname__ = f"{kind.__qualname__}.__init__"
+        made.__module__ = kind.__module__
+        type.__setattr__(kind, "__init__", made)
+        return made if value is None else made.__get__(value)
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class ValueType(type):
     """The metaclass of :class:`Value`: the annotations of a class become its fields."""
@@ -105,10 +125,7 @@ class ValueType(type):
         namespace["__slots__"] = (*own, *namespace.get("__slots__", ()))
         namespace["__match_args__"] = tuple(n for n, f in fields.items() if not f.keyword)
         if fields:
-            made = _init(fields, {**annotations, **own}, "_check" in namespace)
-            made.__qualname__ = f"{namespace['__qualname__']}.__init__"
-            made.__module__ = namespace["__module__"]
-            namespace["__init__"] = made
+            namespace["__init__"] = _Init({**annotations, **own}, "_check" in namespace)
         return super().__new__(mcs, name, bases, namespace)
 
 

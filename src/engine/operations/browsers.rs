@@ -1,6 +1,6 @@
 //! The browsers that are remembered, by the hashes of the ids in their tokens.
 
-use super::{AppId, MOST_DELETED, user};
+use super::{AppId, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{Browser, Decided, View};
@@ -26,7 +26,6 @@ pub(in crate::engine) struct NewBrowser {
 
 /// Remembers a browser. Returns whether there is such a user.
 pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool> {
-    delete_expired(view, new.now.steady)?;
     let BrowserKey { app, user_id, id_hash } = &new.key;
     if user(view, *app, *user_id)?.is_none() {
         return Ok(false);
@@ -70,8 +69,7 @@ fn find(view: &mut View, key: &BrowserKey) -> Decided<Option<Browser>> {
     view.get::<Browser>((key.user_id.get(), key.id_hash))
 }
 
-pub(in crate::engine) fn forget(view: &mut View, key: &BrowserKey, now: Time) -> Decided<()> {
-    delete_expired(view, now)?;
+pub(in crate::engine) fn forget(view: &mut View, key: &BrowserKey) -> Decided<()> {
     if let Some(browser) = find(view, key)? {
         view.delete(&browser);
     }
@@ -79,13 +77,7 @@ pub(in crate::engine) fn forget(view: &mut View, key: &BrowserKey, now: Time) ->
 }
 
 /// Forgets all browsers of a user. Returns whether there is such a user.
-pub(in crate::engine) fn forget_all(
-    view: &mut View,
-    app: AppId,
-    user_id: UserId,
-    now: Time,
-) -> Decided<bool> {
-    delete_expired(view, now)?;
+pub(in crate::engine) fn forget_all(view: &mut View, app: AppId, user_id: UserId) -> Decided<bool> {
     if user(view, app, user_id)?.is_none() {
         return Ok(false);
     }
@@ -96,13 +88,4 @@ pub(in crate::engine) fn forget_all(
 /// Forgets all browsers of a user whose account is in danger, or is protected in another way now.
 pub(super) fn forget_those_of(view: &mut View, user_id: UserId) {
     view.delete_all::<Browser>((user_id.get(),));
-}
-
-/// Deletes some of the browsers that have expired, of all users: they would be remembered again if the
-/// clock was set back.
-fn delete_expired(view: &mut View, now: Time) -> Decided<()> {
-    for browser in view.due::<Browser>(now, MOST_DELETED)? {
-        view.delete(&browser);
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::codes::IssueCode;
 use super::lookups::{self, Kind};
-use super::{AppId, MOST_DELETED, Subject};
+use super::{AppId, Subject};
 use crate::engine::clock::Time;
 use crate::engine::limits::{TRIES, VERIFICATION_RECORD};
 use crate::engine::store::{Decided, NumberCheck, SentCode, View};
@@ -35,10 +35,6 @@ pub(super) fn begin(
     let (Some(uuid), Subject::Phone(app, number)) = (&issue.uuid, &issue.subject) else {
         return Ok(None);
     };
-    for old in view.due::<NumberCheck>(issue.now.steady, MOST_DELETED)? {
-        lookups::remove(view, Kind::Verification, old.app_id, &old.uuid);
-        view.delete(&old);
-    }
     let subject = issue.subject.key();
     let before = view.get::<NumberCheck>((subject.clone(),))?;
     if !is_new {

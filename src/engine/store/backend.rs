@@ -24,6 +24,8 @@ pub(in crate::engine) trait Backend: Send + Sync {
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
     /// Does this work on one snapshot.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
+    /// Does what can wait until nobody waits for it. Default: nothing.
+    fn tidy_up(&self) {}
 }
 
 /// The rows of a transaction or a snapshot.

@@ -67,6 +67,8 @@ impl Counts {
 #[derive(Default)]
 struct Inner {
     waiting: VecDeque<Waiting>,
+    /// What the next batch takes along, and for which nobody waits.
+    along: Vec<Box<dyn Job>>,
     /// Whether a thread leads a batch, or was asked to.
     led: bool,
 }
@@ -182,6 +184,16 @@ impl Queue {
         outcome.unwrap_or_else(|| Err(broken()))
     }
 
+    /// Has the next batch take a decision along. Nobody waits for it, or learns that it failed.
+    pub(super) fn take_along(
+        &self,
+        decide: impl FnMut(&mut View) -> Decided<()> + Send + 'static,
+    ) -> Result<()> {
+        let job = Decision { decide, outcome: None, slot: Arc::default() };
+        self.inner()?.along.push(Box::new(job));
+        Ok(())
+    }
+
     /// Waits for the end of a decision. Returns whether this thread has to lead instead.
     fn wait(&self, seat: &Arc<Seat>) -> Result<bool> {
         match seat.wait(self.patience) {
@@ -216,12 +228,14 @@ impl Queue {
     /// Carries out one batch.
     fn lead(&self, backend: &dyn Backend) -> Result<()> {
         let handover = Handover(self);
-        let mut batch: Vec<Waiting> = {
+        let (mut batch, mut along) = {
             let mut inner = self.inner()?;
             let count = inner.waiting.len().min(MOST);
-            inner.waiting.drain(..count).collect()
+            let batch: Vec<Waiting> = inner.waiting.drain(..count).collect();
+            (batch, std::mem::take(&mut inner.along))
         };
-        let mut jobs: Vec<&mut Box<dyn Job>> = batch.iter_mut().map(|w| &mut w.job).collect();
+        let own = batch.iter_mut().map(|waiting| &mut waiting.job);
+        let mut jobs: Vec<&mut Box<dyn Job>> = own.chain(&mut along).collect();
         carry_out(backend, &self.counts, &mut jobs);
         // The next batch begins before those of this one wake up, which takes time.
         drop(handover);
@@ -229,6 +243,7 @@ impl Queue {
             job.settle();
             seat.set(State::Done);
         }
+        backend.tidy_up();
         Ok(())
     }
 

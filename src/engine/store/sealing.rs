@@ -129,6 +129,10 @@ impl<B: Backend> Backend for Sealing<B> {
         let keys = self.ring.last_keys();
         self.inner.read(&mut |rows| work(&mut SealedRows::new(rows, &keys, &self.ring)))
     }
+
+    fn tidy_up(&self) {
+        self.inner.tidy_up();
+    }
 }
 
 /// The rows of a transaction, with their secrets.

@@ -1,5 +1,6 @@
 //! Rows in a SQLite file.
 
+mod checkpoints;
 #[cfg(target_os = "linux")]
 mod held;
 #[cfg(not(target_os = "linux"))]
@@ -20,18 +21,20 @@ use super::backend::{Backend, Fault, Rows};
 use super::batch::broken;
 use super::migrations::Migration;
 use crate::{Error, Result};
+use checkpoints::Checkpoints;
 use held::Held;
 use process::Owned;
 use rows::{Transaction, fault};
 use rusqlite::Connection;
 use std::any::Any;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, TryLockError};
 use watch::{Guard, Watch};
 
-/// How many connections read at a time. One alone, because a host that opens a database expects that
+/// How many connections read at a time. All are opened with the database, because a host expects that
 /// calls open no further descriptors.
-const READERS: usize = 1;
+const READERS: usize = 4;
 
 /// A database. Writes of several threads share commits; reads use connections of their own, so that
 /// they wait neither for a commit nor for each other.
@@ -40,6 +43,8 @@ pub(crate) struct Sqlite {
     /// they are closed first: the last connection to close moves the log into the database, and so
     /// must be able to write.
     readers: Vec<Owned>,
+    /// The reader to try first, so that threads spread over all of them.
+    next_reader: AtomicUsize,
     /// `None` once it is closed.
     writer: Owned,
     process: u32,
@@ -50,6 +55,13 @@ pub(crate) struct Sqlite {
 struct File {
     path: PathBuf,
     guard: Guard,
+    checkpoints: Checkpoints,
+}
+
+/// The connections of a database file.
+struct Connections {
+    writer: Connection,
+    readers: Vec<Connection>,
 }
 
 impl Sqlite {
@@ -64,18 +76,19 @@ impl Sqlite {
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
         let mut held = Held::begin(&path)?;
-        let writer = open::writer(&path, must_exist, known)?;
-        let reader = open::reader(&path)?;
+        let mut writer = open::writer(&path, must_exist, known)?;
+        let readers = (0..READERS).map(|_| open::reader(&path)).collect::<Result<_>>()?;
         let has_log = open::has_log(&writer, &path)?;
         // Without a log, the locks would keep this service itself from writing.
         if has_log {
             held.take(&path)?;
         }
         let watch = Watch::begin(&path, id, has_log)?;
+        let checkpoints = Checkpoints::begin(&using, &mut writer, &path, has_log)?;
         // Absolute, because the program may change its folder.
         let path = path.canonicalize().unwrap_or(path);
-        let file = File { path, guard: Guard::new(watch, held) };
-        Ok(Sqlite::new(&using, writer, Some((reader, file))))
+        let file = File { path, guard: Guard::new(watch, held), checkpoints };
+        Ok(Sqlite::new(&using, Connections { writer, readers }, Some(file)))
     }
 
     /// The absolute path of the file; `None` in memory.
@@ -86,26 +99,19 @@ impl Sqlite {
     /// A database without a file.
     #[cfg(test)]
     pub(super) fn in_memory() -> Result<Sqlite> {
-        Ok(Sqlite::new(&Using::begin()?, open::memory()?, None))
+        let connections = Connections { writer: open::memory()?, readers: Vec::new() };
+        Ok(Sqlite::new(&Using::begin()?, connections, None))
     }
 
-    fn new(using: &Using, writer: Connection, of_file: Option<(Connection, File)>) -> Sqlite {
-        let (reader, file) = of_file.unzip();
-        let count = if reader.is_some() { READERS } else { 0 };
-        let readers = std::iter::once(reader).chain(std::iter::repeat_with(|| None));
+    fn new(using: &Using, connections: Connections, file: Option<File>) -> Sqlite {
+        let Connections { writer, readers } = connections;
         Sqlite {
-            readers: readers.take(count).map(|reader| using.own(reader)).collect(),
-            writer: using.own(Some(writer)),
+            readers: readers.into_iter().map(|reader| using.own(reader)).collect(),
+            next_reader: AtomicUsize::new(0),
+            writer: using.own(writer),
             process: std::process::id(),
             file,
         }
-    }
-
-    fn open_reader(&self) -> Result<Connection> {
-        let file = self.file.as_ref().ok_or_else(broken)?;
-        let opened = open::reader(&file.path)?;
-        // It could be another file by now.
-        file.guard.check().map(|()| opened)
     }
 
     /// Fails if what is written would be lost.
@@ -113,24 +119,18 @@ impl Sqlite {
         self.file.as_ref().map_or(Ok(()), |file| file.guard.check())
     }
 
-    /// A connection that reads: one that no other thread uses, if it can be had.
+    /// A connection that reads: one that no other thread uses, if there is one.
     fn reader(&self) -> Result<MutexGuard<'_, Option<Connection>>> {
-        for reader in &self.readers {
+        let first = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len().max(1);
+        let (after, before) = self.readers.split_at_checked(first).unwrap_or_default();
+        for reader in before.iter().chain(after) {
             match reader.try_lock() {
-                Ok(reader) if reader.is_some() => return Ok(reader),
-                Ok(mut reader) => match self.open_reader() {
-                    Ok(opened) => {
-                        *reader = Some(opened);
-                        return Ok(reader);
-                    }
-                    // The process may have given up the rights to open it since.
-                    Err(_) => break,
-                },
+                Ok(reader) => return Ok(reader),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Poisoned(_)) => return Err(broken()),
             }
         }
-        self.readers.first().unwrap_or(&self.writer).lock().map_err(|_| broken())
+        self.readers.get(first).unwrap_or(&self.writer).lock().map_err(|_| broken())
     }
 }
 
@@ -166,6 +166,12 @@ impl Backend for Sqlite {
         let snapshot = db.unchecked_transaction().map_err(fault)?;
         work(&mut Transaction(&snapshot))?;
         snapshot.commit().map_err(fault)
+    }
+
+    fn tidy_up(&self) {
+        if let Some(file) = &self.file {
+            file.checkpoints.run_if_due(&self.writer);
+        }
     }
 }
 
@@ -226,7 +232,8 @@ impl Sqlite {
         if !keep {
             file.guard.release();
         }
-        for connection in self.readers.iter().chain([&self.writer]) {
+        let checkpoints = file.checkpoints.connection();
+        for connection in self.readers.iter().chain(checkpoints).chain([&self.writer]) {
             let Some(connection) = connection.lock().ok().and_then(|mut c| c.take()) else {
                 continue;
             };

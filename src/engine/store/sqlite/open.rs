@@ -85,7 +85,24 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     connection.busy_handler(Some(wait)).map_err(failed)?;
     connection.pragma_update(None, "temp_store", "MEMORY").map_err(failed)?;
     plan_once(&connection).map_err(failed)?;
+    open_log(&connection).map_err(failed)?;
     Ok(connection)
+}
+
+/// Opens the connection for checkpoints. It never waits: somebody else is at work then.
+pub(super) fn checkpointer(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(Duration::ZERO).map_err(failed)?;
+    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    open_log(&connection).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Reads something, because SQLite opens the log only then.
+fn open_log(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_query_value(None, "user_version", |_| Ok(()))
 }
 
 /// Retries work while another process has locked the database. While several processes set up a new

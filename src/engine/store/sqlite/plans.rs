@@ -2,7 +2,7 @@
 //! that grows.
 
 use super::process::Using;
-use super::{Sqlite, open};
+use super::{Connections, Sqlite, open};
 use crate::calls::{
     ActivityType, AppDetails, AppStats, ApprovalStatus, Channel, CheckApproval,
     CheckPhoneVerification, CreateApproval, CreateRecoveryCodes, CreateUser, DeleteUser,
@@ -77,7 +77,8 @@ impl World {
             clock: Arc::new(clock.clone()),
             ..EngineSettings::default()
         };
-        let database = Sqlite::new(&Using::begin().unwrap(), connection, None);
+        let connections = Connections { writer: connection, readers: Vec::new() };
+        let database = Sqlite::new(&Using::begin().unwrap(), connections, None);
         let ring = Ring::in_memory().unwrap();
         let store = Store::sealed(database, ring, Arc::new(clock.clone())).unwrap();
         let engine = Engine::open(store, Arc::new(deliver), None, settings).unwrap();
@@ -239,6 +240,8 @@ fn use_all(world: &World) {
     assert!(engine.authenticate(&other).is_err());
     let now = engine.now();
     engine.run(move |view| users::confirm(view, 1, user, now)).unwrap();
+    world.wait(48 * 60 * 60);
+    assert!(!engine.maintain(Duration::from_secs(60)).unwrap());
     engine.handle(&DeleteUser::new(user)).unwrap();
 }
 

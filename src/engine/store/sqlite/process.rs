@@ -94,8 +94,8 @@ impl Using {
     }
 
     /// Shares a connection with the children that this process will fork.
-    pub(super) fn own(&self, connection: Option<Connection>) -> Owned {
-        let connection = Arc::new(Mutex::new(connection));
+    pub(super) fn own(&self, connection: Connection) -> Owned {
+        let connection = Arc::new(Mutex::new(Some(connection)));
         let mut connections = connections();
         connections.retain(|other| other.strong_count() > 0);
         connections.push(Arc::downgrade(&connection));

@@ -1,0 +1,138 @@
+//! Moves committed pages from the log into the database without holding up commits.
+//!
+//! SQLite does it by itself within a commit, and everybody waits then for copies of a thousand pages
+//! and for the disk. Here a connection of its own does it beside the commits. Commits that come
+//! meanwhile stay in the log, which begins anew only when none is left. So if the log grows all the
+//! same, the few pages that are left are copied while nobody commits.
+
+use super::open;
+use super::process::{Owned, Using};
+use crate::Result;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, MAIN_DB};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many pages the log has when they are copied beside the commits: 4 MB of pages of 4 KiB.
+const DUE: usize = 1000;
+/// How many it has when commits have to wait until the rest is copied.
+const OVERDUE: usize = 4 * DUE;
+
+pub(super) struct Checkpoints {
+    /// How many pages the log had after the last commit.
+    pages: Arc<AtomicUsize>,
+    /// `None` where the file system allows no log.
+    connection: Option<Owned>,
+}
+
+impl Checkpoints {
+    /// Takes the checkpoints over from the connection that writes.
+    pub(super) fn begin(
+        using: &Using,
+        writer: &mut Connection,
+        path: &Path,
+        has_log: bool,
+    ) -> Result<Checkpoints> {
+        let pages: Arc<AtomicUsize> = Arc::default();
+        let mut connection = None;
+        if has_log {
+            connection = Some(using.own(open::checkpointer(path)?));
+            let seen = Arc::clone(&pages);
+            // This replaces SQLite's own hook, which makes checkpoints.
+            let hook = move |_: &mut _, pages| {
+                seen.store(usize::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+                Ok(())
+            };
+            writer.wal_hook(Some(hook)).map_err(super::failed)?;
+        }
+        Ok(Checkpoints { pages, connection })
+    }
+
+    /// Copies pages if there are many. Where it fails, nothing is lost, and it is tried again after
+    /// the next commit.
+    pub(super) fn run_if_due(&self, writer: &Owned) {
+        let Some(connection) = &self.connection else { return };
+        if self.pages.load(Ordering::Relaxed) < DUE {
+            return;
+        }
+        // Another thread is at it.
+        let Ok(connection) = connection.try_lock() else { return };
+        let copied = connection.as_ref().is_some_and(copy);
+        if copied || self.pages.load(Ordering::Relaxed) < OVERDUE {
+            return;
+        }
+        if let Ok(writer) = writer.lock()
+            && let Some(writer) = writer.as_ref()
+        {
+            copy(writer);
+        }
+    }
+
+    pub(super) fn connection(&self) -> Option<&Owned> {
+        self.connection.as_ref()
+    }
+}
+
+/// Copies what no reader keeps from being copied. Returns whether the next commit begins the log anew.
+fn copy(connection: &Connection) -> bool {
+    let done = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE);
+    done.is_ok_and(|(pages, copied)| pages == copied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::clock::System;
+    use crate::engine::store::sqlite::Sqlite;
+    use crate::engine::store::{Sequence, Store};
+    use crate::keyring::Ring;
+
+    const PAGE: u64 = 4096;
+
+    fn open(path: &Path) -> Store {
+        let database = Sqlite::open(path, false).unwrap();
+        Store::sealed(database, Ring::in_memory().unwrap(), Arc::new(System)).unwrap()
+    }
+
+    /// So many commits, each of a few pages.
+    fn commit(store: &Store, times: i64) {
+        for last in 0..times {
+            let write = store.run(move |view| {
+                let name = "test".to_owned();
+                // What is there decides between inserting and updating.
+                view.get::<Sequence>((name.clone(),))?;
+                view.put(Sequence { name, last });
+                Ok(())
+            });
+            write.unwrap();
+        }
+    }
+
+    #[test]
+    fn the_log_begins_anew_when_its_pages_are_in_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.db");
+        let log = || std::fs::metadata(folder.path().join("service.db-wal")).unwrap().len();
+        let store = open(&path);
+        commit(&store, 3 * DUE as i64);
+        assert!(log() < 2 * DUE as u64 * PAGE, "{}", log());
+    }
+
+    #[test]
+    fn a_long_read_makes_the_log_grow_and_no_commit_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.db");
+        let log = || std::fs::metadata(folder.path().join("service.db-wal")).unwrap().len();
+        let store = open(&path);
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN; SELECT * FROM sequences").unwrap();
+        commit(&store, 2 * DUE as i64);
+        let grown = log();
+        assert!(grown > 2 * DUE as u64 * PAGE, "{grown}");
+        other.execute_batch("COMMIT").unwrap();
+        commit(&store, 2 * DUE as i64);
+        // The next commit still appends its page.
+        assert!(log() < grown + 10 * PAGE, "{grown} to {}", log());
+    }
+}
