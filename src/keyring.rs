@@ -119,7 +119,7 @@ impl Keyring {
     }
 
     fn not_created(&self, error: &std::io::Error) -> Error {
-        Error::storage(format!("the keyring {} cannot be created: {error}", self.path.display()))
+        file::failed(&self.path, "created", error)
     }
 
     /// The keys, oldest first.

@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
+mod sealed;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fresh::{ManualClock, ada, open, open_at, url};
 use hmac::{Hmac, KeyInit, Mac};
 use proptest::prelude::*;
+use sealed::{Of, ring_of};
 use seconder::calls::{Recognition, Remember};
 use seconder::model::{BrowserToken, UserId};
 use seconder::{CallOutcome, CallRecord, Handle, Service, Settings};
@@ -36,6 +38,10 @@ fn ben(service: &Service) -> UserId {
 /// Runs SQL on the database of a service that is closed.
 fn change(path: &Path, sql: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+fn stored(db: &rusqlite::Connection, sql: &str) -> Vec<u8> {
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
 fn number(path: &Path, sql: &str) -> i64 {
@@ -114,11 +120,24 @@ fn a_token_is_for_its_application_alone() {
     change(
         &path,
         "CREATE TEMP TABLE copy AS SELECT * FROM applications; \
-         UPDATE copy SET app_id = 2, api_key = 'two'; \
+         UPDATE copy SET app_id = 2; \
          INSERT INTO applications SELECT * FROM copy; \
          INSERT INTO lookups VALUES ('api_key', 0, \
          '3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3', 2)",
     );
+    // For each row, its secrets are sealed anew.
+    let ring = ring_of(&path);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let secret: Vec<u8> = stored(&db, "SELECT secret FROM applications WHERE app_id = 1");
+    let secret = sealed::open(&ring, ("applications", "secret"), &[Of::Int(1)], &secret);
+    let sealed =
+        |column, plain: &[u8]| sealed::seal(&ring, ("applications", column), &[Of::Int(2)], plain);
+    db.execute(
+        "UPDATE applications SET api_key = ?, secret = ? WHERE app_id = 2",
+        (sealed("api_key", b"two"), sealed("secret", &secret)),
+    )
+    .unwrap();
+    drop(db);
     let (one, two) = (keyed("one"), keyed("two"));
     assert!(recognises(&one, user, &token) && !recognises(&two, user, &token));
     two.forget(user, Some(&BrowserToken::from(token.as_str()))).unwrap();
@@ -157,10 +176,14 @@ fn a_copied_database_forges_no_token() {
         assert!(!bytes.windows(part.len()).any(|window| window == part), "a part of the token");
     }
     let db = rusqlite::Connection::open(&path).unwrap();
-    let read = |sql: &str| db.query_row(sql, [], |row| row.get::<_, Vec<u8>>(0)).unwrap();
-    let (secret, hash) =
-        (read("SELECT secret FROM applications"), read("SELECT id_hash FROM browsers"));
+    let (secret, hash) = (
+        stored(&db, "SELECT secret FROM applications"),
+        stored(&db, "SELECT id_hash FROM browsers"),
+    );
     drop(db);
+    // Even with the keyring.
+    let column = ("applications", "secret");
+    let secret = sealed::open(&ring_of(&path), column, &[Of::Int(1)], &secret);
     let (service, _) = open(&path);
     // The attacker can sign, but does not know an id.
     let end = remembered.expires_at;

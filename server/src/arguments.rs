@@ -11,6 +11,12 @@ pub(crate) struct Database {
     /// code; sandbox:?clear_every=86400 is also emptied every day.
     #[arg(long = "database", value_name = "URL", default_value = "sqlite:seconder.db")]
     pub(crate) url: String,
+    /// File with the keys that seal the secrets in the database: without it, a copy of the database is
+    /// of no use. By default `keyring` in the folder of CREDENTIALS_DIRECTORY, where systemd puts what
+    /// LoadCredential=keyring:FILE names, if it is there; otherwise the file next to the database with
+    /// its name and .keys, which is created with it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keyring: Option<PathBuf>,
     /// File with the API key of the application; without it, a new database gets a generated key,
     /// which `seconder key` prints.
     #[arg(long, value_name = "FILE")]

@@ -16,7 +16,7 @@ use seconder::model::{ApprovalId, DeviceId, Secret, UserId};
 use seconder::wire::Names;
 use seconder::{Error, Result, Service, Settings};
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More bytes than any secret has. Whatever file is given, no more of it is read.
 const LONGEST_SECRET: u64 = 4096;
@@ -60,10 +60,19 @@ impl Database {
             Some(names) => Settings::new(&self.url).names(names),
             None => Settings::new(&self.url),
         };
+        let settings = match self.ring_file() {
+            Some(file) => settings.keyring(file),
+            None => settings,
+        };
         Ok(match &self.api_key_file {
             Some(file) => settings.api_key(secret_file("api-key-file", file)?.expose()),
             None => settings,
         })
+    }
+
+    /// The keyring that the options name, or that systemd has passed.
+    pub(crate) fn ring_file(&self) -> Option<PathBuf> {
+        self.keyring.clone().or_else(|| passed_keyring().filter(|_| !self.is_sandbox()))
     }
 
     /// The names that the options give; `None` if there is no such option.
@@ -72,7 +81,7 @@ impl Database {
     }
 
     /// The file of a database that is one.
-    fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         let path = self.url.strip_prefix("sqlite:")?;
         Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
     }
@@ -117,6 +126,13 @@ impl SingleNames {
         }
         Ok(Some(names))
     }
+}
+
+/// The credential `keyring` of a service of systemd.
+#[allow(clippy::disallowed_methods, reason = "systemd passes the folder by this variable alone")]
+fn passed_keyring() -> Option<PathBuf> {
+    let folder = std::env::var_os("CREDENTIALS_DIRECTORY").filter(|folder| !folder.is_empty())?;
+    Some(Path::new(&folder).join("keyring")).filter(|file| file.exists())
 }
 
 pub(crate) fn secret_file(parameter: &'static str, file: &Path) -> Result<Secret> {

@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod enrol;
+mod keyring;
 #[cfg(test)]
 mod manual;
 mod pam;
@@ -50,6 +51,9 @@ enum Command {
     /// root enrols an app for an account that anything protects already. Until a code of the new key was
     /// accepted, nothing has changed, so Ctrl-C leaves the earlier app valid.
     Enrol(enrol::Enrol),
+    /// Manage the keys that seal the secrets in a database.
+    #[command(subcommand)]
+    Keyring(keyring::Command),
     /// Manage the devices that respond to approval requests.
     #[command(subcommand)]
     Device(Device),
@@ -107,6 +111,7 @@ fn main() -> ExitCode {
         Command::Relay(relay) => commands::relay(relay),
         Command::Key(database) => commands::key(&database),
         Command::User(command) => user::run(command),
+        Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)

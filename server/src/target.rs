@@ -79,6 +79,10 @@ fn open(
         return Err(invalid("url", "names a database: use --database".to_owned()));
     }
     let mut settings = Settings::new(url);
+    if let Some(file) = &database.keyring {
+        // It has no effect here, and is rejected.
+        settings = settings.keyring(file);
+    }
     if let Some(names) = database.names()? {
         settings = settings.names(names);
     }

@@ -35,8 +35,8 @@ impl World {
         open(folder.path(), 0o777);
         let url = format!("sqlite:{}", folder.path().join("test.db").display());
         let service = seconder::open(&url).unwrap();
-        for file in std::fs::read_dir(folder.path()).unwrap() {
-            open(&file.unwrap().path(), 0o666);
+        for end in ["", "-wal", "-shm"] {
+            open(&folder.path().join(format!("test.db{end}")), 0o666);
         }
         World { folder, url, service }
     }
@@ -245,12 +245,18 @@ fn users_enrol_themselves_once() {
 
 /// Such as the user that the service runs as.
 #[test]
-fn whoever_can_write_the_database_enrols_any_user() {
+fn whoever_has_the_database_and_the_keyring_enrols_any_user() {
     if !is_root() {
         return;
     }
     let world = World::new();
-    let enrol = || world.enrol_as_daemon(&["--database", &world.url, "--login", "ada"]);
+    let ring = world.folder.path().join("ring");
+    std::fs::copy(world.folder.path().join("test.db.keys"), &ring).unwrap();
+    let options = ["--database", &world.url, "--login", "ada", "--keyring", ring.to_str().unwrap()];
+    let enrol = || world.enrol_as_daemon(&options);
+    let (shown, status) = Terminal::start(enrol(), 80).end();
+    assert!(!status.success() && shown.contains("Permission denied"), "{shown}");
+    std::os::unix::fs::chown(&ring, Some(1), Some(1)).unwrap();
     let mut terminal = Terminal::start(enrol(), 80);
     for (asked, typed) in
         [("E-mail", "ada@example.com\n"), ("Calling code", "1\n"), ("Phone", "555-010-0123\n")]

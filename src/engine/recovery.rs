@@ -104,10 +104,10 @@ pub(super) fn find<'a>(hash: &[u8], rows: &'a [RecoveryCode]) -> Option<&'a Reco
     found
 }
 
-/// The hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. A code has
-/// 40 bits, so the hash keeps whoever reads the database from using the codes for hours or days, and
-/// not for ever: long enough to replace them. Once secrets are sealed at rest, by a key that is not in
-/// the database, this hash is sealed too, and the rounds matter no longer.
+/// The hash by which a code is stored: PBKDF2 with HMAC-SHA-256, and a salt for each set. The salt is
+/// sealed, so that who reads the database alone cannot guess at all. A code has 40 bits, so the rounds
+/// keep whoever has the keyring too from using the codes for hours or days, and not for ever: long
+/// enough to replace them.
 pub(super) fn hash(code: &Token, salt: &[u8]) -> Vec<u8> {
     let mut hash = vec![0; SHA256_OUTPUT_LEN];
     let secret = code.as_str().as_bytes();

@@ -38,7 +38,7 @@ impl Version {
 }
 
 /// A failure to do something with the file at this path.
-fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
+pub(super) fn failed(path: &Path, what: &str, error: &io::Error) -> Error {
     let error = crate::exhausted::exhausted(error).map_or_else(|| error.to_string(), str::to_owned);
     Error::storage(format!("the keyring {} cannot be {what}: {error}", path.display()))
 }
@@ -110,8 +110,9 @@ fn check(path: &Path, found: &Metadata) -> Result<()> {
         }
         if !is_trusted(found.uid()) {
             return Err(Error::storage(format!(
-                "the keyring {shown} belongs to another user: give it to the user of this process, \
-                 or to root"
+                "the keyring {shown} belongs to the user {}: run this as that user, or give the \
+                 file to the user of this process, or to root",
+                found.uid()
             )));
         }
     }

@@ -1,0 +1,94 @@
+//! The commands for keyrings.
+
+use crate::arguments::Database;
+use crate::commands::{invalid, print};
+use clap::Subcommand;
+use seconder::Result;
+use seconder::keyring::{KeyId, Keyring};
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Create a keyring with one key, readable by its owner only. A database file gets one of its own
+    /// when it is created, so this is for keyrings in other places.
+    Create {
+        /// File to create, in a folder that exists. A file that exists is left unchanged.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Add a key to a keyring, seal new values with it from now on, and print its id. Processes that
+    /// use the keyring notice it at their next write, except those that were given a copy of it, such
+    /// as a credential of systemd: restart those. Back up the keyring again.
+    Rotate {
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Print the keys of a keyring, oldest first: the id of each, when it was made in Unix seconds, and
+    /// `current` for the one that new values are sealed with, or `old`.
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// Print how many values of the database were sealed with each key too. This reads all of
+        /// them, which takes a while in a large database.
+        #[arg(long)]
+        values: bool,
+    },
+    /// Seal with the current key what was sealed with others, while the service runs. It prints how
+    /// many values it has sealed anew and how many it could not read, and can be interrupted.
+    Reseal {
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Remove a key with which nothing in the database is sealed, at the earliest an hour after the
+    /// current one was added. Copies of the database that were made before may need it: keep a copy of
+    /// the keyring with them.
+    Remove {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the key, as `seconder keyring list` prints it.
+        #[arg(long, value_name = "ID")]
+        key: KeyId,
+    },
+}
+
+pub(crate) fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Create { file } => Keyring::at(file).create(),
+        Command::Rotate { database } => print(&ring(&database)?.rotate()?.to_string()),
+        Command::List { database, values } => list(&database, values),
+        Command::Reseal { database } => {
+            let done = database.existing()?.require_engine()?.reseal()?;
+            print(&format!("sealed {}\nunreadable {}", done.values, done.unreadable))
+        }
+        Command::Remove { database, key } => {
+            database.existing()?.require_engine()?.remove_sealing_key(key)
+        }
+    }
+}
+
+/// The keyring that the options name, without a look at the database.
+fn ring(database: &Database) -> Result<Keyring> {
+    match (database.ring_file(), database.path()) {
+        (Some(file), _) => Ok(Keyring::at(file)),
+        // It is next to the file itself, and not to a link.
+        (None, Some(path)) => {
+            Ok(Keyring::beside(&path.canonicalize().unwrap_or_else(|_| path.to_owned())))
+        }
+        (None, None) => Err(invalid("keyring", "is required for this database".to_owned())),
+    }
+}
+
+fn list(database: &Database, values: bool) -> Result<()> {
+    let counts = match values {
+        true => Some(database.existing()?.require_engine()?.sealed_values()?),
+        false => None,
+    };
+    for key in ring(database)?.keys()? {
+        let state = if key.is_current { "current" } else { "old" };
+        let counts = counts.as_ref();
+        let count = counts.map(|counts| counts.get(&key.id).copied().unwrap_or_default());
+        let count = count.map(|count| format!(" {count}")).unwrap_or_default();
+        print(&format!("{} {} {state}{count}", key.id, key.created_at.as_secs()))?;
+    }
+    Ok(())
+}
