@@ -18,7 +18,7 @@ VENV := build/venv
 PY := $(VENV)/bin/python
 
 # Features are built one by one, so that none leans on another.
-FEATURES := "" callbacks engine https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
+FEATURES := "" callbacks engine postgres https unix https,unix client-certificates compact tls12 xml,unix engine,unix capi,engine capi,https capi,unix
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.

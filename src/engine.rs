@@ -92,6 +92,18 @@ impl Engine {
         Engine::open(store, deliver, None, settings)
     }
 
+    /// An engine on a PostgreSQL database, at the URL of which this is what follows the scheme.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
+        applications::check(&settings)?;
+        let database = store::Postgres::open(rest, settings.must_exist)?;
+        let ring = keys::named_ring(&settings)?;
+        let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
+        let deliver = settings.deliver.clone();
+        let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::unset));
+        Engine::open(store, deliver, None, settings)
+    }
+
     /// An engine in memory: in the interface's sandbox mode, or checking codes as usual.
     pub(crate) fn open_sandbox(options: &str, settings: EngineSettings) -> Result<Engine> {
         let sandbox = Sandbox::parse(options, clock::Time::of(&*settings.clock))?;

@@ -73,6 +73,13 @@ pub(crate) fn scope<T>(
     }
 }
 
+/// Does work that the interrupt of this thread's call does not end: others wait for it too.
+#[cfg(feature = "postgres")]
+pub(crate) fn without<T>(work: impl FnOnce() -> T) -> T {
+    let _scope = Scope(replace(None));
+    work()
+}
+
 /// Sets what is current, and returns what was. While a thread or the process ends, destructors and
 /// functions of `atexit` may still make calls: nothing but their deadline ends those.
 fn replace(new: Option<Arc<dyn Interrupt>>) -> Option<Arc<dyn Interrupt>> {

@@ -22,6 +22,8 @@ pub mod keyring;
 pub mod model;
 pub mod offline;
 pub mod otp;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "remote")]
 pub mod remote;
 #[cfg(any(feature = "engine", feature = "remote"))]

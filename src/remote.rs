@@ -10,6 +10,8 @@ mod deadline;
 mod error_mapping;
 mod headers;
 mod http1;
+#[cfg(feature = "postgres")]
+mod link;
 #[cfg(all(feature = "unix", target_os = "linux"))]
 mod local;
 #[cfg(all(feature = "unix", not(target_os = "linux")))]
@@ -41,6 +43,8 @@ mod trust;
 
 #[cfg(all(feature = "engine", feature = "https"))]
 pub(crate) use callback::{Callbacks, check_authorities};
+#[cfg(feature = "postgres")]
+pub(crate) use link::{Link, Tls, Until, Verify, tls};
 pub(crate) use settings::RemoteSettings;
 
 #[cfg(feature = "https")]

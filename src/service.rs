@@ -35,8 +35,9 @@ use std::fmt;
 use std::sync::Arc;
 
 const SCHEMES: &str = "must begin with https: (a remote service), unix: (the socket of a service on \
-                       this machine), sqlite: (a database file) or sandbox: (for tests); a build \
-                       of the library may lack some of these";
+                       this machine), sqlite: (a database file), postgres: (a database on a \
+                       server) or sandbox: (for tests); a build of the library may lack some of \
+                       these";
 
 /// The URL with the part before the first colon, in which capitals do not count (RFC 3986, 3.1), in
 /// small letters.
@@ -92,7 +93,9 @@ pub struct Settings {
 
 impl Settings {
     /// The default settings for a URL: `https://…` for a remote service, `unix:/path/of.sock` for a
-    /// service on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process, `sandbox:` for an engine in memory that accepts every token, for
+    /// service on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process,
+    /// `postgres://user@host/database` for one on a database that several processes and machines
+    /// share (see docs/scale.md for its parameters), `sandbox:` for an engine in memory that accepts every token, for
     /// testing applications (`sandbox:?accept=0000000` accepts only that token, and
     /// `sandbox:?accept=right` checks codes as `sqlite:` does). A sandbox that does not check codes
     /// has no waits and caps, and accepts `0000` for every phone number. With `clear_every=86400`,
@@ -159,6 +162,11 @@ impl Settings {
             Some(("sqlite", path)) => {
                 Backend::Engine(Engine::open_sqlite(path, engine_settings::posting(self.engine)?)?)
             }
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", rest)) => Backend::Engine(Engine::open_postgres(
+                rest,
+                engine_settings::posting(self.engine)?,
+            )?),
             #[cfg(feature = "engine")]
             Some(("sandbox", rest)) => {
                 Backend::Engine(Engine::open_sandbox(rest, engine_settings::posting(self.engine)?)?)
@@ -189,7 +197,7 @@ impl Service {
         self.engine().ok_or_else(|| {
             Error::invalid_argument(
                 "url",
-                "names a remote service: this needs a sqlite: or sandbox: URL",
+                "names a remote service: this needs a sqlite:, postgres: or sandbox: URL",
             )
         })
     }

@@ -94,3 +94,10 @@ impl fmt::Debug for Message {
 pub(super) fn nowhere(_: &Message) -> Result<(), String> {
     Ok(())
 }
+
+/// Delivers nothing, because a database on a server has no folder next to it.
+#[cfg(feature = "postgres")]
+pub(super) fn unset(_: &Message) -> Result<(), String> {
+    Err("the setting deliver is missing: with postgres:, there is no spool folder by default"
+        .into())
+}

@@ -33,6 +33,19 @@ pub(super) fn ring(database: &dyn Backend, path: &Path, settings: &EngineSetting
     Ring::open(file)
 }
 
+/// The ring of a database on a server. Each of its nodes would create another one, so it must exist.
+#[cfg(feature = "postgres")]
+pub(super) fn named_ring(settings: &EngineSettings) -> Result<Ring> {
+    let Some(file) = &settings.keyring else {
+        return Err(Error::invalid_argument(
+            "keyring",
+            "is required with postgres:, and must be the same for all who use the database: create \
+             one with `seconder keyring create FILE` and copy it to each machine",
+        ));
+    };
+    Ring::open(Keyring::at(file))
+}
+
 /// What [`Engine::reseal`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -7,6 +7,8 @@ mod batch;
 mod conformance;
 mod memory;
 mod migrations;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod resealing;
 mod sealed;
 mod sealing;
@@ -17,6 +19,8 @@ mod view;
 
 pub(super) use backend::Backend;
 pub(super) use memory::Memory;
+#[cfg(feature = "postgres")]
+pub(super) use postgres::Postgres;
 pub(super) use sealed::Sealed;
 pub(super) use sealing::listed;
 pub(super) use sqlite::Sqlite;

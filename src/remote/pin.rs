@@ -160,7 +160,7 @@ fn not_pinned(own: &ParsedCertificate<'_>) -> TlsError {
     TlsError::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(why))))
 }
 
-fn is_valid_at(
+pub(super) fn is_valid_at(
     certificate: &CertificateDer<'_>,
     now: UnixTime,
 ) -> std::result::Result<(), TlsError> {

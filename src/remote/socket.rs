@@ -173,6 +173,14 @@ impl Socket {
         Ok(Socket { stream, waiter, wrote: false })
     }
 
+    /// Lets the system notice that a peer is gone which sends nothing for minutes.
+    #[cfg(feature = "postgres")]
+    pub(super) fn keep_alive(&self) -> io::Result<()> {
+        let pause = Duration::from_secs(30);
+        let often = socket2::TcpKeepalive::new().with_time(pause).with_interval(pause);
+        SockRef::from(&self.stream).set_tcp_keepalive(&often)
+    }
+
     /// Begins a call that ends by this deadline.
     pub(super) fn set_deadline(&mut self, deadline: Deadline) {
         self.waiter = Waiter::until(deadline);

@@ -33,8 +33,19 @@ pub(super) enum Trust {
 impl Trust {
     /// TLS according to the settings.
     pub(super) fn new(settings: &RemoteSettings) -> Result<Trust> {
+        Trust::with_verifier(settings, None)
+    }
+
+    /// TLS according to the settings, but with this verifier if there is one.
+    pub(super) fn with_verifier(
+        settings: &RemoteSettings,
+        given: Option<Arc<dyn ServerCertVerifier>>,
+    ) -> Result<Trust> {
         let provider = Arc::new(algorithms::provider());
-        let verifier = verifier(settings, &provider)?;
+        let verifier = match given {
+            Some(verifier) => verifier,
+            None => verifier(settings, &provider)?,
+        };
         let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[
                 &TLS13,
@@ -104,7 +115,7 @@ fn by(
     Ok(built)
 }
 
-fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
+pub(super) fn from_file(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bad =
         |what: String| Error::invalid_argument("ca_file", format!("{} {what}", file.display()));
     let pem = read(file, |error| bad(format!("cannot be read: {error}")))?;

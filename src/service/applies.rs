@@ -15,9 +15,9 @@ enum Use {
     Network,
     /// The client of a service on this machine: `unix:`.
     Socket,
-    /// An engine in this process: `sqlite:` and `sandbox:`.
+    /// An engine in this process: `sqlite:`, `postgres:` and `sandbox:`.
     Engine,
-    /// An engine with a database that stays: `sqlite:`.
+    /// An engine with a database that stays: `sqlite:` and `postgres:`.
     Database,
 }
 
@@ -55,12 +55,12 @@ const USES: &[(&str, Use)] = &[
 impl Use {
     fn applies_to(self, scheme: &str) -> bool {
         let schemes: &[&str] = match self {
-            Use::Key => &["https", "http", "sqlite", "sandbox"],
+            Use::Key => &["https", "http", "sqlite", "postgres", "postgresql", "sandbox"],
             Use::Client => &["https", "http", "unix"],
             Use::Network => &["https", "http"],
             Use::Socket => &["unix"],
-            Use::Engine => &["sqlite", "sandbox"],
-            Use::Database => &["sqlite"],
+            Use::Engine => &["sqlite", "postgres", "postgresql", "sandbox"],
+            Use::Database => &["sqlite", "postgres", "postgresql"],
         };
         schemes.contains(&scheme)
     }
@@ -68,14 +68,14 @@ impl Use {
     fn purpose(self) -> &'static str {
         match self {
             Use::Key => {
-                "https:, sqlite: and sandbox: (a service on this machine recognises the user of the \
-                 process, and needs no key)"
+                "https:, sqlite:, postgres: and sandbox: (a service on this machine recognises the user \
+                 of the process, and needs no key)"
             }
             Use::Client => "a remote service (https: and unix:)",
             Use::Network => "a service on the network (https:)",
             Use::Socket => "a service on this machine (unix:)",
-            Use::Engine => "an engine in this process (sqlite: and sandbox:)",
-            Use::Database => "a database (sqlite:)",
+            Use::Engine => "an engine in this process (sqlite:, postgres: and sandbox:)",
+            Use::Database => "a database (sqlite: and postgres:)",
         }
     }
 }

@@ -434,3 +434,6 @@ fn sqlite_decides_like_the_store_in_memory() {
     });
     result.unwrap();
 }
+
+#[cfg(feature = "postgres")]
+pub(super) mod postgres;

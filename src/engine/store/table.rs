@@ -29,9 +29,15 @@ pub(in crate::engine) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Column {
     pub(in crate::engine) name: &'static str,
-    #[cfg_attr(not(test), expect(dead_code, reason = "a schema is compared with it"))]
+    #[cfg_attr(
+        not(any(test, feature = "postgres")),
+        expect(dead_code, reason = "a schema is compared with it")
+    )]
     pub(in crate::engine) kind: Kind,
-    #[cfg_attr(not(test), expect(dead_code, reason = "a schema is compared with it"))]
+    #[cfg_attr(
+        not(any(test, feature = "postgres")),
+        expect(dead_code, reason = "a schema is compared with it")
+    )]
     pub(in crate::engine) optional: bool,
     /// Whether the store has it only sealed: see `sealed.rs`.
     pub(in crate::engine) sealed: bool,

@@ -1,0 +1,31 @@
+//! PostgreSQL decides as the store in memory does.
+
+use super::*;
+use crate::engine::store::Postgres;
+use std::sync::OnceLock;
+
+#[path = "../../../../tests/postgres/server.rs"]
+mod server;
+pub(in crate::engine::store) use server::Server;
+
+/// One server for the tests of this process, which ends with it.
+pub(in crate::engine::store) fn server() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(Server::start)
+}
+
+#[test]
+fn postgresql_decides_like_the_store_in_memory() {
+    let url = server().database("conformance");
+    let rest = url.strip_prefix("postgres:").unwrap();
+    let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
+    let history = vec(event(), 1..120);
+    let result = TestRunner::new(config).run(&history, |events| {
+        let clear = "SET client_min_messages = error; DROP SCHEMA IF EXISTS seconder CASCADE";
+        server().sql("conformance", clear);
+        let shared = Postgres::open_shard(rest, false, 0).unwrap();
+        compare([World::new(memory()), World::new(sealed(shared))], &events);
+        Ok(())
+    });
+    result.unwrap();
+}

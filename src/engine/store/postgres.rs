@@ -1,0 +1,323 @@
+//! Rows in a PostgreSQL database that several processes and machines share: its nodes.
+//!
+//! A batch is one transaction: what its decisions read is locked in one order, all of it in one
+//! statement for each table, and everything that they change is sent together with the commit. What
+//! is locked so that nothing is lost is in `buckets`. A batch that met another node's is repeated.
+
+mod buckets;
+mod changes;
+mod pool;
+mod rows;
+mod schema;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod unknown;
+mod values;
+
+use super::backend::{Backend, Fault, Rows};
+use super::batch::broken;
+use crate::interrupt;
+use crate::postgres::{Connection, Problem, Report, Target, Tls, Until};
+use crate::{Error, Result};
+use buckets::Guard;
+use pool::Pool;
+use rows::{Transaction, Trouble};
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How long a batch or a read may take, with everything that it repeats. Those who wait for a batch
+/// have more, so that they get its error.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How long a batch whose commit was not confirmed is looked for.
+const SEARCH: Duration = Duration::from_secs(5);
+/// How often a batch is repeated because of other nodes, and how often because a row that it adds is
+/// there: this can be due to the row itself.
+const TRIES: u32 = 20;
+const TRIES_OF_KEY: u32 = 3;
+/// The longest pause before a batch is repeated. The shortest is a part of it that differs between
+/// nodes.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How many marks of committed batches are deleted together.
+const MARKS: usize = 32;
+
+/// A database that is shared.
+pub(crate) struct Postgres {
+    target: Target,
+    tls: Option<Tls>,
+    /// `None` until the first batch, and after the connection was lost.
+    writer: Mutex<Writer>,
+    readers: Pool,
+    /// In which rows this node counts.
+    shard: u8,
+    process: u32,
+}
+
+#[derive(Default)]
+struct Writer {
+    connection: Option<Connection>,
+    /// The marks of batches that are known to be committed.
+    committed: Vec<[u8; 16]>,
+}
+
+/// What comes after an attempt.
+enum Next {
+    Fail(Fault),
+    /// Another node was in the way.
+    Repeat(Error),
+    /// More has to be locked first.
+    Lock,
+    /// A row that is added is there.
+    RepeatForKey(Error),
+    /// The transaction may or may not be committed.
+    Search(String),
+}
+
+impl Postgres {
+    /// Opens the database at this URL, and creates the tables if they are missing, unless they must
+    /// exist.
+    pub(crate) fn open(rest: &str, must_exist: bool) -> Result<Postgres> {
+        let mut shard = [0];
+        getrandom::fill(&mut shard).map_err(|_| Error::storage("the system has no randomness"))?;
+        Postgres::open_shard(rest, must_exist, shard[0])
+    }
+
+    pub(super) fn open_shard(rest: &str, must_exist: bool, shard: u8) -> Result<Postgres> {
+        let target = Target::parse(rest)?;
+        let tls = target.tls()?;
+        let database = Postgres {
+            target,
+            tls,
+            writer: Mutex::default(),
+            readers: Pool::default(),
+            shard,
+            process: std::process::id(),
+        };
+        interrupt::without(|| {
+            let until = Until::within(PATIENCE);
+            let mut connection = database.connect(until)?;
+            schema::create(&mut connection, must_exist, until)?;
+            let mut writer = database.writer.lock().map_err(|_| broken())?;
+            writer.connection = Some(connection);
+            drop(writer);
+            Ok(database)
+        })
+    }
+
+    /// A new connection to a server that can be used.
+    fn connect(&self, until: Until) -> Result<Connection> {
+        self.target.connect(self.tls.as_ref(), until, |connection| {
+            schema::check_server(connection)?;
+            schema::set_up(connection)
+        })
+    }
+
+    /// Makes sure that there is a connection, and that the server has not closed it.
+    fn connected<'a>(
+        &self,
+        connection: &'a mut Option<Connection>,
+        until: Until,
+    ) -> Result<&'a mut Connection> {
+        if connection.as_mut().is_some_and(|connection| !connection.is_usable()) {
+            *connection = None;
+        }
+        let connection = match connection {
+            Some(connection) => connection,
+            None => connection.insert(self.connect(until)?),
+        };
+        connection.set_deadline(until);
+        Ok(connection)
+    }
+
+    /// Tries to carry out a batch.
+    fn attempt(
+        &self,
+        writer: &mut Writer,
+        until: Until,
+        guards: &mut BTreeSet<Guard>,
+        mark: [u8; 16],
+        work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
+    ) -> Result<(), Next> {
+        let Writer { connection, committed } = writer;
+        let connected = self.connected(connection, until);
+        let connected = connected.map_err(|error| Next::Fail(Fault::OfStore(error)))?;
+        let forget: &[[u8; 16]] = if committed.len() >= MARKS { committed } else { &[] };
+        let mut transaction = Transaction::new(connected, true, guards, forget, self.shard, mark);
+        let done = work(&mut transaction);
+        let (begun, wrote) = (transaction.has_begun(), transaction.wrote);
+        let done = match (done, transaction.trouble.take()) {
+            (Ok(()), None) => transaction.commit().map_err(|problem| after(problem, wrote)),
+            (_, Some(Trouble::Problem(problem))) => Err(after(problem, false)),
+            (_, Some(Trouble::Damaged(error))) => Err(Next::Fail(Fault::OfStore(error))),
+            (_, Some(Trouble::Unlocked)) => Err(Next::Lock),
+            (Err(fault), None) => Err(Next::Fail(fault)),
+        };
+        match &done {
+            Ok(()) if wrote => {
+                if !forget.is_empty() {
+                    committed.clear();
+                }
+                committed.push(mark);
+            }
+            Ok(()) => {}
+            // The server may be at work in it, or in the middle of a transaction.
+            Err(_) if begun => roll_back(connection, until),
+            Err(_) => {}
+        }
+        done
+    }
+
+    fn carry_out(
+        &self,
+        work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let until = Until::within(PATIENCE);
+        let mut writer = self.writer.lock().map_err(|_| Fault::OfStore(broken()))?;
+        let mut guards = BTreeSet::new();
+        let (mut tries, mut tries_of_key) = (0, 0);
+        loop {
+            let mark = unknown::mark().map_err(Fault::OfStore)?;
+            let error = match self.attempt(&mut writer, until, &mut guards, mark, work) {
+                Ok(()) => return Ok(()),
+                Err(Next::Fail(fault)) => return Err(fault),
+                Err(Next::Lock) if !until.left().is_zero() => continue,
+                Err(Next::Lock) => Error::storage("PostgreSQL was not locked in time"),
+                Err(Next::Repeat(error)) => error,
+                Err(Next::RepeatForKey(error)) => {
+                    tries_of_key += 1;
+                    if tries_of_key >= TRIES_OF_KEY {
+                        return Err(Fault::OfRow(error));
+                    }
+                    error
+                }
+                Err(Next::Search(why)) => {
+                    let found = self.is_committed(mark, &why).map_err(Fault::OfStore)?;
+                    if found {
+                        return Ok(());
+                    }
+                    Error::storage(format!("PostgreSQL failed before the commit: {why}"))
+                }
+            };
+            tries += 1;
+            if tries >= TRIES || until.left().is_zero() {
+                return Err(Fault::OfStore(error));
+            }
+            // Those of several nodes differ, so that they do not meet again.
+            let part = u32::from(mark[0]) * tries.min(8) / 8;
+            std::thread::sleep((PAUSE * part / 255).min(until.left()));
+        }
+    }
+
+    fn look(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
+        let until = Until::within(PATIENCE);
+        let mut tries = 0;
+        loop {
+            let mut place = self.readers.take(until).map_err(Fault::OfStore)?;
+            let connected = self.connected(&mut place.connection, until).map_err(Fault::OfStore)?;
+            let mut guards = BTreeSet::new();
+            let mut snapshot =
+                Transaction::new(connected, false, &mut guards, &[], self.shard, [0; 16]);
+            let done = work(&mut snapshot);
+            let begun = snapshot.has_begun();
+            let done = match (done, snapshot.trouble.take()) {
+                (Ok(()), None) => snapshot.commit().map_err(|problem| after(problem, false)),
+                (_, Some(Trouble::Problem(problem))) => Err(after(problem, false)),
+                (_, Some(Trouble::Damaged(error))) => Err(Next::Fail(Fault::OfStore(error))),
+                (_, Some(Trouble::Unlocked)) => Err(Next::Lock),
+                (Err(fault), None) => Err(Next::Fail(fault)),
+            };
+            if done.is_err() && begun {
+                roll_back(&mut place.connection, until);
+            }
+            tries += 1;
+            match done {
+                Ok(()) => return Ok(()),
+                Err(Next::Fail(fault)) => return Err(fault),
+                Err(Next::Repeat(error) | Next::RepeatForKey(error))
+                    if tries >= TRIES || until.left().is_zero() =>
+                {
+                    return Err(Fault::OfStore(error));
+                }
+                // Only changes lock, and only their commits are looked for.
+                Err(Next::Search(_) | Next::Lock) => return Err(Fault::OfStore(broken())),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// What comes after a problem in the middle of a transaction, or at the end of one that changes rows.
+fn after(problem: Problem, commits: bool) -> Next {
+    match problem {
+        Problem::Lost(why) if commits => Next::Search(why),
+        // Nothing is committed.
+        Problem::Lost(why) => {
+            Next::Repeat(Error::storage(format!("PostgreSQL: {why}; nothing was changed")))
+        }
+        Problem::Rejected(report) => after_report(&report),
+    }
+}
+
+fn after_report(report: &Report) -> Next {
+    let error = Error::storage(format!("PostgreSQL: {}; nothing was changed", report.advice()));
+    match &report.state[..report.state.len().min(2)] {
+        // Another node was first, or held a lock for too long; or, in an update, deleted the row.
+        _ if report.is(&["40001", "40P01", "55P03", "22012"]) => Next::Repeat(error),
+        _ if report.is(&["23505"]) => {
+            Next::RepeatForKey(Error::storage("a row with the key of another: nothing was changed"))
+        }
+        // What is in a row cannot be stored.
+        "22" | "23" => Next::Fail(Fault::OfRow(error)),
+        _ => Next::Fail(Fault::OfStore(error)),
+    }
+}
+
+/// Ends a transaction that failed. Without an answer in time, the connection is given up, and the
+/// server ends the transaction.
+fn roll_back(connection: &mut Option<Connection>, until: Until) {
+    let ended = connection.as_mut().is_some_and(|connection| {
+        connection.set_deadline(until.sooner(Duration::from_secs(1)));
+        connection.forget_pipeline();
+        connection.simple("ROLLBACK").is_ok()
+    });
+    if !ended {
+        *connection = None;
+    }
+}
+
+impl Backend for Postgres {
+    /// A forked child has to connect for itself: two processes would mix up what they send.
+    fn begin(&self) -> Result<Box<dyn Any>> {
+        match std::process::id() == self.process {
+            true => Ok(Box::new(())),
+            false => Err(Error::storage(
+                "the database was opened before this process was forked: open services after the \
+                 fork (of a web server: in each worker), or reopen them there",
+            )),
+        }
+    }
+
+    fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
+        // Others wait for the batch too, so the end of one call does not end it.
+        interrupt::without(|| self.carry_out(work))
+    }
+
+    fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
+        interrupt::without(|| self.look(work))
+    }
+}
+
+impl Drop for Postgres {
+    /// In a forked child, the descriptors are closed and nothing is sent: the parent goes on.
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            return;
+        }
+        if let Ok(mut writer) = self.writer.lock() {
+            writer.connection.take().into_iter().for_each(Connection::close);
+        }
+        self.readers.close();
+    }
+}

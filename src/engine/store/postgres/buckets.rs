@@ -1,0 +1,111 @@
+//! Whose rows those of a table are, and so what has to be locked before they are read.
+//!
+//! A row that does not exist cannot be locked. So what a decision concludes from rows that are
+//! missing, or from all rows of a user, is protected by something that does exist:
+//!
+//! - rows of a user (their key begins with `user_id`, or with a subject `user:` and the id) by the
+//!   row of `users`. It is locked before any of them is read, and before any is written, so one node
+//!   at a time decides on a user. No such row means that there is no such user: ids are never given
+//!   again, and whoever adds the user inserts the row.
+//! - rows of other subjects, such as a number, by one of 4096 fences, which always exist.
+//! - applications by a fence of their own, which whoever changes any of them locks before reading
+//!   any. Those who only read them lock nothing, because nearly every decision may.
+//! - counts by nothing: they are only added to, and nothing is decided by them.
+//! - every other row by itself, and what is concluded from its absence by its key: the node that
+//!   inserts it second gets an error and decides again.
+
+use crate::engine::store::table::{Schema, Value};
+
+/// How many buckets there are. It never changes, because buckets are stored.
+pub(super) const BUCKETS: i64 = 4096;
+/// The fence of the list of applications, after those of the buckets.
+pub(super) const LIST: i64 = BUCKETS;
+
+/// Whose the rows of a table are, by what their key begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    User,
+    Subject,
+    /// Applications: read without locks, and changed by whoever has locked the list before.
+    Listed,
+    /// Counts.
+    Counted,
+    /// Nobody's: each row is locked by itself.
+    Shared,
+}
+
+/// What protects the rows of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Guard {
+    User(i64),
+    Fence(i64),
+}
+
+impl Scope {
+    pub(super) fn of(table: &Schema) -> Scope {
+        match (table.name, table.columns.first().map(|column| column.name)) {
+            ("applications", _) => Scope::Listed,
+            ("statistics", _) => Scope::Counted,
+            (_, Some("user_id")) => Scope::User,
+            (_, Some("subject")) => Scope::Subject,
+            _ => Scope::Shared,
+        }
+    }
+
+    /// How many columns the rows have before those that are declared: a bucket, or none.
+    pub(super) fn extra(self) -> usize {
+        usize::from(matches!(self, Scope::User | Scope::Subject))
+    }
+
+    /// What protects the rows whose key begins with this value.
+    pub(super) fn guard(self, first: &Value) -> Option<Guard> {
+        match (self, first) {
+            (Scope::User, Value::Int(user)) => Some(Guard::User(*user)),
+            (Scope::Subject, Value::Text(subject)) => Some(match user_of(subject) {
+                Some(user) => Guard::User(user),
+                None => Guard::Fence(bucket_of(subject)),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The bucket of the rows whose key begins with this value.
+    pub(super) fn bucket(self, first: &Value) -> i64 {
+        match self.guard(first) {
+            Some(Guard::User(user)) => user.rem_euclid(BUCKETS),
+            Some(Guard::Fence(fence)) => fence,
+            None => 0,
+        }
+    }
+}
+
+/// The user that a subject is, in the notation of `Subject::key`.
+fn user_of(subject: &str) -> Option<i64> {
+    subject.strip_prefix("user:")?.parse().ok()
+}
+
+/// FNV-1a, because it is the same everywhere and for ever.
+fn bucket_of(subject: &str) -> i64 {
+    let hash = subject.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash % BUCKETS.unsigned_abs()) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They are stored, so another hash would not find a row again.
+    #[test]
+    fn the_bucket_of_a_subject_never_changes() {
+        let text = |subject: &str| Value::Text(subject.to_owned());
+        assert_eq!(Scope::Subject.bucket(&text("user:4099")), 3);
+        assert_eq!(Scope::User.bucket(&Value::Int(4099)), 3);
+        assert_eq!(bucket_of(""), 0xcbf2_9ce4_8422_2325_u64 as i64 & 4095);
+        assert_eq!(bucket_of("phone:1:+12025550100"), PHONE);
+        assert_eq!(Scope::Subject.guard(&text("user:x")), Some(Guard::Fence(bucket_of("user:x"))));
+    }
+
+    const PHONE: i64 = 1222;
+}

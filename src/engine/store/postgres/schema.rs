@@ -1,0 +1,226 @@
+//! Creates the tables in a schema of their own, so that the database may have other programs' too, and
+//! rejects servers and databases that cannot be used.
+
+use super::statements::{SCHEMA, columns, type_of};
+use crate::engine::store::migrations::{self, Applied, Migration};
+use crate::engine::store::table::Kind;
+use crate::engine::store::tables::TABLES;
+use crate::postgres::{Connection, Problem, Returned, Until};
+use crate::{Error, Result};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The oldest version of PostgreSQL that gets corrections of errors from its makers.
+const OLDEST: u32 = 13;
+/// How long to wait while another node creates the tables.
+const PAUSE: Duration = Duration::from_millis(50);
+/// What a node is answered that creates the tables at the same time as another.
+const MEANWHILE: [&str; 7] = ["23505", "40001", "40P01", "42710", "42P06", "42P07", "55P03"];
+
+/// What a session is set to. A statement that the server does not finish is ended there too, and a
+/// node that hangs does not keep its locks.
+const SESSION: &str = "\
+    SET statement_timeout = 8000; \
+    SET lock_timeout = 1000; \
+    SET idle_in_transaction_session_timeout = 10000";
+
+/// For PostgreSQL alone: a statement is planned once, and always by the index that it is made for,
+/// also if the server has not counted the rows yet.
+const PLANS: &str = "\
+    SET plan_cache_mode = force_generic_plan; \
+    SET enable_seqscan = off; \
+    SET enable_hashjoin = off; \
+    SET enable_mergejoin = off; \
+    SET jit = off";
+
+fn failed(problem: Problem) -> Error {
+    Error::storage(match problem {
+        Problem::Rejected(report) => report.advice(),
+        Problem::Lost(why) => why,
+    })
+}
+
+/// The number in the first column of the first row.
+fn number(answers: &[Returned], place: usize) -> Option<i64> {
+    answers.get(place)?.rows.first()?.text()?.parse().ok()
+}
+
+/// Rejects a server that is too old, or that only reads.
+pub(super) fn check_server(connection: &mut Connection) -> Result<()> {
+    let number = connection.version.split(|letter: char| !letter.is_ascii_digit()).next();
+    if number.and_then(|number| number.parse().ok()).is_some_and(|number: u32| number < OLDEST) {
+        return Err(Error::storage(format!(
+            "its version {} is too old: this needs PostgreSQL {OLDEST} or later",
+            connection.version
+        )));
+    }
+    let answers = connection.simple("SHOW transaction_read_only").map_err(failed)?;
+    match answers.first().and_then(|answer| answer.rows.first()?.text()) {
+        Some("off") => Ok(()),
+        _ => Err(Error::storage(
+            "the server only reads, as a standby does, or as default_transaction_read_only says: \
+             name the primary in the URL, or both",
+        )),
+    }
+}
+
+/// Sets what every session of the engine needs.
+pub(super) fn set_up(connection: &mut Connection) -> Result<()> {
+    connection.simple(SESSION).map_err(failed)?;
+    match connection.simple(PLANS) {
+        // Relatives of PostgreSQL do not know them.
+        Ok(_) | Err(Problem::Rejected(_)) => {}
+        Err(problem) => return Err(failed(problem)),
+    }
+    // Nothing may be acknowledged before it is on disk.
+    let answers = connection.simple("SHOW synchronous_commit").map_err(failed)?;
+    if answers.first().and_then(|answer| answer.rows.first()?.text()) == Some("off") {
+        connection.simple("SET synchronous_commit = on").map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The versions of the tables. Their statements are made from the declarations.
+fn known() -> [Migration; 1] {
+    [Migration { version: 1, sql: first().into() }]
+}
+
+/// The statements of version 1, with all that is added to the tables of `store/tables.rs`: the fences,
+/// and the marks of batches.
+fn first() -> String {
+    let mut sql = String::new();
+    for table in TABLES {
+        let columns = columns(table);
+        let mut lines = Vec::new();
+        for column in &columns {
+            // By bytes, so that an index does not depend on the sort order of a machine's languages.
+            let collation = if column.kind == Kind::Text { " COLLATE \"C\"" } else { "" };
+            let null = if column.optional { "" } else { " NOT NULL" };
+            lines.push(format!("    {} {}{collation}{null}", column.name, type_of(column.kind)));
+        }
+        let length = table.key + columns.len() - table.columns.len();
+        let key: Vec<_> = columns[..length].iter().map(|column| column.name).collect();
+        lines.push(format!("    PRIMARY KEY ({})", key.join(", ")));
+        let (name, lines) = (table.name, lines.join(",\n"));
+        // Writing to a text cannot fail.
+        let _ = writeln!(sql, "CREATE TABLE {SCHEMA}.{name} (\n{lines}\n);");
+        if let Some(due) = table.due {
+            let _ = writeln!(sql, "CREATE INDEX {name}_due ON {SCHEMA}.{name} ({due});");
+        }
+    }
+    let _ = write!(
+        sql,
+        "CREATE TABLE {SCHEMA}.fences (fence int8 PRIMARY KEY);\n\
+         INSERT INTO {SCHEMA}.fences (fence) SELECT generate_series(0, 4223);\n\
+         CREATE TABLE {SCHEMA}.batches (\n    batch_id bytea PRIMARY KEY,\n    \
+         is_done int8 NOT NULL,\n    \
+         written_at timestamptz NOT NULL DEFAULT now()\n);\n"
+    );
+    sql
+}
+
+/// What a database has.
+struct State {
+    has_schema: bool,
+    tables: i64,
+    /// `None` without a list of them.
+    applied: Option<Vec<Applied>>,
+}
+
+fn state(connection: &mut Connection) -> Result<State> {
+    let damaged = || Error::storage("the server's catalogue could not be read");
+    let answers = connection.simple(&format!(
+        "SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = '{SCHEMA}'; \
+         SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = '{SCHEMA}'; \
+         SELECT count(*) FROM pg_catalog.pg_tables \
+         WHERE schemaname = '{SCHEMA}' AND tablename = 'migrations'"
+    ));
+    let answers = answers.map_err(failed)?;
+    let count = |place| number(&answers, place).ok_or_else(damaged);
+    let (schemas, tables, lists) = (count(0)?, count(1)?, count(2)?);
+    let applied = match lists {
+        0 => None,
+        _ => Some(applied(connection)?),
+    };
+    Ok(State { has_schema: schemas > 0, tables, applied })
+}
+
+fn applied(connection: &mut Connection) -> Result<Vec<Applied>> {
+    let select = format!("SELECT version, encode(hash, 'hex') FROM {SCHEMA}.migrations ORDER BY 1");
+    let answers = match connection.simple(&select) {
+        Ok(answers) => answers,
+        Err(Problem::Rejected(report)) if report.is(&["42703", "42883"]) => return Err(foreign()),
+        Err(problem) => return Err(failed(problem)),
+    };
+    let rows = answers.iter().flat_map(|answer| &answer.rows);
+    let versions = rows.map(|row| {
+        let mut texts = row.values().map(|bytes| std::str::from_utf8(bytes?).ok());
+        let version = texts.next()??.parse().ok()?;
+        let hash = texts.next()??.as_bytes().chunks(2);
+        let byte = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        Some(Applied { version, hash: hash.map(byte).collect::<Option<_>>()? })
+    });
+    versions.collect::<Option<_>>().ok_or_else(foreign)
+}
+
+fn foreign() -> Error {
+    Error::storage(format!(
+        "the schema {SCHEMA} of the database belongs to another program: name another database"
+    ))
+}
+
+/// Creates what is missing. Of several nodes that do so at the same time, one does it, and the others
+/// wait.
+pub(super) fn create(connection: &mut Connection, must_exist: bool, until: Until) -> Result<()> {
+    let known = known();
+    loop {
+        let state = state(connection)?;
+        let applied = match state.applied {
+            Some(applied) => applied,
+            None if state.tables > 0 => return Err(foreign()),
+            None => Vec::new(),
+        };
+        let next = migrations::next(&known, &applied)
+            .map_err(|problem| Error::storage(format!("the database {problem}")))?;
+        let Some(next) = next else { return prune(connection) };
+        if must_exist && applied.is_empty() {
+            return Err(Error::storage(
+                "the database has no tables of the engine, and with must_exist they are not created: \
+                 check the URL, or open it once without must_exist, as `seconder serve` does",
+            ));
+        }
+        match connection.simple(&statements(next, state.has_schema)) {
+            Ok(_) => {}
+            Err(Problem::Rejected(report)) if report.is(&MEANWHILE) && !until.left().is_zero() => {
+                connection.simple("ROLLBACK").map_err(failed)?;
+                std::thread::sleep(PAUSE.min(until.left()));
+            }
+            Err(problem) => return Err(failed(problem)),
+        }
+    }
+}
+
+/// All statements that apply a version. Its row comes first, so that another node waits there.
+fn statements(migration: &Migration, has_schema: bool) -> String {
+    let mut sql = "BEGIN; ".to_owned();
+    if !has_schema {
+        sql += &format!("CREATE SCHEMA {SCHEMA}; ");
+    }
+    if migration.version == 1 {
+        sql += &format!(
+            "CREATE TABLE {SCHEMA}.migrations (version int8 PRIMARY KEY, hash bytea NOT NULL); "
+        );
+    }
+    let hash: String = migration.hash().iter().map(|byte| format!("{byte:02x}")).collect();
+    sql + &format!(
+        "INSERT INTO {SCHEMA}.migrations VALUES ({}, decode('{hash}', 'hex')); {} COMMIT",
+        migration.version, migration.sql
+    )
+}
+
+/// Removes the marks of batches that nobody looks for any more, such as those of nodes that are gone.
+fn prune(connection: &mut Connection) -> Result<()> {
+    let delete =
+        format!("DELETE FROM {SCHEMA}.batches WHERE written_at < now() - interval '1 day'");
+    connection.simple(&delete).map(drop).map_err(failed)
+}

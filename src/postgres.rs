@@ -1,0 +1,15 @@
+//! A client of PostgreSQL: what the engine's store needs of one, on the caller's thread and with a
+//! deadline for everything. It starts no thread, has no runtime, and reads no environment.
+
+mod account;
+mod connect;
+mod password;
+mod pipeline;
+mod report;
+mod target;
+
+pub(crate) use crate::remote::{Tls, Until};
+pub(crate) use connect::Connection;
+pub(crate) use pipeline::{List, Param, Returned, Row, Statement};
+pub(crate) use report::{Problem, Report};
+pub(crate) use target::Target;

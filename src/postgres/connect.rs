@@ -1,0 +1,384 @@
+//! Connections: how they are established, and how messages get through them.
+
+use super::report::{Problem, Report};
+use super::target::{Host, SslMode, Target};
+use crate::remote::{Link, Tls, Until, tls};
+use crate::{Error, Result};
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
+use postgres_protocol::message::frontend;
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::io::{ErrorKind, Read, Write};
+use zeroize::Zeroizing;
+
+/// The most that is read at a time.
+const PIECE: usize = 16 * 1024;
+
+/// A connection to one server.
+pub(crate) struct Connection {
+    link: Link,
+    input: BytesMut,
+    pub(super) output: BytesMut,
+    /// The names of the statements that the server has prepared.
+    prepared: HashSet<String>,
+    /// Those that it has to prepare in the pipeline that is being written.
+    pub(super) parsing: Vec<String>,
+    /// The statements of that pipeline.
+    pub(super) sent: usize,
+    /// What the server says that it is, such as `15.4`.
+    pub(crate) version: String,
+    is_usable: bool,
+}
+
+/// Why a host was not connected to.
+struct Failed {
+    error: Error,
+    /// What the server reported, if it did.
+    report: Option<Report>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed { error, report: None }
+    }
+}
+
+impl Target {
+    /// What TLS needs, read once: the files may not be readable later.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if a file cannot be used.
+    pub(crate) fn tls(&self) -> Result<Option<Tls>> {
+        let network = self.hosts.iter().any(|host| matches!(host, Host::Network(..)));
+        match self.ssl {
+            SslMode::Disable => Ok(None),
+            _ if network => tls(&self.verify, self.certificate.clone()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Connects to the first host that can be used: `accept` says whether it is one.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] says why not, without the password.
+    pub(crate) fn connect(
+        &self,
+        tls: Option<&Tls>,
+        until: Until,
+        mut accept: impl FnMut(&mut Connection) -> Result<()>,
+    ) -> Result<Connection> {
+        let mut last = None;
+        for (place, host) in self.hosts.iter().enumerate() {
+            // The last host has all the time that is left.
+            let until = match place + 1 < self.hosts.len() {
+                true => until.sooner(until.left() / 2),
+                false => until,
+            }
+            .sooner(self.connect);
+            let connected = self.reach(host, tls, until);
+            match connected.and_then(|mut found| accept(&mut found).map(|()| found)) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => last = Some(named(host, error)),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::invalid_argument("url", "names no host")))
+    }
+
+    fn reach(&self, host: &Host, tls: Option<&Tls>, until: Until) -> Result<Connection> {
+        let plain = || self.log_in(host, None, until);
+        let (Host::Network(..), Some(tls)) = (host, tls) else {
+            return plain().map_err(|failed| failed.error);
+        };
+        let encrypted = || self.log_in(host, Some(tls), until);
+        // The server rejects a kind of connection by this code.
+        let other_kind =
+            |failed: &Failed| failed.report.as_ref().is_some_and(|report| report.is(&["28000"]));
+        let done = match self.ssl {
+            SslMode::Allow => match plain() {
+                Err(failed) if other_kind(&failed) => encrypted(),
+                done => done,
+            },
+            SslMode::Prefer => match encrypted() {
+                Err(failed) if failed.is_of_tls() || other_kind(&failed) => plain(),
+                done => done,
+            },
+            SslMode::Disable => plain(),
+            SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => encrypted(),
+        };
+        done.map_err(|failed| failed.error)
+    }
+
+    fn log_in(&self, host: &Host, tls: Option<&Tls>, until: Until) -> Result<Connection, Failed> {
+        let mut link = match host {
+            Host::Network(name, port) => Link::tcp(name, *port, until)?,
+            Host::Socket(path) => Link::local(path, until)?,
+        };
+        if let (Some(tls), Host::Network(name, _)) = (tls, host) {
+            if asks_for_tls(&mut link)? {
+                link = link.encrypt(tls, name)?;
+            } else if self.ssl != SslMode::Prefer {
+                return Err(Error::storage(
+                    "the server has no TLS, which sslmode requires: turn its ssl on",
+                )
+                .into());
+            }
+        }
+        let mut connection = Connection::new(link);
+        let account = [
+            ("user", self.user.as_str()),
+            ("database", &self.database),
+            ("application_name", &self.application),
+            ("client_encoding", "UTF8"),
+        ];
+        frontend::startup_message(account, &mut connection.output)
+            .map_err(|_| Error::invalid_argument("url", "has a zero byte"))?;
+        let is_local = matches!(host, Host::Socket(_));
+        let password = || self.password.of(host, &self.database, &self.user);
+        connection.authenticate(&self.user, is_local, password)?;
+        Ok(connection)
+    }
+}
+
+impl Failed {
+    fn is_of_tls(&self) -> bool {
+        matches!(self.error, Error::Unavailable { stage: crate::Stage::Tls, .. })
+    }
+}
+
+/// Asks a server whether it speaks TLS. What follows its answer in clear text could come from an
+/// attacker, so exactly one byte is read.
+fn asks_for_tls(link: &mut Link) -> Result<bool> {
+    let mut request = BytesMut::new();
+    frontend::ssl_request(&mut request);
+    let mut answer = [0];
+    let asked = link.write_all(&request).and_then(|()| link.read_exact(&mut answer));
+    asked.map_err(|error| Error::storage(lost(&error)))?;
+    match answer {
+        [b'S'] => Ok(true),
+        [b'N'] => Ok(false),
+        _ => Err(Error::storage("it is not a PostgreSQL server: check the host and the port")),
+    }
+}
+
+/// The error with the server that it is about.
+fn named(host: &Host, error: Error) -> Error {
+    let host = match host {
+        Host::Network(name, port) => format!("{name}:{port}"),
+        Host::Socket(path) => path.display().to_string(),
+    };
+    match error {
+        Error::Storage { message } => Error::storage(format!("PostgreSQL at {host}: {message}")),
+        Error::Unavailable { message, .. } => {
+            Error::storage(format!("PostgreSQL cannot be reached: {message}"))
+        }
+        other => other,
+    }
+}
+
+fn lost(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => "it did not respond in time".to_owned(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            "it closed the connection".to_owned()
+        }
+        _ => format!("the connection failed: {error}"),
+    }
+}
+
+impl Connection {
+    fn new(link: Link) -> Connection {
+        Connection {
+            link,
+            input: BytesMut::with_capacity(PIECE),
+            output: BytesMut::new(),
+            prepared: HashSet::new(),
+            parsing: Vec::new(),
+            sent: 0,
+            version: String::new(),
+            is_usable: true,
+        }
+    }
+
+    /// Whether it can still be used, as far as is known without a question to the server.
+    pub(crate) fn is_usable(&mut self) -> bool {
+        self.is_usable && self.input.is_empty() && self.link.is_idle()
+    }
+
+    /// Begins work that ends by this time.
+    pub(crate) fn set_deadline(&mut self, until: Until) {
+        self.link.set_deadline(until);
+    }
+
+    /// Says goodbye, without waiting.
+    pub(crate) fn close(mut self) {
+        if self.is_usable {
+            self.output.clear();
+            frontend::terminate(&mut self.output);
+            // The server notices the end of the connection anyway.
+            let _ = self.link.write(&self.output);
+        }
+    }
+
+    pub(super) fn is_prepared(&self, name: &str) -> bool {
+        self.prepared.contains(name) || self.parsing.iter().any(|other| other == name)
+    }
+
+    pub(super) fn note_prepared(&mut self, name: String) {
+        self.prepared.insert(name);
+    }
+
+    /// Sends what was written.
+    pub(super) fn send(&mut self) -> Result<(), Problem> {
+        let sent = match self.is_usable {
+            true => self.link.write_all(&self.output).and_then(|()| self.link.flush()),
+            false => Err(ErrorKind::NotConnected.into()),
+        };
+        self.output.clear();
+        sent.map_err(|error| self.lose(lost(&error)))
+    }
+
+    /// Waits for the next message.
+    pub(super) fn receive(&mut self) -> Result<Message, Problem> {
+        loop {
+            match Message::parse(&mut self.input) {
+                Ok(Some(message)) => return Ok(message),
+                Ok(None) => {}
+                Err(error) => return Err(self.broken(&error)),
+            }
+            let place = self.input.len();
+            self.input.resize(place + PIECE, 0);
+            let read = self.link.read(&mut self.input[place..]);
+            self.input.truncate(place + read.as_ref().copied().unwrap_or(0));
+            match read {
+                Ok(0) => return Err(self.lose("it closed the connection".into())),
+                Ok(_) => {}
+                Err(error) => return Err(self.lose(lost(&error))),
+            }
+        }
+    }
+
+    pub(super) fn broken(&mut self, why: &dyn Display) -> Problem {
+        self.lose(format!("its response could not be parsed ({why})"))
+    }
+
+    /// The server ends the connection.
+    pub(super) fn ended(&mut self, report: &Report) -> Problem {
+        self.lose(report.advice())
+    }
+
+    fn lose(&mut self, why: String) -> Problem {
+        self.is_usable = false;
+        Problem::Lost(why)
+    }
+
+    fn authenticate(
+        &mut self,
+        user: &str,
+        is_local: bool,
+        password: impl Fn() -> Result<Zeroizing<String>, String>,
+    ) -> Result<(), Failed> {
+        let password = || {
+            password()
+                .map_err(|why| Error::storage(format!("the server asks for a password, and {why}")))
+        };
+        self.send().map_err(failed)?;
+        loop {
+            match self.receive().map_err(failed)? {
+                Message::AuthenticationCleartextPassword => {
+                    if !is_local && !self.link.is_encrypted() {
+                        return Err(Error::storage(
+                            "the server asks for the password in clear text on a connection \
+                             without TLS, which is not sent: use sslmode=verify-full, or \
+                             scram-sha-256 in its pg_hba.conf",
+                        )
+                        .into());
+                    }
+                    self.answer(password()?.as_bytes())?;
+                }
+                Message::AuthenticationMd5Password(body) => {
+                    let secret = password()?;
+                    let hash = md5_hash(user.as_bytes(), secret.as_bytes(), body.salt());
+                    self.answer(Zeroizing::new(hash).as_bytes())?;
+                }
+                Message::AuthenticationSasl(body) => self.scram(&body, &password()?)?,
+                Message::AuthenticationOk | Message::BackendKeyData(_) => {}
+                Message::ParameterStatus(body) => {
+                    if let (Ok("server_version"), Ok(value)) = (body.name(), body.value()) {
+                        self.version = value.to_owned();
+                    }
+                }
+                Message::ReadyForQuery(_) => return Ok(()),
+                Message::ErrorResponse(body) => {
+                    let report = Report::of(&body);
+                    let error = Error::storage(report.advice());
+                    return Err(Failed { error, report: Some(report) });
+                }
+                Message::NoticeResponse(_) => {}
+                _ => {
+                    return Err(Error::storage(
+                        "the server asks for a kind of authentication that is not supported: use \
+                         scram-sha-256 in its pg_hba.conf",
+                    )
+                    .into());
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, secret: &[u8]) -> Result<(), Failed> {
+        frontend::password_message(secret, &mut self.output)
+            .map_err(|_| Error::storage("the password has a zero byte"))?;
+        let sent = self.send();
+        zeroize::Zeroize::zeroize(&mut *self.output);
+        sent.map_err(failed)
+    }
+
+    /// Proves that this client knows the password, and expects that of the server.
+    fn scram(&mut self, offered: &AuthenticationSaslBody, password: &str) -> Result<(), Failed> {
+        let mut mechanisms = offered.mechanisms();
+        let mut is_known = false;
+        while let Ok(Some(mechanism)) = mechanisms.next() {
+            is_known |= mechanism == SCRAM_SHA_256;
+        }
+        if !is_known {
+            return Err(Error::storage("the server does not offer scram-sha-256").into());
+        }
+        let bad = || Error::storage("the server could not prove that it knows the password");
+        let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
+        frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut self.output)
+            .map_err(|_| bad())?;
+        self.send().map_err(failed)?;
+        loop {
+            match self.receive().map_err(failed)? {
+                Message::AuthenticationSaslContinue(body) => {
+                    scram.update(body.data()).map_err(|_| bad())?;
+                    frontend::sasl_response(scram.message(), &mut self.output)
+                        .map_err(|_| bad())?;
+                    self.send().map_err(failed)?;
+                }
+                Message::AuthenticationSaslFinal(body) => {
+                    return scram.finish(body.data()).map_err(|_| bad().into());
+                }
+                Message::ErrorResponse(body) => {
+                    let report = Report::of(&body);
+                    let error = Error::storage(report.advice());
+                    return Err(Failed { error, report: Some(report) });
+                }
+                _ => return Err(bad().into()),
+            }
+        }
+    }
+}
+
+fn failed(problem: Problem) -> Failed {
+    match problem {
+        Problem::Rejected(report) => {
+            Failed { error: Error::storage(report.advice()), report: Some(report) }
+        }
+        Problem::Lost(why) => Error::storage(why).into(),
+    }
+}

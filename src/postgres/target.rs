@@ -1,0 +1,268 @@
+//! What the URL of a database says, as PostgreSQL's own clients mean it.
+
+use super::password::Password;
+use crate::remote::Verify;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+const PORT: u16 = 5432;
+/// The longest time for a connection, if the URL does not say.
+const CONNECT: Duration = Duration::from_secs(5);
+/// The folders where servers have their sockets, as they are built by default or for Debian.
+const FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// Whether a connection uses TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SslMode {
+    Disable,
+    Allow,
+    Prefer,
+    Require,
+    VerifyCa,
+    VerifyFull,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    /// A name or an address, and a port.
+    Network(String, u16),
+    /// A socket in a folder.
+    Socket(PathBuf),
+}
+
+/// A database, and how to connect to it.
+pub(crate) struct Target {
+    /// In the order in which they are tried.
+    pub(super) hosts: Vec<Host>,
+    pub(super) user: String,
+    pub(super) database: String,
+    pub(super) password: Password,
+    pub(super) ssl: SslMode,
+    pub(super) verify: Verify,
+    /// The certificate that the client presents, and its key.
+    pub(super) certificate: Option<(PathBuf, PathBuf)>,
+    pub(super) connect: Duration,
+    pub(super) application: String,
+}
+
+/// What was given, by its name. Later ones replace earlier ones.
+#[derive(Default)]
+struct Given(Vec<(String, Zeroizing<String>)>);
+
+impl Given {
+    fn set(&mut self, name: &str, value: Zeroizing<String>) {
+        self.0.retain(|(other, _)| other != name);
+        self.0.push((name.to_owned(), value));
+    }
+
+    fn take(&mut self, name: &str) -> Option<Zeroizing<String>> {
+        let place = self.0.iter().position(|(other, value)| other == name && !value.is_empty())?;
+        Some(self.0.remove(place).1)
+    }
+}
+
+fn bad(reason: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::invalid_argument("url", reason)
+}
+
+impl Target {
+    /// Parses what follows `postgres:` in a URL. Nothing is read from the environment.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] says what is wrong, without the password.
+    pub(crate) fn parse(rest: &str) -> Result<Target> {
+        let Some(rest) = rest.strip_prefix("//") else {
+            return Err(bad("must be postgres://user@host/database"));
+        };
+        let mut given = read(rest)?;
+        let account = super::account::current();
+        let mut text = |name: &str| given.take(name).map(|value| value.to_string());
+        let user = text("user").or_else(|| account.as_ref().map(|account| account.name.clone()));
+        let user = user.ok_or_else(|| bad("must name a user: postgres://user@host/database"))?;
+        let database = text("dbname").unwrap_or_else(|| user.clone());
+        let hosts = hosts(text("hostaddr").or_else(|| text("host")), text("port"))?;
+        let home = account.map(|account| account.home);
+        let (ssl, verify) = security(text("sslmode"), text("sslrootcert"), home.as_deref())?;
+        let certificate = match (text("sslcert"), text("sslkey")) {
+            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+            (None, None) => None,
+            _ => return Err(bad("must have sslcert and sslkey together")),
+        };
+        let connect = seconds(text("connect_timeout"))?;
+        let application = text("application_name").unwrap_or_else(|| "seconder".to_owned());
+        let passfile = text("passfile").map(PathBuf::from);
+        let password = Password::new(given.take("password"), passfile, home);
+        if let Some((name, _)) = given.0.iter().find(|(_, value)| !value.is_empty()) {
+            return Err(bad(format!(
+                "has the parameter {name}, which is unknown: those known are host, port, user, \
+                 password, dbname, passfile, sslmode, sslrootcert, sslcert, sslkey, \
+                 connect_timeout and application_name"
+            )));
+        }
+        if [&user, &database, &application].iter().any(|text| text.contains('\0')) {
+            return Err(bad("must not have a zero byte"));
+        }
+        Ok(Target {
+            hosts,
+            user,
+            database,
+            password,
+            ssl,
+            verify,
+            certificate,
+            connect,
+            application,
+        })
+    }
+}
+
+/// Splits a URL. Its user, password, hosts and database may be given as parameters too.
+fn read(rest: &str) -> Result<Given> {
+    let mut given = Given::default();
+    if rest.contains('#') {
+        return Err(bad("must not have a fragment: write # as %23"));
+    }
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (account, hosts) = match authority.rsplit_once('@') {
+        Some((account, hosts)) => (account, hosts),
+        None => ("", authority),
+    };
+    let (user, password) = account.split_once(':').unwrap_or((account, ""));
+    given.set("user", decoded(user)?);
+    given.set("password", decoded(password)?);
+    let (mut names, mut ports) = (Vec::new(), Vec::new());
+    for host in hosts.split(',') {
+        // An address of IP version 6 is in brackets.
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.contains(']') => (name, port),
+            _ => (host, ""),
+        };
+        names.push(decoded(name)?.to_string());
+        ports.push(port.to_owned());
+    }
+    given.set("host", Zeroizing::new(names.join(",")));
+    if ports.iter().any(|port| !port.is_empty()) {
+        given.set("port", Zeroizing::new(ports.join(",")));
+    }
+    given.set("dbname", decoded(path)?);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(bad("has a parameter without a value"));
+        };
+        given.set(&decoded(name)?, decoded(value)?);
+    }
+    Ok(given)
+}
+
+/// Decodes `%41`.
+fn decoded(text: &str) -> Result<Zeroizing<String>> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(text.len()));
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        bytes.push(match byte {
+            b'%' => match (digit(rest.next()), digit(rest.next())) {
+                (Some(high), Some(low)) => (high * 16 + low) as u8,
+                _ => return Err(bad("has a % without two hexadecimal digits: write % as %25")),
+            },
+            byte => byte,
+        });
+    }
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => Ok(Zeroizing::new(text.to_owned())),
+        Err(_) => Err(bad("has a part that is not UTF-8")),
+    }
+}
+
+fn hosts(names: Option<String>, ports: Option<String>) -> Result<Vec<Host>> {
+    let names = names.unwrap_or_default();
+    let ports = ports.unwrap_or_default();
+    let names: Vec<&str> = names.split(',').collect();
+    let ports: Vec<&str> = ports.split(',').collect();
+    if ports.len() > 1 && ports.len() != names.len() {
+        return Err(bad("must have one port for all hosts, or one for each"));
+    }
+    let port = |place: usize| match ports.get(place).or(ports.first()).copied().unwrap_or("") {
+        "" => Ok(PORT),
+        port => match port.parse() {
+            Ok(port @ 1..) => Ok(port),
+            _ => Err(bad("has an invalid port: it must be 1 to 65535")),
+        },
+    };
+    let each = names.iter().enumerate().map(|(place, name)| {
+        let port = port(place)?;
+        let socket =
+            |folder: &str| Host::Socket(Path::new(folder).join(format!(".s.PGSQL.{port}")));
+        Ok(match *name {
+            "" => {
+                let sockets = FOLDERS.map(socket);
+                let there = |socket: &&Host| matches!(socket, Host::Socket(path) if path.exists());
+                sockets
+                    .iter()
+                    .find(there)
+                    .cloned()
+                    .unwrap_or(Host::Network("localhost".into(), port))
+            }
+            folder if folder.starts_with('/') => socket(folder),
+            name => Host::Network(name.to_owned(), port),
+        })
+    });
+    each.collect()
+}
+
+/// Which connections are encrypted, and which certificates are accepted there.
+fn security(
+    mode: Option<String>,
+    authorities: Option<String>,
+    home: Option<&Path>,
+) -> Result<(SslMode, Verify)> {
+    let system = authorities.as_deref() == Some("system");
+    let mode = match mode.as_deref() {
+        None if system => SslMode::VerifyFull,
+        None | Some("prefer") => SslMode::Prefer,
+        Some("disable") => SslMode::Disable,
+        Some("allow") => SslMode::Allow,
+        Some("require") => SslMode::Require,
+        Some("verify-ca") => SslMode::VerifyCa,
+        Some("verify-full") => SslMode::VerifyFull,
+        Some(_) => {
+            return Err(bad(
+                "has an invalid sslmode: it must be disable, allow, prefer, require, verify-ca or \
+                 verify-full",
+            ));
+        }
+    };
+    if system && mode != SslMode::VerifyFull {
+        return Err(bad("must have sslmode=verify-full with sslrootcert=system"));
+    }
+    let usual = home.map(|home| home.join(".postgresql/root.crt")).filter(|file| file.is_file());
+    let file = authorities.filter(|_| !system).map(PathBuf::from).or(usual);
+    let verify = match (mode, file) {
+        (SslMode::VerifyFull, None) if system => Verify::Host(None),
+        (SslMode::VerifyFull, Some(file)) => Verify::Host(Some(file)),
+        // So it has been since before there was verify-ca.
+        (SslMode::VerifyCa | SslMode::Require, Some(file)) => Verify::Authority(file),
+        (SslMode::VerifyCa | SslMode::VerifyFull, None) => {
+            return Err(bad(
+                "must name the server's authority with this sslmode: sslrootcert=/path/of.crt, or \
+                 sslrootcert=system with verify-full",
+            ));
+        }
+        _ => Verify::Nothing,
+    };
+    Ok((mode, verify))
+}
+
+fn seconds(text: Option<String>) -> Result<Duration> {
+    match text.map(|text| text.parse::<u64>()) {
+        None => Ok(CONNECT),
+        Some(Ok(seconds @ 1..=60)) => Ok(Duration::from_secs(seconds)),
+        Some(_) => Err(bad("has an invalid connect_timeout: it must be 1 to 60 seconds")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
