@@ -5,6 +5,7 @@ mod applications;
 mod approvals;
 mod as_written;
 mod authenticators;
+mod backups;
 mod clock;
 mod codes;
 mod delivery;
@@ -28,6 +29,7 @@ mod verify;
 
 pub use applications::ApplicationSettings;
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
+pub use backups::restore;
 pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Post, SignedCallback, Spool};
@@ -119,6 +121,9 @@ impl Engine {
         sandbox: Option<Sandbox>,
         settings: EngineSettings,
     ) -> Result<Engine> {
+        if store.is_restored() {
+            store.spend(clock::Time::of(&*settings.clock))?;
+        }
         let app = applications::select(&store, &settings)?;
         let EngineSettings { clock, random, post, authenticator, .. } = settings;
         let steady = Steady::new();

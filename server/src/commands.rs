@@ -1,11 +1,13 @@
 //! The commands of the program.
 
+mod backups;
 #[cfg(unix)]
 mod local;
 #[cfg(unix)]
 mod relay;
 mod serve;
 
+pub(crate) use backups::{backup, restore, restored};
 #[cfg(unix)]
 pub(crate) use relay::relay;
 pub(crate) use serve::serve;

@@ -43,6 +43,33 @@ enum Command {
     /// Print the application's API key, which clients present. The database must exist: `seconder
     /// serve` creates it.
     Key(Database),
+    /// Copy a database, also while services use it, into a new file for its owner alone. The copy is of
+    /// one moment, checked, and on disk when the command ends; after an error, there is none.
+    Backup {
+        #[command(flatten)]
+        database: Database,
+        /// File to create.
+        #[arg(value_name = "FILE")]
+        to: PathBuf,
+    },
+    /// Put a copy of a database in its place, after every process that uses the database was stopped.
+    /// The copy is checked first, and stays. Codes that may have been used since it was made are spent,
+    /// as by `seconder restored`.
+    Restore {
+        #[command(flatten)]
+        database: Database,
+        /// Replace a database that exists. It is lost, so make a copy of it first.
+        #[arg(long)]
+        replace: bool,
+        /// Copy to restore.
+        #[arg(value_name = "FILE")]
+        copy: PathBuf,
+    },
+    /// Spend what may have been used after the copy was made that a database was restored from: codes
+    /// of authenticator apps up to now, codes by SMS and voice, open approval requests, and remembered
+    /// browsers. A database file that was put back is recognised and needs no command; this one is for
+    /// a file system or a whole machine that was set back.
+    Restored(Database),
     /// Manage users, their login names on machines, and their recovery codes.
     #[command(subcommand)]
     User(user::User),
@@ -110,6 +137,11 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Relay(relay) => commands::relay(relay),
         Command::Key(database) => commands::key(&database),
+        Command::Backup { database, to } => commands::backup(&database, &to),
+        Command::Restore { database, replace, copy } => {
+            commands::restore(&database, replace, &copy)
+        }
+        Command::Restored(database) => commands::restored(&database),
         Command::User(command) => user::run(command),
         Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),

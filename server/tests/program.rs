@@ -363,3 +363,40 @@ fn settings_are_stored_and_shown_at_start() {
     assert!(error("serve --self-signed --offline-days 8").contains("offline_days"));
     assert!(error("serve --self-signed --callback-ca-file nowhere").contains("nowhere"));
 }
+
+#[test]
+fn a_database_is_backed_up_while_it_is_served_and_restored_when_it_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::start(folder.path(), &["--self-signed", "--database", DATABASE]);
+    let run = |arguments: &[&str]| {
+        let mut all = arguments.to_vec();
+        all.splice(1..1, ["--database", DATABASE]);
+        program(folder.path(), &all).output().unwrap()
+    };
+    let says = |output: &Output, words: &str| {
+        let text = [&output.stdout[..], &output.stderr[..]].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert!(text.contains(words), "{text}");
+    };
+    let copied = run(&["backup", "copy.db"]);
+    assert!(copied.status.success());
+    says(&copied, "checked");
+    let again = run(&["backup", "copy.db"]);
+    assert!(!again.status.success());
+    says(&again, "copy.db exists");
+    let refused = run(&["restore", "--replace", "copy.db"]);
+    assert!(!refused.status.success());
+    says(&refused, "in use");
+    let spent = run(&["restored"]);
+    assert!(spent.status.success());
+    says(&spent, "spent");
+    running.end();
+    let refused = run(&["restore", "copy.db"]);
+    assert!(!refused.status.success());
+    says(&refused, "exists");
+    let key = run(&["key"]).stdout;
+    let restored = run(&["restore", "--replace", "copy.db"]);
+    assert!(restored.status.success());
+    says(&restored, "spent");
+    assert_eq!(run(&["key"]).stdout, key);
+}

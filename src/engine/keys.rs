@@ -1,10 +1,10 @@
 //! The keyring of a database: which one it is, and the operations of its operator.
 
-use super::store::{Backend, listed};
+use super::store::{Backend, listed, wrong_ring};
 use super::{Engine, EngineSettings};
 use crate::keyring::{KeyId, Keyring, Ring};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The ring of the database file at `path`: that of the settings, or the one next to it. It is created
@@ -17,9 +17,25 @@ pub(super) fn ring(database: &dyn Backend, path: &Path, settings: &EngineSetting
     let using = database.begin()?;
     let listed = listed(database)?;
     drop(using);
-    if listed.is_empty() {
-        return Ring::open_or_create(file);
+    match listed.is_empty() {
+        true => Ring::open_or_create(file),
+        false => existing(file, path, &listed),
     }
+}
+
+/// Checks that the ring of the database at `path` has these keys, which a copy of it lists.
+pub(super) fn check(listed: &BTreeSet<KeyId>, path: &Path, keyring: Option<&Path>) -> Result<()> {
+    if listed.is_empty() {
+        return Ok(());
+    }
+    let ring = existing(keyring.map_or_else(|| Keyring::beside(path), Keyring::at), path, listed)?;
+    let keys = ring.last_keys();
+    let missing: Vec<&KeyId> = listed.iter().filter(|id| keys.get(**id).is_none()).collect();
+    if missing.is_empty() { Ok(()) } else { Err(wrong_ring(&ring, &missing)) }
+}
+
+/// The ring in this file, which must be there because the database has secrets.
+fn existing(file: Keyring, path: &Path, listed: &BTreeSet<KeyId>) -> Result<Ring> {
     if !file.path().exists() {
         let ids: Vec<_> = listed.iter().map(ToString::to_string).collect();
         return Err(Error::storage(format!(

@@ -10,6 +10,7 @@ mod migrations;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod resealing;
+mod restored;
 mod sealed;
 mod sealing;
 mod sqlite;
@@ -22,8 +23,8 @@ pub(super) use memory::Memory;
 #[cfg(feature = "postgres")]
 pub(super) use postgres::Postgres;
 pub(super) use sealed::Sealed;
-pub(super) use sealing::listed;
-pub(super) use sqlite::Sqlite;
+pub(super) use sealing::{listed, wrong_ring};
+pub(super) use sqlite::{Copied, Sqlite, restore};
 pub use sqlite::{after_fork, before_fork};
 pub(super) use table::damaged;
 pub(super) use tables::{
@@ -33,11 +34,13 @@ pub(super) use tables::{
 };
 pub(super) use view::{Cached, Decided, View};
 
+use super::clock::Time;
 use crate::Result;
 use crate::engine::clock::Clock;
 use crate::keyring::Ring;
 use batch::Queue;
 use sealing::Sealing;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -115,6 +118,23 @@ impl Store {
             Some(outcome) => Ok(outcome),
             None => self.queue.run(&*self.backend, decide),
         }
+    }
+
+    /// Whether the database was put back from a copy.
+    pub(super) fn is_restored(&self) -> bool {
+        self.backend.is_restored()
+    }
+
+    /// Spends what may have been used since the copy was made.
+    pub(super) fn spend(&self, now: Time) -> Result<()> {
+        let _using = self.backend.begin()?;
+        self.backend.spend(now)
+    }
+
+    /// Copies the database into a new file.
+    pub(super) fn copy_to(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let _using = self.backend.begin()?;
+        self.backend.copy_to(path, progress)
     }
 
     /// Counts a call of the interface. The count reaches the disk with the next batch.

@@ -214,8 +214,10 @@ fn write(path: &Path, text: &str, like: Option<&Metadata>) -> io::Result<()> {
             if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
                 fchown(&file, Some(like.uid()), Some(like.gid()))?;
             }
-            file.set_permissions(fs::Permissions::from_mode(like.mode() & 0o777))?;
         }
+        // Whatever the umask: with some, not even the owner could read it.
+        let mode = like.map_or(0o600, |like| like.mode() & 0o777);
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
     }
     #[cfg(not(unix))]
     let _ = like;

@@ -2,8 +2,10 @@
 
 use super::table::Value;
 use super::view::{Change, Key};
+use crate::engine::clock::Time;
 use crate::{Error, Result};
 use std::any::Any;
+use std::path::Path;
 
 /// Why nothing was written.
 pub(in crate::engine) enum Fault {
@@ -22,6 +24,19 @@ pub(in crate::engine) trait Backend: Send + Sync {
     /// Does this work in one transaction, which is committed and on disk if it returns success. The
     /// work is done again where another process has changed what it read.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
+    /// Whether it was put back from a copy, so that [`Backend::spend`] has to follow before anything.
+    fn is_restored(&self) -> bool;
+    /// Spends what may have been used since a copy was made: see `store/restored.rs`.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if nothing was changed.
+    fn spend(&self, now: Time) -> Result<()>;
+    /// Copies everything as of one moment into a new file. The function is given the bytes that are
+    /// copied, and all that are to be.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if there is no copy.
+    fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()>;
     /// Does this work on one snapshot.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault>;
     /// Does what can wait until nobody waits for it. Default: nothing.

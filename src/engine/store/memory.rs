@@ -5,10 +5,12 @@ use super::sqlite::Using;
 use super::table::Value;
 use super::tables::TABLES;
 use super::view::{Change, ChangeKind, Key, Which};
+use crate::engine::clock::Time;
 use crate::{Error, Result};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 /// The rows of a table, by their keys.
@@ -44,6 +46,19 @@ impl Backend for Memory {
 
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
         work(&mut Transaction(&mut *self.tables()?))
+    }
+
+    fn is_restored(&self) -> bool {
+        false
+    }
+
+    fn copy_to(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        Err(Error::storage("a sandbox has no backup: it is in memory only"))
+    }
+
+    /// What is in memory was not restored.
+    fn spend(&self, _: Time) -> Result<()> {
+        Ok(())
     }
 
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {

@@ -17,6 +17,7 @@ mod values;
 
 use super::backend::{Backend, Fault, Rows};
 use super::batch::broken;
+use crate::engine::clock::Time;
 use crate::interrupt;
 use crate::postgres::{Connection, Problem, Report, Target, Tls, Until};
 use crate::{Error, Result};
@@ -25,12 +26,15 @@ use pool::Pool;
 use rows::{Transaction, Trouble};
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 /// How long a batch or a read may take, with everything that it repeats. Those who wait for a batch
 /// have more, so that they get its error.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// How long every row may take that is changed after a restore.
+const SPENDING: Duration = Duration::from_secs(30 * 60);
 /// How long a batch whose commit was not confirmed is looked for.
 const SEARCH: Duration = Duration::from_secs(5);
 /// How often a batch is repeated because of other nodes, and how often because a row that it adds is
@@ -306,6 +310,23 @@ impl Backend for Postgres {
 
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
         interrupt::without(|| self.look(work))
+    }
+
+    /// Nobody can see that a server's database was restored: its operator says so.
+    fn is_restored(&self) -> bool {
+        false
+    }
+
+    fn spend(&self, now: Time) -> Result<()> {
+        interrupt::without(|| {
+            let mut writer = self.writer.lock().map_err(|_| broken())?;
+            let connection = self.connected(&mut writer.connection, Until::within(SPENDING))?;
+            schema::spend(connection, now)
+        })
+    }
+
+    fn copy_to(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        Err(Error::storage("a server's database is backed up by the server's tools, as pg_dump"))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::keyring::{KeyId, Keys, Ring};
 use crate::{Error, Result};
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A store of which the sealed columns are sealed.
@@ -89,20 +90,26 @@ pub(super) fn error_of(fault: Fault) -> Error {
 /// The keys that a database lists; none if nothing has been sealed in it.
 pub(in crate::engine) fn listed(backend: &dyn Backend) -> Result<BTreeSet<KeyId>> {
     let mut listed = BTreeSet::new();
-    let all = Key { table: SealingKey::TABLE, rows: Which::Prefix(Vec::new()) };
     let read = backend.read(&mut |rows| {
-        let found = rows.load(std::slice::from_ref(&all))?;
-        for row in found.into_iter().flatten() {
-            let row = SealingKey::of(row).map_err(Fault::OfRow)?;
-            let id = row.key_id.parse();
-            listed.insert(id.map_err(|_| Fault::OfRow(super::damaged("sealing_keys", "key_id")))?);
-        }
+        listed = listed_in(rows)?;
         Ok(())
     });
     read.map(|()| listed).map_err(error_of)
 }
 
-fn wrong_ring(ring: &Ring, missing: &[&KeyId]) -> Error {
+/// The keys that are listed in these rows.
+pub(super) fn listed_in(rows: &mut dyn Rows) -> Result<BTreeSet<KeyId>, Fault> {
+    let all = Key { table: SealingKey::TABLE, rows: Which::Prefix(Vec::new()) };
+    let mut listed = BTreeSet::new();
+    for row in rows.load(&[all])?.into_iter().flatten() {
+        let row = SealingKey::of(row).map_err(Fault::OfRow)?;
+        let id = row.key_id.parse();
+        listed.insert(id.map_err(|_| Fault::OfRow(super::damaged("sealing_keys", "key_id")))?);
+    }
+    Ok(listed)
+}
+
+pub(in crate::engine) fn wrong_ring(ring: &Ring, missing: &[&KeyId]) -> Error {
     let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
     let shown = ring
         .file()
@@ -128,6 +135,18 @@ impl<B: Backend> Backend for Sealing<B> {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
         let keys = self.ring.last_keys();
         self.inner.read(&mut |rows| work(&mut SealedRows::new(rows, &keys, &self.ring)))
+    }
+
+    fn is_restored(&self) -> bool {
+        self.inner.is_restored()
+    }
+
+    fn spend(&self, now: Time) -> Result<()> {
+        self.inner.spend(now)
+    }
+
+    fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.inner.copy_to(to, progress)
     }
 
     fn tidy_up(&self) {

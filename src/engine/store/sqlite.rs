@@ -1,5 +1,6 @@
 //! Rows in a SQLite file.
 
+mod backup;
 mod checkpoints;
 #[cfg(target_os = "linux")]
 mod held;
@@ -7,6 +8,7 @@ mod held;
 #[path = "sqlite/unheld.rs"]
 mod held;
 mod open;
+mod origin;
 #[cfg(test)]
 mod plans;
 mod process;
@@ -14,21 +16,25 @@ mod rows;
 mod schema;
 mod watch;
 
+pub(in crate::engine) use backup::{Copied, restore};
 pub(super) use process::Using;
 pub use process::{after_fork, before_fork};
 
 use super::backend::{Backend, Fault, Rows};
 use super::batch::broken;
 use super::migrations::Migration;
+use super::restored;
+use crate::engine::clock::Time;
 use crate::{Error, Result};
 use checkpoints::Checkpoints;
 use held::Held;
+use origin::Origin;
 use process::Owned;
 use rows::{Transaction, fault};
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, TryLockError};
 use watch::{Guard, Watch};
 
@@ -56,6 +62,8 @@ struct File {
     path: PathBuf,
     guard: Guard,
     checkpoints: Checkpoints,
+    origin: Origin,
+    restored: AtomicBool,
 }
 
 /// The connections of a database file.
@@ -87,7 +95,10 @@ impl Sqlite {
         let checkpoints = Checkpoints::begin(&using, &mut writer, &path, has_log)?;
         // Absolute, because the program may change its folder.
         let path = path.canonicalize().unwrap_or(path);
-        let file = File { path, guard: Guard::new(watch, held), checkpoints };
+        let (origin, restored) = begin(&writer, &path)?;
+        let restored = AtomicBool::new(restored);
+        let guard = Guard::new(watch, held);
+        let file = File { path, guard, checkpoints, origin, restored };
         Ok(Sqlite::new(&using, Connections { writer, readers }, Some(file)))
     }
 
@@ -149,7 +160,8 @@ impl Backend for Sqlite {
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
         let connection = self.writer.lock().map_err(|_| Fault::OfStore(broken()))?;
         let db = connection.as_ref().ok_or_else(|| Fault::OfStore(broken()))?;
-        let done = self.check().map_err(Fault::OfStore).and_then(|()| transact(db, work));
+        let origin = self.file.as_ref().map(|file| &file.origin);
+        let done = self.check().map_err(Fault::OfStore).and_then(|()| transact(db, origin, work));
         // Nothing that was written to a log that is gone by now may be acknowledged.
         let done = done.and_then(|()| self.check().map_err(Fault::OfStore));
         if done.is_err() {
@@ -157,6 +169,37 @@ impl Backend for Sqlite {
             let _ = db.execute_batch("ROLLBACK");
         }
         done
+    }
+
+    fn is_restored(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.restored.load(Ordering::Relaxed))
+    }
+
+    fn spend(&self, now: Time) -> Result<()> {
+        let connection = self.writer.lock().map_err(|_| broken())?;
+        let db = connection.as_ref().ok_or_else(broken)?;
+        self.check()?;
+        let spend = || {
+            let change = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+            for sql in restored::statements(now, "") {
+                change.execute(&sql, [])?;
+            }
+            if let Some(file) = &self.file {
+                file.origin.adopt(&change)?;
+            }
+            change.commit()?;
+            self.file.as_ref().map_or(Ok(()), |file| file.origin.create(db))
+        };
+        spend().map_err(failed)?;
+        self.check()?;
+        if let Some(file) = &self.file {
+            file.restored.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn copy_to(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.copy_to_file(path, progress)
     }
 
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
@@ -177,12 +220,34 @@ impl Backend for Sqlite {
 
 fn transact(
     db: &Connection,
+    origin: Option<&Origin>,
     work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let execute = |sql| db.prepare_cached(sql)?.execute([]);
     execute("BEGIN IMMEDIATE").map_err(fault)?;
+    let before = db.total_changes();
     work(&mut Transaction(db))?;
-    execute("COMMIT").map(drop).map_err(fault)
+    let origin = origin.filter(|_| db.total_changes() > before);
+    let number = origin.map_or(Ok(None), |origin| origin.before_commit(db)).map_err(fault)?;
+    execute("COMMIT").map_err(fault)?;
+    if let Some(origin) = origin {
+        origin.after_commit(number);
+    }
+    Ok(())
+}
+
+/// Looks where a database that was opened comes from.
+fn begin(db: &Connection, path: &Path) -> Result<(Origin, bool)> {
+    let begin = || {
+        let change = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+        let (origin, restored) = Origin::begin(&change, path)?;
+        change.commit()?;
+        if !restored {
+            origin.create(db)?;
+        }
+        Ok((origin, restored))
+    };
+    begin().map_err(failed)
 }
 
 /// The message of an SQLite error, without the values of any row, which may be secret.
@@ -230,6 +295,11 @@ impl Sqlite {
         let Some(file) = self.file.take() else { return };
         let keep = file.guard.check().is_err();
         if !keep {
+            if let Ok(writer) = self.writer.lock()
+                && let Some(db) = writer.as_ref()
+            {
+                file.origin.end(db);
+            }
             file.guard.release();
         }
         let checkpoints = file.checkpoints.connection();

@@ -1,11 +1,13 @@
 //! Batches in a store that does what the tests say.
 
 use super::*;
+use crate::engine::clock::Time;
 use crate::engine::store::memory::Memory;
 use crate::engine::store::table::{Row, Value};
 use crate::engine::store::tables::Sequence;
 use crate::engine::store::view::{Change, ChangeKind};
 use std::any::Any;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A store in memory of which each transaction begins when the test says so.
@@ -25,6 +27,18 @@ impl Backend for Stuck {
         // Once the test is over, nothing waits.
         let _ = self.go.lock().unwrap().recv();
         self.rows.write(work)
+    }
+
+    fn is_restored(&self) -> bool {
+        self.rows.is_restored()
+    }
+
+    fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.rows.copy_to(to, progress)
+    }
+
+    fn spend(&self, now: Time) -> Result<()> {
+        self.rows.spend(now)
     }
 
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {

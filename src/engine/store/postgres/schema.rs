@@ -2,7 +2,9 @@
 //! rejects servers and databases that cannot be used.
 
 use super::statements::{SCHEMA, columns, type_of};
+use crate::engine::clock::Time;
 use crate::engine::store::migrations::{self, Applied, Migration};
+use crate::engine::store::restored;
 use crate::engine::store::table::Kind;
 use crate::engine::store::tables::TABLES;
 use crate::postgres::{Connection, Problem, Returned, Until};
@@ -216,6 +218,20 @@ fn statements(migration: &Migration, has_schema: bool) -> String {
         "INSERT INTO {SCHEMA}.migrations VALUES ({}, decode('{hash}', 'hex')); {} COMMIT",
         migration.version, migration.sql
     )
+}
+
+/// Spends what may have been used since a copy was made: see `store/restored.rs`.
+pub(super) fn spend(connection: &mut Connection, now: Time) -> Result<()> {
+    let statements = restored::statements(now, &format!("{SCHEMA}.")).join("; ");
+    let sql = format!("BEGIN; SET LOCAL statement_timeout = 0; {statements}; COMMIT");
+    match connection.simple(&sql) {
+        Ok(_) => Ok(()),
+        Err(problem) => {
+            // Without an answer the server ends the transaction, when the connection ends.
+            let _ = connection.simple("ROLLBACK");
+            Err(failed(problem))
+        }
+    }
 }
 
 /// Removes the marks of batches that nobody looks for any more, such as those of nodes that are gone.

@@ -187,6 +187,32 @@ impl Drop for Held {
     }
 }
 
+/// A lock on a database that nobody has open.
+pub(super) struct Alone(#[allow(dead_code, reason = "it is closed with the lock")] File);
+
+/// Keeps every process from opening a database, as long as what this returns lives.
+///
+/// # Errors
+/// [`Error::Storage`] if any has it open.
+pub(super) fn exclusively(database: &Path) -> Result<Alone> {
+    let failed =
+        |e| Error::storage(format!("{} cannot be locked: {}", database.display(), cause(&e)));
+    // To close a file that this process has open would drop its locks.
+    if is_open(id(&std::fs::metadata(database).map_err(failed)?)) {
+        return Err(in_use(database));
+    }
+    let file = File::options().read(true).write(true).open(database).map_err(failed)?;
+    match set(&file, SHARED, libc::F_WRLCK) {
+        Err(Errno::EAGAIN | Errno::EACCES) => Err(in_use(database)),
+        Err(e) => Err(failed(e.into())),
+        Ok(_) => Ok(Alone(file)),
+    }
+}
+
+pub(super) fn in_use(database: &Path) -> Error {
+    Error::storage(format!("{} is in use: stop every process that has it open", database.display()))
+}
+
 /// Forgets the locks that a forked child inherited. They stay with the parent. Its descriptors are not
 /// closed here: later, that would drop locks of this process on the same files.
 pub(super) fn leave_to_parent() {

@@ -20,8 +20,8 @@ pub(super) const ATTEMPTS: u128 = PATIENCE.as_millis() / PAUSE.as_millis();
 /// How many times as long to wait while another process changes the tables to those of a new version.
 const LONG: u128 = 24;
 
-/// Returns the path of the file itself, which is created if it is missing, unless it must exist.
-pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
+/// Returns the path of the file itself, which need not exist; its folder must.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
     let path = followed(path);
     let shown = path.display();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -31,6 +31,13 @@ pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
     if path.is_dir() {
         return Err(Error::storage(format!("{shown} is a folder: name a file in it")));
     }
+    Ok(path)
+}
+
+/// Returns the path of the file itself, which is created if it is missing, unless it must exist.
+pub(super) fn locate(path: &Path, must_exist: bool) -> Result<PathBuf> {
+    let path = resolve(path)?;
+    let shown = path.display();
     if must_exist {
         let missing = |e: std::io::Error| match e.kind() {
             ErrorKind::NotFound => not_created(&path, "does not exist"),
@@ -166,10 +173,10 @@ fn followed(path: &Path) -> PathBuf {
     path
 }
 
-/// Creates a missing file, empty and readable by its owner only. Closing a file drops all locks of
-/// the process on it, so a file that exists must be opened by SQLite only, and other threads must
-/// not open a new one before it is closed here.
-fn private(path: &Path) -> std::io::Result<()> {
+/// Creates a missing file, empty and for its owner only, whatever the umask. Closing a file drops all
+/// locks of the process on it, so a file that exists must be opened by SQLite only, and other threads
+/// must not open a new one before it is closed here.
+pub(super) fn private(path: &Path) -> std::io::Result<()> {
     /// A forked child never waits for this lock, because only a thread that uses a database takes it.
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,9 +184,25 @@ fn private(path: &Path) -> std::io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(drop),
+    let file = match options.open(path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        made => made?,
+    };
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    drop(file);
+    sync_folder(path)
+}
+
+/// Writes to the disk that a folder has this file.
+pub(super) fn sync_folder(of: &Path) -> std::io::Result<()> {
+    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // One that may be written but not read cannot be opened.
+    let Ok(folder) = std::fs::File::open(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+    match folder.sync_all() {
+        // Not every file system can.
+        Err(e) if e.kind() == ErrorKind::InvalidInput => Ok(()),
+        done => done,
     }
 }
 

@@ -7,8 +7,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Distinguishes this library's files from databases of other programs: "SCND".
-const APPLICATION: i64 = 0x5343_4e44;
+/// Distinguishes this library's files from databases of other programs.
+const APPLICATION: i64 = i32::from_be_bytes(MARK) as i64;
+pub(super) const MARK: [u8; 4] = *b"SCND";
 
 /// Every version. Before the first release, there is one.
 pub(super) const KNOWN: &[Migration] =

@@ -8,6 +8,15 @@ CREATE TABLE migrations (
     applied_at INTEGER NOT NULL
 ) STRICT;
 
+-- Which file the database is in, in one row: see origin.rs.
+CREATE TABLE file (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    id BLOB NOT NULL,
+    born INTEGER,
+    inode INTEGER,
+    number INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE applications (
     app_id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

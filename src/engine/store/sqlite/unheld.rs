@@ -1,6 +1,6 @@
 //! Stands for `held.rs` on systems without locks that belong to a descriptor.
 
-use crate::Result;
+use crate::{Error, Result};
 use std::path::Path;
 
 pub(super) struct Held;
@@ -21,4 +21,15 @@ impl Held {
     pub(super) fn is_removed(&self) -> bool {
         false
     }
+}
+
+pub(super) struct Alone;
+
+/// Whether others have it open is only known to SQLite, which says so when the log is removed.
+pub(super) fn exclusively(_: &Path) -> Result<Alone> {
+    Ok(Alone)
+}
+
+pub(super) fn in_use(database: &Path) -> Error {
+    Error::storage(format!("{} is in use: stop every process that has it open", database.display()))
 }

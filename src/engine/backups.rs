@@ -1,0 +1,59 @@
+//! Backups, and what follows when one is put back.
+
+use super::Engine;
+use super::clock::{System, Time};
+use super::keys;
+use super::store::{self, Copied};
+use crate::Result;
+use crate::keyring::KeyId;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+impl Engine {
+    /// Copies the database file as of one moment into a new file, for its owner alone. Calls go on
+    /// meanwhile. The copy is checked and on disk when this returns; after an error, there is none.
+    /// `progress` is given the bytes that are copied, and all that are to be.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](crate::Error::Storage) if the file exists or cannot be written, or if the
+    /// database is damaged or not in a file.
+    pub fn backup(&self, path: &Path, mut progress: impl FnMut(u64, u64)) -> Result<()> {
+        self.shared.store.copy_to(path, &mut progress)
+    }
+
+    /// Spends everything that may have been used since the copy was made that the database was
+    /// restored from, in whatever way: the steps of all authenticator apps up to now, the codes by SMS
+    /// and voice, and the approval requests that are open. All browsers are forgotten.
+    ///
+    /// A database file that was put back from a copy is recognised when it is opened, and needs no
+    /// call. Call this where that is impossible: after a file system or a whole machine was set back,
+    /// or a server's database was restored. It reads whole tables, and calls wait for it.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](crate::Error::Storage) if nothing was changed.
+    pub fn restored(&self) -> Result<()> {
+        self.shared.store.spend(self.now().clock)
+    }
+}
+
+/// Puts a copy of a database in its place, and spends everything that may have been used since it was
+/// made: see [`Engine::restored`]. The copy is checked first; after an error, the database is as it was.
+/// `progress` is given the bytes that are copied, and all that are to be.
+///
+/// The keyring is not in the copy: it must be in this file, or in that beside the database.
+///
+/// # Errors
+/// [`Error::Storage`](crate::Error::Storage) if a process has the database open, if it exists and
+/// `replace` is not set, if the copy is damaged or that of another program, or if the keyring lacks
+/// a key that it needs.
+pub fn restore(
+    copy: &Path,
+    database: &Path,
+    replace: bool,
+    keyring: Option<&Path>,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<()> {
+    let check = |listed: &BTreeSet<KeyId>| keys::check(listed, database, keyring);
+    let copy = Copied { copy, database, replace, check: &check };
+    store::restore(&copy, Time::of(&System), &mut progress)
+}

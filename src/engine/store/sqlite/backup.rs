@@ -1,0 +1,283 @@
+//! Copies of a database, while it is in use or to put it back.
+
+use super::open::{beside, cause, message, private, resolve};
+use super::origin::{adopt, forget, keep_owner};
+use super::process::Using;
+use super::rows::Transaction;
+use super::schema::{self, KNOWN, MARK, State};
+use super::{Sqlite, held};
+use crate::engine::clock::Time;
+use crate::engine::store::backend::Fault;
+use crate::engine::store::restored;
+use crate::engine::store::sealing::listed_in;
+use crate::keyring::KeyId;
+use crate::{Error, Result};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// How many pages are copied at a time: 1 MiB.
+const STEP: i32 = 256;
+
+/// The bytes that are copied, and all that are to be.
+pub(in crate::engine) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+impl Sqlite {
+    /// Copies the database as of one moment, into a new file.
+    pub(super) fn copy_to_file(&self, to: &Path, progress: Progress) -> Result<()> {
+        let Some(file) = &self.file else {
+            return Err(Error::storage("a database in memory has no backup"));
+        };
+        refuse_existing(to)?;
+        let source = super::open::reader(&file.path)?;
+        // It could be another file by now.
+        self.check()?;
+        let part = Part::create(to)?;
+        copy(&source, &part.0, progress)?;
+        drop(source);
+        // Another file could have taken the place of the database meanwhile.
+        self.check()?;
+        finish(&part.0, |db| forget(db).map_err(|e| Error::storage(problem(to, &e))))?;
+        part.publish(to)
+    }
+}
+
+/// A copy that is to be put in its place.
+pub(in crate::engine) struct Copied<'a> {
+    pub(in crate::engine) copy: &'a Path,
+    pub(in crate::engine) database: &'a Path,
+    /// Whether the database may exist.
+    pub(in crate::engine) replace: bool,
+    /// Whether the keys that the copy lists are there.
+    pub(in crate::engine) check: &'a dyn Fn(&BTreeSet<KeyId>) -> Result<()>,
+}
+
+/// Puts a copy in the place of a database that no process has open.
+pub(in crate::engine) fn restore(of: &Copied, now: Time, progress: Progress) -> Result<()> {
+    let Copied { copy: copied, database, replace, check } = *of;
+    let _using = Using::begin()?;
+    let database = locate_target(copied, database)?;
+    let exists = database.symlink_metadata().is_ok();
+    if exists && !replace {
+        return Err(Error::storage(format!(
+            "{} exists: name another file, or say that it is to be replaced",
+            database.display()
+        )));
+    }
+    // Before the work of copying it, and again before it is replaced.
+    if exists {
+        let _alone = held::exclusively(&database)?;
+        refuse_foreign(&database)?;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = |e: rusqlite::Error| Error::storage(message(copied, &e));
+    let source = Connection::open_with_flags(copied, flags).map_err(failed)?;
+    if schema::check(&source, copied, KNOWN)? == State::Empty {
+        return Err(Error::storage(format!("{} is empty: it is no copy", copied.display())));
+    }
+    let part = Part::create(&database)?;
+    copy(&source, &part.0, progress)?;
+    drop(source);
+    if exists {
+        keep_owner(&part.0, &database);
+    }
+    finish(&part.0, |db| {
+        let spent = spend(db, &part.0, &database, now);
+        spent.map_err(|e| Error::storage(problem(&part.0, &e)))?;
+        let listed = listed_in(&mut Transaction(db));
+        check(&listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?)
+    })?;
+    if !exists {
+        return part.publish(&database);
+    }
+    fold_log(&database)?;
+    let _alone = held::exclusively(&database)?;
+    // Left of a database that is too damaged to be opened. With it, the copy would be damaged too.
+    for end in ["-wal", "-shm", "-journal"] {
+        remove(&beside(&database, end))?;
+    }
+    part.replace(&database)
+}
+
+fn locate_target(copied: &Path, database: &Path) -> Result<PathBuf> {
+    if !copied.is_file() {
+        return Err(Error::storage(format!("there is no file {}", copied.display())));
+    }
+    let database = resolve(database)?;
+    let same = |path: &Path| path.canonicalize().ok();
+    if same(copied).is_some_and(|copied| same(&database) == Some(copied)) {
+        return Err(Error::storage(format!("{} is the database itself", copied.display())));
+    }
+    Ok(database)
+}
+
+/// Refuses a database of another program. The header says whose it is (SQLite file format, 1.3); SQLite
+/// itself would change files beside a database that it opens.
+fn refuse_foreign(database: &Path) -> Result<()> {
+    let mut header = [0; 72];
+    let read = std::fs::File::open(database).and_then(|mut file| file.read_exact(&mut header));
+    if read.is_ok() && header.starts_with(b"SQLite format 3\0") && header[68..] != MARK {
+        let shown = database.display();
+        let problem = format!("{shown} is the database of another program: name another file");
+        return Err(Error::storage(problem));
+    }
+    Ok(())
+}
+
+fn refuse_existing(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(Error::storage(format!(
+            "{} exists, and is not overwritten: name another file",
+            path.display()
+        ))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A file beside the one that it is going to be. It is removed unless it becomes that one.
+struct Part(PathBuf);
+
+impl Part {
+    fn create(of: &Path) -> Result<Part> {
+        let path = beside(of, "-part");
+        let shown = path.display();
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::storage(format!(
+                "{shown} exists: another process may be writing it. If none is, remove it"
+            )));
+        }
+        match private(&path) {
+            Ok(()) => Ok(Part(path)),
+            Err(e) => Err(Error::storage(format!("{shown} cannot be created: {}", cause(&e)))),
+        }
+    }
+
+    /// Gives the file its name, unless another has got it meanwhile.
+    fn publish(self, name: &Path) -> Result<()> {
+        match std::fs::hard_link(&self.0, name) {
+            Ok(()) => sync_folder(name),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => refuse_existing(name),
+            // Not every file system has links.
+            Err(_) => refuse_existing(name).and_then(|()| self.replace(name)),
+        }
+    }
+
+    fn replace(self, name: &Path) -> Result<()> {
+        std::fs::rename(&self.0, name).map_err(|e| failed(name, "cannot be replaced", &e))?;
+        sync_folder(name)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        for end in ["", "-journal"] {
+            // What has its name by now is not here.
+            let _ = std::fs::remove_file(beside(&self.0, end));
+        }
+    }
+}
+
+fn failed(path: &Path, what: &str, error: &std::io::Error) -> Error {
+    Error::storage(format!("{} {what}: {}", path.display(), cause(error)))
+}
+
+fn sync_folder(of: &Path) -> Result<()> {
+    super::open::sync_folder(of).map_err(|e| failed(of, "may not be on disk", &e))
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(path, "cannot be removed", &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Copies all pages as of one moment. Others write meanwhile, and wait for nothing.
+fn copy(source: &Connection, to: &Path, progress: Progress) -> Result<()> {
+    let failed = |e: rusqlite::Error| Error::storage(problem(to, &e));
+    // Without the snapshot, the copy would begin again whenever another process has written.
+    let snapshot = source.unchecked_transaction().map_err(failed)?;
+    let page: i64 =
+        snapshot.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
+    let mut target = open(to).map_err(failed)?;
+    let backup = Backup::new(&snapshot, &mut target).map_err(failed)?;
+    loop {
+        let step = backup.step(STEP).map_err(failed)?;
+        let pages = backup.progress();
+        let bytes = |pages: i32| u64::try_from(i64::from(pages) * page).unwrap_or(0);
+        progress(bytes(pages.pagecount - pages.remaining), bytes(pages.pagecount));
+        match step {
+            StepResult::Done => return Ok(()),
+            StepResult::Busy | StepResult::Locked => std::thread::sleep(super::open::PAUSE),
+            _ => {}
+        }
+    }
+}
+
+fn open(part: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let part = Connection::open_with_flags(part, flags)?;
+    // Nobody else has the file, and it reaches the disk at the end.
+    part.pragma_update(None, "journal_mode", "MEMORY")?;
+    part.pragma_update(None, "synchronous", "OFF")?;
+    part.pragma_update(None, "temp_store", "MEMORY")?;
+    part.pragma_update(None, "secure_delete", true)?;
+    Ok(part)
+}
+
+/// Changes a copy, checks it, and writes it to the disk.
+fn finish(part: &Path, change: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+    let failed = |e: rusqlite::Error| Error::storage(problem(part, &e));
+    let db = open(part).map_err(failed)?;
+    change(&db)?;
+    let check = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+    let found = db.query_row("PRAGMA integrity_check(1)", [], check).map_err(failed)?;
+    if found != "ok" || schema::check(&db, part, KNOWN)? != State::Current {
+        return Err(Error::storage(format!("the copy is damaged: {found}")));
+    }
+    db.close().map_err(|(_, e)| failed(e))?;
+    let written = std::fs::File::open(part).and_then(|file| file.sync_all());
+    written.map_err(|e| self::failed(part, "may not be on disk", &e))
+}
+
+/// Spends what may have been used since the copy was made, and makes the file the database's own.
+fn spend(db: &Connection, part: &Path, database: &Path, now: Time) -> rusqlite::Result<()> {
+    schema::migrate(db, KNOWN)?;
+    let all = db.unchecked_transaction()?;
+    for sql in restored::statements(now, "") {
+        all.execute(&sql, [])?;
+    }
+    adopt(&all, part, database)?;
+    all.commit()
+}
+
+/// Moves what is in the log into the database, so that its log can be left behind. This fails while
+/// another process has it open.
+fn fold_log(database: &Path) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let fold = || {
+        let db = Connection::open_with_flags(database, flags)?;
+        db.busy_timeout(std::time::Duration::ZERO)?;
+        db.pragma_update(None, "journal_mode", "DELETE")
+    };
+    match fold() {
+        Ok(()) => Ok(()),
+        Err(e) => match rusqlite::Error::sqlite_error_code(&e) {
+            Some(ErrorCode::DatabaseBusy) => Err(held::in_use(database)),
+            // It is to be replaced because it is damaged.
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Ok(()),
+            _ => Err(Error::storage(message(database, &e))),
+        },
+    }
+}
+
+fn problem(path: &Path, error: &rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            format!("{} cannot be written: the disk is full", path.display())
+        }
+        _ => message(path, error),
+    }
+}

@@ -1,0 +1,254 @@
+//! Backups of a database, and which of them are put back.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod copies;
+mod fresh;
+
+use copies::{LATER, World, backup, files, put_back};
+use fresh::{ada, open};
+use seconder::{Error, Settings, Verdict};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[test]
+fn a_backup_is_of_one_moment_while_calls_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (service, _) = open(&at("seconder.db"));
+    for number in 0..300 {
+        service.create_user("ada@example.com", &format!("555-010-{number:04}"), "1").unwrap();
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let service = &service;
+        let others: Vec<_> = (0..4)
+            .map(|thread| {
+                let done = &done;
+                scope.spawn(move || {
+                    let mut made = 0;
+                    while !done.load(Ordering::Relaxed) {
+                        let phone = format!("555-01{}-{:04}", thread + 1, made % 10_000);
+                        service.create_user("eve@example.com", &phone, "1").unwrap();
+                        made += 1;
+                    }
+                    made
+                })
+            })
+            .collect();
+        let mut seen = Vec::new();
+        for name in ["one.db", "two.db"] {
+            let progress = |copied, all| seen.push((copied, all));
+            service.engine().unwrap().backup(&at(name), progress).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(others.into_iter().all(|thread| thread.join().unwrap() > 0));
+        let (copied, all) = *seen.last().unwrap();
+        assert!(copied == all && all > 0, "{seen:?}");
+    });
+    for name in ["one.db", "two.db"] {
+        let copy = rusqlite::Connection::open(at(name)).unwrap();
+        let number = |sql: &str| copy.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        let users = number("SELECT count(*) FROM users");
+        assert!(users >= 300, "{users}");
+        // Each user is counted in the transaction that creates it.
+        assert_eq!(number("SELECT sum(users) FROM statistics WHERE month = 0"), users);
+    }
+    let names: Vec<_> = files(folder.path()).into_keys().collect();
+    assert!(!names.iter().any(|name| name.display().to_string().contains("-part")), "{names:?}");
+}
+
+#[test]
+fn a_backup_overwrites_nothing_and_leaves_nothing_if_it_fails() {
+    let world = World::new();
+    let service = world.open();
+    std::fs::write(world.at("precious"), "of the user").unwrap();
+    std::fs::write(world.at("running.db-part"), "of another process").unwrap();
+    let before = files(world.folder.path());
+    for (name, words) in
+        [("precious", "exists"), ("running.db", "another process"), ("missing/copy.db", "missing")]
+    {
+        let error = backup(&service, &world.at(name)).unwrap_err();
+        assert!(matches!(error, Error::Storage { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    assert!(files(world.folder.path()) == before);
+    let sandbox = Settings::new("sandbox:").open().unwrap();
+    assert!(matches!(backup(&sandbox, &world.at("x")), Err(Error::Storage { .. })));
+}
+
+#[test]
+fn a_restore_that_is_refused_loses_nothing() {
+    let world = World::new();
+    let copy = world.backup();
+    let bytes = std::fs::read(&copy).unwrap();
+    let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = bytes.clone();
+        change(&mut bytes);
+        std::fs::write(world.at(name), bytes).unwrap();
+    };
+    change("torn.db", &|bytes| bytes[5000..9000].fill(0xee));
+    change("cut.db", &|bytes| bytes.truncate(8192));
+    change("newer.db", &|bytes| bytes[60..64].copy_from_slice(&99u32.to_be_bytes()));
+    change("theirs.db", &|bytes| bytes[68..72].copy_from_slice(&7u32.to_be_bytes()));
+    std::fs::write(world.at("text.db"), "no database ".repeat(1000)).unwrap();
+    std::fs::write(world.at("empty.db"), "").unwrap();
+    let refuses = |copy: &str, database: &str, replace: bool, words: &str| {
+        let before = files(world.folder.path());
+        let error = put_back(&world.at(copy), &world.at(database), replace).unwrap_err();
+        assert!(matches!(error, Error::Storage { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{copy} {database}: {error}");
+        assert!(files(world.folder.path()) == before, "{copy} {database}: {error}");
+    };
+    refuses("copy.db", "seconder.db", false, "exists");
+    refuses("copy.db", "new.db", false, "there is no keyring");
+    seconder::keyring::Keyring::at(world.at("new.db.keys")).create().unwrap();
+    refuses("copy.db", "new.db", false, "lacks the key");
+    std::fs::copy(world.at("seconder.db.keys"), world.at("new.db.keys")).unwrap();
+    for (copy, words) in [
+        ("torn.db", "damaged"),
+        ("cut.db", "damaged"),
+        ("text.db", "damaged"),
+        ("newer.db", "newer version"),
+        ("theirs.db", "another program"),
+        ("empty.db", "empty"),
+        ("nothing.db", "no file"),
+        ("seconder.db", "itself"),
+    ] {
+        refuses(copy, "seconder.db", true, words);
+        let other = if copy == "seconder.db" { copy } else { "new.db" };
+        refuses(copy, other, false, words);
+    }
+    refuses("copy.db", "theirs.db", true, "another program");
+    refuses("copy.db", "missing/seconder.db", false, "no folder");
+    // The service has a user who could not log in with the copy.
+    let service = world.open();
+    world.user.is_not_spent(&service);
+    refuses("copy.db", "seconder.db", true, "in use");
+}
+
+/// Run by `a_database_that_another_process_has_open_is_not_replaced`.
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_that_has_it_open() {
+    let mut path = String::new();
+    std::io::stdin().read_line(&mut path).unwrap();
+    let (_service, _) = open(Path::new(path.trim_end()));
+    println!("open now");
+    // Until the parent closes the pipe.
+    std::io::stdin().read_to_string(&mut path).unwrap();
+}
+
+#[test]
+fn a_database_that_another_process_has_open_is_not_replaced() {
+    use std::io::BufRead;
+    use std::process::Stdio;
+    let world = World::new();
+    let copy = world.backup();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_has_it_open", "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{}", world.path.display()).unwrap();
+    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    assert!(lines.any(|line| line.ends_with("open now")));
+    let error = put_back(&copy, &world.path, true).unwrap_err();
+    assert!(error.to_string().contains("in use"), "{error}");
+    drop(input);
+    lines.for_each(drop);
+    assert!(child.wait().unwrap().success());
+    put_back(&copy, &world.path, true).unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_replaced_together_with_its_log() {
+    let world = World::new();
+    let copy = world.backup();
+    std::fs::write(&world.path, "no database ".repeat(1000)).unwrap();
+    std::fs::write(world.at("seconder.db-wal"), "nor a log").unwrap();
+    put_back(&copy, &world.path, true).unwrap();
+    assert!(!world.at("seconder.db-wal").exists());
+    let service = world.open();
+    world.clock.set(LATER);
+    let code = world.user.app.code(LATER);
+    assert_eq!(world.user.check(&service, code.expose()), Verdict::Right);
+}
+
+/// A copy that a program like `cp` has made together with its log.
+#[test]
+fn a_copy_with_a_log_is_restored_with_what_is_in_the_log() {
+    let world = World::new();
+    let service = world.open();
+    let late = service.create_user("eve@example.com", "555-010-0199", "1").unwrap().user_id;
+    for end in ["", "-wal"] {
+        let (from, to) = (format!("seconder.db{end}"), format!("copy.db{end}"));
+        std::fs::copy(world.at(&from), world.at(&to)).unwrap();
+    }
+    drop(service);
+    std::fs::copy(world.at("seconder.db.keys"), world.at("new.db.keys")).unwrap();
+    put_back(&world.at("copy.db"), &world.at("new.db"), false).unwrap();
+    let (service, _) = open(&world.at("new.db"));
+    assert!(service.user_status(late).is_ok());
+}
+
+/// Run by the test below, with another umask.
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_with_a_umask() {
+    let mut folder = String::new();
+    std::io::stdin().read_line(&mut folder).unwrap();
+    let folder = Path::new(folder.trim_end());
+    let (service, _) = open(&folder.join("seconder.db"));
+    ada(&service);
+    backup(&service, &folder.join("copy.db")).unwrap();
+    std::fs::hard_link(folder.join("seconder.db.keys"), folder.join("new.db.keys")).unwrap();
+    put_back(&folder.join("copy.db"), &folder.join("new.db"), false).unwrap();
+    println!("files {:?}", modes(folder));
+}
+
+/// The mode of every file in a folder.
+fn modes(folder: &Path) -> BTreeMap<String, u32> {
+    use std::os::unix::fs::PermissionsExt;
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, entry.metadata().unwrap().permissions().mode() & 0o777)
+        })
+        .collect()
+}
+
+#[test]
+fn files_are_for_their_owner_alone_whatever_the_umask() {
+    for umask in ["0", "0777"] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = std::env::current_exe().unwrap();
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(format!(
+                "umask {umask}; exec \"$0\" --exact child_with_a_umask --ignored --nocapture"
+            ))
+            .arg(program)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        writeln!(child.stdin.take().unwrap(), "{}", folder.path().display()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{umask}: {shown}");
+        for (name, mode) in modes(folder.path()) {
+            assert_eq!(mode, 0o600, "umask {umask}: {name}");
+        }
+        for name in ["seconder.db\": 384", "seconder.db-wal\": 384", "copy.db\": 384"] {
+            assert!(shown.contains(name), "umask {umask}: {shown}");
+        }
+    }
+}
