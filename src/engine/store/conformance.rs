@@ -2,6 +2,12 @@
 //! the same outcomes and leave the same rows in all of them. The store in memory is what the others
 //! are compared with.
 
+#[cfg(unix)]
+mod crash;
+mod faults;
+mod linear;
+mod threads;
+
 use super::backend::Backend;
 use super::sqlite::Sqlite;
 use super::table::{Row, Value};
