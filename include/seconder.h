@@ -589,8 +589,8 @@ typedef int32_t (*seconder_post)(const struct seconder_signed_callback *callback
 /**
  * Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
  * option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
- * unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite: and sandbox:.
- * An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
+ * unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:, postgres:
+ * and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
  * relies on it.
  */
 typedef struct seconder_open_options {
@@ -688,7 +688,7 @@ typedef struct seconder_open_options {
      */
     const char *install_link;
     /**
-     * `sqlite:`: the file with the keys that seal the secrets in the database, which a copy of the
+     * `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database, which a copy of the
      * database is of no use without. Default: the file beside the database that is named like it with
      * `.keys` at the end. It is created with a new database, readable by its owner only; without it,
      * or with another one, a database is SECONDER_STORAGE.
@@ -741,7 +741,7 @@ typedef struct seconder_open_options {
      */
     bool nested_as_json;
     /**
-     * `sqlite:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
+     * `sqlite:` and `postgres:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
      * it, a mistyped path is an error rather than a new database without users. Default: the
      * database is created.
      */
@@ -1565,6 +1565,8 @@ const char *seconder_signed_callback_header_value(const struct seconder_signed_c
  *
  * `url` selects the service: `https://...` for a remote service, `unix:/path/of.sock` for a service
  * on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process,
+ * `postgres://user@host/database` for one on a database that several processes and machines share
+ * (docs/scale.md has its parameters; the option `keyring` is required),
  * `sandbox:` for an engine that keeps nothing and accepts every token, for the tests of applications
  * (`sandbox:?accept=0000000` accepts that token alone, and `sandbox:?accept=right` checks codes as
  * `sqlite:` does). A sandbox that does not check codes has

@@ -86,6 +86,7 @@ checks() {
     need dnsmasq-base /usr/sbin/dnsmasq --version
     need valgrind valgrind --version
     need libc6-dbg valgrind -q true
+    need postgresql compgen -G "/usr/lib/postgresql/*/bin/initdb"
     need libsqlite3-0 compgen -G "/usr/lib/*/libsqlite3.so.0"
     components=(rustfmt clippy)
 }

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct Database {
-    /// Database to open: sqlite:/path/file.db, or sandbox: for one in memory that accepts every
-    /// code; sandbox:?clear_every=86400 is also emptied every day.
+    /// Database to open: sqlite:/path/file.db; postgres://user@host/database for one on a server, which
+    /// several nodes share, with --keyring (other users of the machine can read a password here: put
+    /// it in a file that passfile=FILE in the URL names); or sandbox: for one in memory that accepts
+    /// every code; sandbox:?clear_every=86400 is also emptied every day.
     #[arg(long = "database", value_name = "URL", default_value = "sqlite:seconder.db")]
     pub(crate) url: String,
     /// File with the keys that seal the secrets in the database: without it, a copy of the database is

@@ -88,6 +88,11 @@ impl Database {
         Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
     }
 
+    /// Whether it is a database on a server, next to which there is no folder.
+    pub(crate) fn is_on_server(&self) -> bool {
+        ["postgres:", "postgresql:"].iter().any(|scheme| self.url.starts_with(scheme))
+    }
+
     fn is_sandbox(&self) -> bool {
         self.url.starts_with("sandbox:")
     }
@@ -99,8 +104,9 @@ impl Database {
                           process can reach it";
             return Err(invalid("database", reason.to_owned()));
         }
-        if !self.url.starts_with("sqlite:") {
-            return Err(invalid("database", "must be sqlite:/path/file.db".to_owned()));
+        if !self.url.starts_with("sqlite:") && !self.is_on_server() {
+            let reason = "must be sqlite:/path/file.db or postgres://user@host/database";
+            return Err(invalid("database", reason.to_owned()));
         }
         self.settings()?.must_exist(true).open()
     }

@@ -75,7 +75,8 @@ fn open(
     ca_file: Option<&PathBuf>,
     service_user: Option<&str>,
 ) -> Result<Service> {
-    if ["sqlite:", "sandbox:"].iter().any(|scheme| url.starts_with(scheme)) {
+    let databases = ["sqlite:", "postgres:", "postgresql:", "sandbox:"];
+    if databases.iter().any(|scheme| url.starts_with(scheme)) {
         return Err(invalid("url", "names a database: use --database".to_owned()));
     }
     let mut settings = Settings::new(url);

@@ -36,8 +36,8 @@ impl seconder_service {
 
 /// Options of seconder_open(). Nothing is read from the environment, and every text is copied. Each
 /// option says which URLs it is for: "Remote service" is https: (and http: to this machine) and
-/// unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite: and sandbox:.
-/// An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
+/// unix:, "Network" the former alone, "Socket" the latter alone, "Engine" is sqlite:, postgres:
+/// and sandbox:. An option that is set and has no effect with the URL is SECONDER_INVALID_ARGUMENT, so that nobody
 /// relies on it.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -99,7 +99,7 @@ pub struct seconder_open_options {
     /// at most 2048 characters. "" removes the stored one. Default: the link stored in the database,
     /// none in a new one, and then no message is sent.
     pub install_link: *const c_char,
-    /// `sqlite:`: the file with the keys that seal the secrets in the database, which a copy of the
+    /// `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database, which a copy of the
     /// database is of no use without. Default: the file beside the database that is named like it with
     /// `.keys` at the end. It is created with a new database, readable by its owner only; without it,
     /// or with another one, a database is SECONDER_STORAGE.
@@ -134,7 +134,7 @@ pub struct seconder_open_options {
     /// objects are left out; and a name that is empty or has brackets is
     /// SECONDER_INVALID_ARGUMENT.
     pub nested_as_json: Flag,
-    /// `sqlite:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
+    /// `sqlite:` and `postgres:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
     /// it, a mistyped path is an error rather than a new database without users. Default: the
     /// database is created.
     pub must_exist: Flag,
@@ -165,6 +165,8 @@ unsafe impl Plain for seconder_open_options {}
 ///
 /// `url` selects the service: `https://...` for a remote service, `unix:/path/of.sock` for a service
 /// on this machine by its Unix socket, `sqlite:/path/file.db` for an engine in this process,
+/// `postgres://user@host/database` for one on a database that several processes and machines share
+/// (docs/scale.md has its parameters; the option `keyring` is required),
 /// `sandbox:` for an engine that keeps nothing and accepts every token, for the tests of applications
 /// (`sandbox:?accept=0000000` accepts that token alone, and `sandbox:?accept=right` checks codes as
 /// `sqlite:` does). A sandbox that does not check codes has

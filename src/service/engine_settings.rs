@@ -18,7 +18,8 @@ impl Settings {
 
     /// Whether an engine's database must exist: a missing or empty one is then
     /// [`Error::Storage`](crate::Error::Storage), where it would be created by default. With it, a
-    /// mistyped path is an error rather than a new database without users. For `sqlite:` only.
+    /// mistyped path is an error rather than a new database without users. For `sqlite:` and
+    /// `postgres:`.
     pub fn must_exist(mut self, must_exist: bool) -> Settings {
         self.engine.must_exist = must_exist;
         if must_exist { self.note("must_exist") } else { self }

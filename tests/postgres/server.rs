@@ -31,7 +31,7 @@ fn account() -> Option<(u32, u32)> {
         let mut fields = line.split(':').skip(2);
         Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
     };
-    Some(ids("postgres").or_else(|| ids("nobody")).expect("a user without rights"))
+    Some(ids("postgres").or_else(|| ids("nobody")).unwrap())
 }
 
 /// The folder of the server's programs.
@@ -39,7 +39,7 @@ fn programs() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let found =
         versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists());
-    found.expect("PostgreSQL is missing: apt-get install postgresql")
+    found.unwrap_or_else(|| panic!("PostgreSQL is missing: apt-get install postgresql"))
 }
 
 fn command(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
@@ -84,6 +84,20 @@ impl Server {
 
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Adds a setting, which applies from the next start on.
+    pub(crate) fn set(&mut self, option: &str) {
+        self.options.push(option.to_owned());
+    }
+
+    /// Makes a file the server's own, as it requires of its key.
+    pub(crate) fn own(&self, file: &Path, mode: u32) {
+        if let Some((user, group)) = account() {
+            std::os::unix::fs::chown(file, Some(user), Some(group)).unwrap();
+        }
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(file, mode).unwrap();
     }
 
     pub(crate) fn port(&self) -> u16 {

@@ -60,8 +60,8 @@ def open(
     from ``timeout`` to ``nested_as_json`` are for a remote service (those from ``ca_file`` to
     ``name_servers`` and ``allow_loopback_http`` for ``https:`` alone, ``service_uid`` for ``unix:``
     alone), those from
-    ``application_name`` on for an engine (``sqlite:`` and ``sandbox:``), and ``must_exist`` and
-    ``keyring`` for ``sqlite:``.
+    ``application_name`` on for an engine (``sqlite:``, ``postgres:`` and ``sandbox:``), and
+    ``must_exist`` and ``keyring`` for ``sqlite:`` and ``postgres:``.
 
     Use one copy of SQLite per process on a database. The module has its own, so code in the same
     process must not open the database with :mod:`sqlite3` or another library: when such a copy
@@ -72,7 +72,9 @@ def open(
 
     Args:
         url: The backend: ``https://…`` is a remote service; ``unix:/path/of.sock`` a service on this
-            machine, by its Unix socket; ``sqlite:/path/file.db`` an engine in this process; ``sandbox:`` an engine in memory that accepts every token, for the tests
+            machine, by its Unix socket; ``sqlite:/path/file.db`` an engine in this process;
+            ``postgres://user@host/database`` one on a database that several processes and machines
+            share (docs/scale.md has its parameters; ``keyring`` is required); ``sandbox:`` an engine in memory that accepts every token, for the tests
             of applications (``sandbox:?accept=0000000`` accepts only that one, and
             ``sandbox:?accept=right`` checks codes as ``sqlite:`` does). A sandbox that does not
             check codes has no waits and caps, and accepts ``0000`` for every phone number. With
@@ -114,10 +116,10 @@ def open(
             document. Default: for a remote service the document's; for an engine those in the
             database, and the document's in a new one. A database that was created with other names
             is rejected.
-        must_exist: Whether the database of a ``sqlite:`` URL must exist: a missing or empty one is
+        must_exist: Whether the database of a ``sqlite:`` or ``postgres:`` URL must exist: a missing or empty one is
             then a :class:`seconder.StorageError`. With it, a mistyped path is an error rather than a new
             database without users. Default: the database is created.
-        keyring: The file with the keys that seal the secrets in the database of a ``sqlite:`` URL,
+        keyring: The file with the keys that seal the secrets in the database of a ``sqlite:`` or ``postgres:`` URL,
             which a copy of the database is of no use without. It is created with a new database,
             readable by its owner only; without it, or with another one, the database is a
             :class:`seconder.StorageError`. Default: the file beside the database that is named like

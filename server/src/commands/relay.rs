@@ -33,7 +33,8 @@ pub(crate) fn relay(options: Relay) -> Result<()> {
 /// The client of the remote service.
 fn open(options: &Relay) -> Result<Service> {
     let url = &options.url;
-    if url.starts_with("sqlite:") || url.starts_with("sandbox:") {
+    let databases = ["sqlite:", "postgres:", "postgresql:", "sandbox:"];
+    if databases.iter().any(|scheme| url.starts_with(scheme)) {
         let reason = "is a database, which needs no relay: seconder serve --unix PATH --database \
                       URL serves it";
         return Err(invalid("URL", reason.to_owned()));

@@ -52,6 +52,9 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     let mut settings = options.database.settings()?;
     if let Some(path) = options.database.path() {
         settings = settings.deliver(LoggedSpool(Spool::beside(path)));
+    } else if options.database.is_on_server() {
+        // In the folder of the process, because there is none next to the database.
+        settings = settings.deliver(LoggedSpool(Spool::beside(Path::new("seconder.db"))));
     }
     if let Some(name) = options.application_name {
         settings = settings.application_name(name);

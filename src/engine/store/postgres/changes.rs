@@ -90,7 +90,10 @@ impl Transaction<'_> {
                 self.quietly(&statements.delete[length], &of(key))
             }
             ChangeKind::Insert => self.quietly(&statements.insert, &of(&columns)),
-            ChangeKind::Add => self.quietly(&statements.add, &of(&columns)),
+            ChangeKind::Add => match &statements.add {
+                Some(add) => self.quietly(add, &of(&columns)),
+                None => Ok(()),
+            },
             ChangeKind::Update => {
                 let Some(update) = &statements.update else { return Ok(()) };
                 let mut params = of(&columns);

@@ -26,7 +26,8 @@ pub(super) struct Statements {
     pub(super) delete: Vec<Statement>,
     pub(super) insert: Statement,
     pub(super) update: Option<Statement>,
-    pub(super) add: Statement,
+    /// Where all columns after the key are numbers.
+    pub(super) add: Option<Statement>,
 }
 
 /// Those of every table, in the order of `TABLES`.
@@ -299,9 +300,12 @@ impl Shape {
         Some(statement(&self.name("update"), sql, params))
     }
 
-    fn add(&self) -> Statement {
+    fn add(&self) -> Option<Statement> {
         let key = self.key(self.table.key);
         let rest = &self.columns[key.len()..];
+        if rest.is_empty() || rest.iter().any(|column| column.kind != Kind::Int) {
+            return None;
+        }
         let sum = rest.iter().map(|c| format!("{0} = t.{0} + excluded.{0}", c.name));
         let sql = format!(
             "{} ON CONFLICT ({}) DO UPDATE SET {}",
@@ -309,6 +313,6 @@ impl Shape {
             listed("", key),
             sum.collect::<Vec<_>>().join(", ")
         );
-        statement(&self.name("add"), sql, lists(&self.columns))
+        Some(statement(&self.name("add"), sql, lists(&self.columns)))
     }
 }
