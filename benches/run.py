@@ -25,6 +25,7 @@ from urllib.request import Request, urlopen
 
 import logins
 import otp
+import stores
 import users
 
 HERE = Path(__file__).parent
@@ -410,6 +411,7 @@ def main() -> None:
     parser.add_argument("--python", type=Path, required=True, help="a Python that has seconder")
     parser.add_argument("--peers-python", type=Path, required=True, help="one that has the peers")
     parser.add_argument("--server", type=shlex.split, required=True, help="runs server.rs")
+    parser.add_argument("--stores", type=shlex.split, required=True, help="runs stores.rs")
     parser.add_argument("--serve", type=Path, required=True, help="the program seconder")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="only rows whose name has this in it")
@@ -429,6 +431,13 @@ def main() -> None:
         (on_one_processor, bare, lambda server: in_python_pinned(programs, server)),
         (nullcontext, bare, lambda server: in_python(programs, server)),
         (nullcontext, bare, lambda _: otp.devices(programs)),
+        (
+            nullcontext,
+            nullcontext,
+            lambda _: stores.verifications(
+                options.stores, options.programs, options.only, options.quick
+            ),
+        ),
     )
     for where, service, kind in kinds:
         with where(), service() as server:

@@ -49,7 +49,7 @@ use sandbox::Sandbox;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steady::Steady;
 use store::{Decided, Store, View};
 
@@ -168,7 +168,7 @@ impl Engine {
     ///
     /// Every few decisions delete some expired rows too, so nothing grows without this. A program
     /// that runs for long calls it every few seconds, as `seconder serve` does: then what expired in
-    /// a busy hour goes in a quiet one.
+    /// a busy hour goes in an idle one.
     ///
     /// Rows go in steps of 256, each a decision of its own, so that no call waits for more than one
     /// of them. After `budget` no further step begins. Returns whether there may be more to delete.
@@ -178,14 +178,14 @@ impl Engine {
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
         self.shared.deliver.housekeep();
-        let started = Instant::now();
+        let end = self.shared.clock.now().saturating_add(budget);
         loop {
             let now = self.now().steady;
             let deleted = self.shared.store.run(move |view| delete_expired(view, now, STEP))?;
             if deleted < STEP {
                 return Ok(false);
             }
-            if started.elapsed() >= budget {
+            if self.shared.clock.now() >= end {
                 return Ok(true);
             }
         }
