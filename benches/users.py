@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 Rounds = dict[str, list[list[float]]]
 """For each call the rounds: nanoseconds on the small database, and on the large one."""
@@ -36,39 +40,89 @@ TABLES: list[tuple[str, str, dict[str, str]]] = [
 ]
 """Which row of a table every user gets, and the columns that differ from user to user."""
 
+SEALED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "authenticators": ("secret", ("user_id", "authenticator_id")),
+    "codes": ("code", ("subject", "action")),
+}
+"""The sealed column of a table, and the key of its rows."""
+
+
+class Ring:
+    """Seals values as src/engine/store/sealing.rs does."""
+
+    def __init__(self, path: Path) -> None:
+        lines = (line.split() for line in path.read_text().splitlines())
+        words = next(words for words in lines if words[-1:] == ["current"])
+        self.id = bytes.fromhex(words[1])
+        self.key = AESGCM(base64.b64decode(words[3]))
+
+    def open(self, sealed: bytes, *place: str | int) -> bytes:
+        return self.key.decrypt(sealed[8:20], sealed[20:], described(*place))
+
+    def seal(self, plain: bytes, *place: str | int) -> bytes:
+        nonce = os.urandom(12)
+        return self.id + nonce + self.key.encrypt(nonce, plain, described(*place))
+
+
+def described(table: str | int, column: str | int, *key: str | int) -> bytes:
+    """The place of a value: its table, its column and the key of its row."""
+    text = b""
+    for kind, part in (("n", table), ("n", column), *((type(part).__name__[0], part) for part in key)):
+        kind = {"s": "t"}.get(kind, kind)
+        data = part.encode() if isinstance(part, str) else part.to_bytes(8, "big", signed=True)
+        text += kind.encode() + len(data).to_bytes(8, "big") + data
+    return text
+
 
 def fill(path: Path, users: int) -> None:
     """Gives the database so many users, each with what the first one has.
 
     The rows are written past the library, since a commit for each would take an hour.
     """
+    ring = Ring(path.with_name(path.name + ".keys"))
     with sqlite3.connect(path, isolation_level=None) as db:
+        db.create_function("seal", -1, ring.seal)
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         db.execute("BEGIN")
         for table, which, differing in TABLES:
-            add(db, table, which, differing, users)
+            add(db, ring, table, which, differing, users)
         db.execute("UPDATE sequences SET last = ? WHERE name IN ('users', 'devices')", [users])
-        code = "(SELECT code FROM codes WHERE subject = 'user:1')"
-        differing = {"subject": PHONE, "code": code}
-        add(db, "codes", "subject LIKE 'phone:%'", differing, users)
+        # The code of the user, for the number too.
+        subject = str(db.execute("SELECT subject FROM codes WHERE subject LIKE 'phone:%'").fetchone()[0])
+        sealed = db.execute("SELECT code FROM codes WHERE subject = 'user:1'").fetchone()[0]
+        code = ring.seal(ring.open(sealed, "codes", "code", "user:1", ""), "codes", "code", subject, "")
+        db.execute("UPDATE codes SET code = ? WHERE subject = ?", [code, subject])
+        add(db, ring, "codes", "subject LIKE 'phone:%'", {"subject": PHONE}, users)
         db.execute("COMMIT")
     db.close()
 
 
 def add(
-    db: sqlite3.Connection, table: str, which: str, differing: dict[str, str], users: int
+    db: sqlite3.Connection,
+    ring: Ring,
+    table: str,
+    which: str,
+    differing: dict[str, str],
+    users: int,
 ) -> None:
     found = db.execute(f"SELECT * FROM {table} WHERE {which} LIMIT 1")
     columns = [column[0] for column in found.description]
-    row = found.fetchone()
-    values = ", ".join(differing.get(column, "?") for column in columns)
-    same = [value for column, value in zip(columns, row) if column not in differing]
+    row = dict(zip(columns, found.fetchone()))
+    given = dict(differing)
+    values = {column: value for column, value in row.items() if column not in differing}
+    if table in SEALED:
+        sealed, key = SEALED[table]
+        place = [table, sealed, *(row[column] for column in key)]
+        values[sealed] = ring.open(values[sealed], *place)
+        parts = ", ".join(differing.get(column, f":{column}") for column in key)
+        given[sealed] = f"seal(:{sealed}, '{table}', '{sealed}', {parts})"
+    listed = ", ".join(given.get(column, f":{column}") for column in columns)
     db.execute(
         f"INSERT INTO {table} ({', '.join(columns)}) WITH RECURSIVE numbers (i) AS "
         f"(SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < {users}) "
-        f"SELECT {values} FROM numbers",
-        same,
+        f"SELECT {listed} FROM numbers",
+        values,
     )
 
 
@@ -82,7 +136,8 @@ def databases(program: Path, folder: Path, sizes: tuple[int, int]) -> Iterator[l
         first = subprocess.run(
             [program, "prepare", f"sqlite:{paths[0]}"], stdout=subprocess.PIPE, check=True
         )
-        shutil.copy(paths[0], paths[1])
+        for end in ("", ".keys"):
+            shutil.copy(f"{paths[0]}{end}", f"{paths[1]}{end}")
         for path, users in zip(paths, sizes):
             fill(path, users)
         prepared = json.loads(first.stdout)
