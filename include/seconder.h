@@ -2982,6 +2982,20 @@ seconder_status seconder_clear_sandbox(const struct seconder_service *service,
                                        struct seconder_error **error);
 
 /**
+ * Copies the database file of an engine in this process, as of one moment, into the new file `path`,
+ * which only its owner can read.
+ *
+ * Calls of other threads go on meanwhile. The copy is checked and on disk when this returns; after an
+ * error, there is none. Put it back with `seconder restore`; the keyring is not in it. SECONDER_STORAGE
+ * if the file exists or cannot be written, or if the database is damaged or not in a file;
+ * SECONDER_INVALID_ARGUMENT if the service is a remote one.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_backup(const struct seconder_service *service,
+                                const char *path,
+                                struct seconder_error **error);
+
+/**
  * The device's id.
  */
 uint64_t seconder_device_id(const struct seconder_device *device);

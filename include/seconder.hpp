@@ -1986,6 +1986,12 @@ public:
         return detail::run([&](auto error) { return seconder_clear_sandbox(get(), error); });
     }
 
+    /// Copies the database file while calls go on: see seconder_backup().
+    Result<void> try_backup(const Text &path) const
+    {
+        return detail::run([&](auto error) { return seconder_backup(get(), path.c_str(), error); });
+    }
+
 #if SECONDER_EXCEPTIONS
     Service with(std::chrono::milliseconds timeout, Repeats repeats = Repeats::standard) const
     {
@@ -2148,6 +2154,7 @@ public:
         return try_respond_to_approval(uuid, device_id, device_secret, response).value();
     }
     void clear_sandbox() const { try_clear_sandbox().value(); }
+    void backup(const Text &path) const { try_backup(path).value(); }
 #endif
 };
 

@@ -129,6 +129,24 @@ pub unsafe extern "C" fn seconder_clear_sandbox(
     unsafe { ffi::run(error, || within::clear_sandbox(ffi::need("service", service)?)) }
 }
 
+/// Copies the database file of an engine in this process, as of one moment, into the new file `path`,
+/// which only its owner can read.
+///
+/// Calls of other threads go on meanwhile. The copy is checked and on disk when this returns; after an
+/// error, there is none. Put it back with `seconder restore`; the keyring is not in it. SECONDER_STORAGE
+/// if the file exists or cannot be written, or if the database is damaged or not in a file;
+/// SECONDER_INVALID_ARGUMENT if the service is a remote one.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn seconder_backup(
+    service: Option<&seconder_service>,
+    path: *const c_char,
+    error: *mut *mut seconder_error,
+) -> seconder_status {
+    // SAFETY: as the header requires.
+    unsafe { ffi::run(error, || within::backup(ffi::need("service", service)?, path)) }
+}
+
 #[cfg(feature = "engine")]
 mod within {
     use super::super::ffi::named;
@@ -137,6 +155,7 @@ mod within {
     use crate::engine::{ApprovalRequest, Engine, RespondToApproval};
     use crate::model::{DeviceId, UserId};
     use serde_json::Value;
+    use std::path::Path;
 
     /// # Safety
     /// The pointer is NULL or a text.
@@ -216,6 +235,16 @@ mod within {
     pub(super) fn clear_sandbox(service: &seconder_service) -> Outcome<()> {
         Ok(service.service.with_engine("clear_sandbox", None, Engine::clear_sandbox)?)
     }
+
+    /// # Safety
+    /// The pointer is NULL or a text.
+    pub(super) unsafe fn backup(service: &seconder_service, path: *const c_char) -> Outcome<()> {
+        service.service.require_engine()?;
+        // SAFETY: promised by the caller.
+        let path = Path::new(unsafe { ffi::text("path", path) }?);
+        let copy = |engine: &Engine| engine.backup(path, |_, _| {});
+        Ok(service.service.with_engine("backup", None, copy)?)
+    }
 }
 
 /// This build has no engine, so its functions only return an error.
@@ -250,6 +279,10 @@ mod within {
     }
 
     pub(super) fn clear_sandbox(_: &seconder_service) -> Outcome<()> {
+        Err(ffi::no_engine())
+    }
+
+    pub(super) unsafe fn backup(_: &seconder_service, _: *const c_char) -> Outcome<()> {
         Err(ffi::no_engine())
     }
 }

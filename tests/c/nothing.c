@@ -63,6 +63,7 @@ static void every_call_without_a_service(void)
     EXPECT_INVALID("service",
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
     EXPECT_INVALID("service", seconder_clear_sandbox(NULL, &error));
+    EXPECT_INVALID("service", seconder_backup(NULL, "copy.db", &error));
     EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
     EXPECT_INVALID("service",
                    seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
@@ -101,6 +102,7 @@ static void missing_texts_and_out_arguments(void)
     EXPECT_INVALID("user_id", seconder_verify(service, "123456", 0, NULL, 0, NULL, &error));
     EXPECT_INVALID("user_id", seconder_delete_user(service, UINT64_MAX, NULL, 0, NULL, &error));
     EXPECT_INVALID("out", seconder_register_device(service, 1, "ios", NULL, &error));
+    EXPECT_INVALID("path", seconder_backup(service, NULL, &error));
 
     EXPECT_INVALID("api_key",
                    seconder_callback_verify(NULL, &callback, sizeof callback, &event, &error));

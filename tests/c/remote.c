@@ -63,6 +63,7 @@ int main(void)
     EXPECT_NO_ENGINE(seconder_open_approvals(service, 1, "secret", &requests, &error));
     EXPECT_NO_ENGINE(seconder_respond_to_approval(service, "a", 1, "s", "deny", &approval, &error));
     EXPECT_NO_ENGINE(seconder_clear_sandbox(service, &error));
+    EXPECT_NO_ENGINE(seconder_backup(service, "copy.db", &error));
     CHECK(device == NULL && requests == NULL && approval == NULL);
     error = NULL;
     CHECK(seconder_api_key(service, &error) == NULL);

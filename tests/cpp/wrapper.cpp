@@ -318,6 +318,8 @@ static void messages_arrive(const std::string &folder)
                message.expires_at() > 0;
     };
     const Service service = open("sqlite:" + folder + "/messages.db", nullptr, options);
+    service.backup(folder + "/copy.db");
+    CHECK(service.try_backup(folder + "/copy.db").status() == Status::storage);
     const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
     service.request_sms(id);
     CHECK(code.size() == 7);

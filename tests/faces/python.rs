@@ -178,13 +178,14 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     for file in [
         "src/engine.rs",
         "src/engine/approvals.rs",
+        "src/engine/backups.rs",
         "src/engine/devices.rs",
         "src/engine/sandbox.rs",
     ] {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned(), "reopen".to_owned()]);
-    let others: [Mapped; 11] = [
+    let others: [Mapped; 12] = [
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),
         ("with_engine", &[], "the engine's methods are made with it"),
@@ -195,6 +196,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         ("wait_for_approval_with", &[], "Python waits by its own clock"),
         ("names", &[], "for a server in front of the engine"),
         ("authenticate", &[], "for a server in front of the engine"),
+        ("restored", &[], "for operators, after a machine was set back: `seconder restored`"),
         ("maintain", &[], "for a server in front of the engine; every few calls do it too"),
     ];
     let mut wanted = needed("Service", &rust, &others);

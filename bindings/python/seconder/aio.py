@@ -407,6 +407,10 @@ class AsyncService:
         """As :meth:`seconder.Service.clear_sandbox`."""
         return await self._run(self._service.clear_sandbox)
 
+    async def backup(self, path: str | PathLike[str]) -> None:
+        """As :meth:`seconder.Service.backup`."""
+        return await self._run(self._service.backup, path)
+
     async def wait_for_approval(
         self, uuid: str, user_id: int, *, timeout: float, bound: bool = True
     ) -> Approval:

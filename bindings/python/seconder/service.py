@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from os import urandom
+from os import fspath, urandom
 
 from seconder import _seconder
 from seconder._frames import guarded_class
@@ -14,6 +14,7 @@ from seconder.results import Approval, ApprovalRequest, DeviceRegistered
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
     from types import TracebackType
     from typing import Any, Literal, NoReturn
 
@@ -252,6 +253,25 @@ class Service(Calls):
             False
         """
         self._call("clear_sandbox")
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copies the database file as of one moment into a new file, which only its owner can read.
+        Calls of other threads go on meanwhile. Only an engine in this process supports it.
+
+        The copy is checked and on disk when this returns; after an exception, there is none. Put it
+        back with ``seconder restore``. The keyring is not in it.
+
+        Args:
+            path: The file to create.
+
+        Raises:
+            StorageError: The file exists or cannot be written, or the database is damaged or not in
+                a file.
+
+        Example:
+            >>> service.backup("users-of-today.db")  # doctest: +SKIP
+        """
+        self._call("backup", path=fspath(path))
 
     def with_timeout(self, timeout: float) -> Self:
         """Returns the same service, on the same connections, with another timeout. Closing either

@@ -11,6 +11,7 @@ use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationC
 use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 type Handler = fn(&Service, Params) -> Result<Value, Failure>;
@@ -51,6 +52,7 @@ const CALLS: &[(&str, Handler)] = &[
     ("respond_to_approval", respond_to_approval),
     ("api_key", api_key),
     ("clear_sandbox", clear_sandbox),
+    ("backup", backup),
     ("wait_for_approval", wait_for_approval),
 ];
 
@@ -206,6 +208,18 @@ fn respond_to_approval(service: &Service, params: Params) -> Result<Value, Failu
 
 fn api_key(service: &Service, _params: Params) -> Result<Value, Failure> {
     Ok(json!({ "api_key": service.require_engine()?.api_key().expose() }))
+}
+
+#[derive(Deserialize)]
+struct Backup {
+    path: PathBuf,
+}
+
+fn backup(service: &Service, params: Params) -> Result<Value, Failure> {
+    service.require_engine()?;
+    let Backup { path } = read(params)?;
+    service.with_engine("backup", None, |engine: &Engine| engine.backup(&path, |_, _| {}))?;
+    Ok(Value::Null)
 }
 
 fn clear_sandbox(service: &Service, _params: Params) -> Result<Value, Failure> {

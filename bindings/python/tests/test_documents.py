@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import subprocess
 import textwrap
@@ -14,7 +15,9 @@ import seconder
 
 pytest_plugins = ["pytester"]
 
-DOCUMENTS = Path(__file__).parents[3] / "docs"
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = ROOT / "docs"
+PROGRAM = Path(os.environ.get("SECONDER_PROGRAM", ROOT / "target" / "debug" / "seconder"))
 
 
 def blocks(document: str) -> list[tuple[str, str]]:
@@ -55,25 +58,39 @@ def run_session(document: str) -> None:
 def test_a_database_is_backed_up_and_restored_as_documented(tmp_path: Path) -> None:
     database = tmp_path / "seconder.db"
     text = (DOCUMENTS / "operations.md").read_text()
-    back_up, restore, forget = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    back_up, restore, restored = [
+        next(text for text in commands if text.startswith(f"seconder {name} "))
+        for name in ("backup", "restore", "restored")
+    ]
     with seconder.open(f"sqlite:{database}") as service:
         user = service.create_user("ada@example.com", "555-010-0123", 1)
         browser = service.remember(user.user_id)
         # While the service has it open, the user is in the log alone.
-        assert shell(back_up, tmp_path) == "ok\n"
+        shell(back_up, tmp_path)
         service.delete_user(user.user_id)
     shell(restore, tmp_path)
     assert database.stat().st_mode & 0o777 == 0o600
     with seconder.open(f"sqlite:{database}", must_exist=True) as service:
         assert service.user_status(user.user_id).user_id == user.user_id
+        assert not service.recognise(user.user_id, browser.token)
+        browser = service.remember(user.user_id)
         assert service.recognise(user.user_id, browser.token)
-        shell(forget, tmp_path)
+        shell(restored, tmp_path)
         assert not service.recognise(user.user_id, browser.token)
 
 
 def shell(commands: str, folder: Path) -> str:
     command = ["sh", "-eu", "-c", commands]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

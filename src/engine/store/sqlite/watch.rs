@@ -161,3 +161,52 @@ fn id(file: &std::fs::Metadata) -> Id {
 fn id(_: &std::fs::Metadata) -> Id {
     (0, 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sqlite;
+    use super::*;
+    use crate::engine::store::backend::{Backend, Fault};
+    use crate::engine::store::table::{Row, Value};
+    use crate::engine::store::tables::Sequence;
+    use crate::engine::store::view::{Change, ChangeKind};
+
+    fn change() -> Vec<Change> {
+        let values = vec![Value::Text("test".into()), Value::Int(1)];
+        vec![Change { table: Sequence::TABLE, kind: ChangeKind::Insert, values }]
+    }
+
+    /// In the middle of a batch, before the next one, and replaced by a copy.
+    #[test]
+    fn no_batch_is_acknowledged_whose_file_was_removed_or_replaced() {
+        for end in ["", "-wal", "-shm"] {
+            for is_replaced in [false, true] {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("seconder.db");
+                let store = Sqlite::open(&path, false).unwrap();
+                let (file, moved) = (beside(&path, end), folder.path().join("moved"));
+                let mut begun = 0;
+                let mut write = |removes: bool| {
+                    let written = store.write(&mut |rows| {
+                        begun += 1;
+                        if removes {
+                            std::fs::rename(&file, &moved).unwrap();
+                        }
+                        if removes && is_replaced {
+                            std::fs::copy(&moved, &file).unwrap();
+                        }
+                        rows.apply(change())
+                    });
+                    match written {
+                        Err(Fault::OfStore(error)) => error.to_string(),
+                        Err(Fault::OfRow(error)) => panic!("{error}"),
+                        Ok(()) => panic!("it was acknowledged without {}", file.display()),
+                    }
+                };
+                assert!(write(true).contains("removed or replaced"), "{end}");
+                assert!(write(false).contains("removed or replaced"), "{end}");
+                assert_eq!(begun, 1, "the second batch does not begin");
+            }
+        }
+    }
+}
