@@ -207,3 +207,45 @@ fn what_threads_see_of_a_file_by_two_handles_has_an_order() {
         explained(round, handles.collect(), Some(&|| file(&path)));
     }
 }
+
+#[cfg(feature = "postgres")]
+#[test]
+fn what_threads_see_of_postgresql_by_two_nodes_has_an_order() {
+    use super::postgres::server;
+    use crate::engine::store::Postgres;
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..6 {
+        let url = server().database(&format!("threads_{round}"));
+        let open = |shard| {
+            let node = Postgres::open_shard(url.strip_prefix("postgres:").unwrap(), false, shard);
+            sealed(node.unwrap(), &folder.path().join(round.to_string()))
+        };
+        explained(round, vec![open(0), open(1)], Some(&|| open(2)));
+    }
+}
+
+/// Presents everything after a restore: each step and code may have been used.
+fn spent(store: Store) {
+    let clock = clock(NOW);
+    let opened = engine(store, &clock, 1);
+    let all = targets(&opened, &clock, 2);
+    opened.0.restored().unwrap();
+    for target in &all {
+        for token in &target.tokens[1..] {
+            assert_eq!(present(&opened.0, target.user, token), Observed::Used);
+        }
+    }
+}
+
+#[test]
+fn everything_is_spent_after_a_restore_in_every_store() {
+    let folder = tempfile::tempdir().unwrap();
+    spent(file(&folder.path().join("seconder.db")));
+    #[cfg(feature = "postgres")]
+    {
+        let url = super::postgres::server().database("spent");
+        let rest = url.strip_prefix("postgres:").unwrap();
+        let store = crate::engine::store::Postgres::open_shard(rest, false, 0).unwrap();
+        spent(sealed(store, &folder.path().join("ring")));
+    }
+}
