@@ -114,6 +114,8 @@
 #define SECONDER_CODE_AUTHENTICATOR_NOT_FOUND "authenticator_not_found"
 /** The service code for: no such device. */
 #define SECONDER_CODE_DEVICE_NOT_FOUND "device_not_found"
+/** The service code for: no messages are sent to the country of the number. */
+#define SECONDER_CODE_COUNTRY_NOT_ALLOWED "country_not_allowed"
 /** The service code for: too many wrong codes: locked until the user is unlocked. */
 #define SECONDER_CODE_FACTOR_LOCKED "factor_locked"
 /** The service code for: the browser is not remembered. */
@@ -695,6 +697,12 @@ typedef struct seconder_open_options {
      */
     const char *keyring;
     /**
+     * Engine: limits of the application, as name=value, separated by spaces or commas, such as
+     * "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
+     * database. docs/limits.md lists them.
+     */
+    const char *limits;
+    /**
      * Engine: the generation of the bodies that a server in front of it replies with (interface 9),
      * SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
      * database, the current one in a new one.
@@ -868,6 +876,10 @@ typedef struct seconder_request_sms_options {
      * Sends the code even if the user has an app.
      */
     bool force;
+    /**
+     * The IP address from which the request originates, IPv4 or IPv6.
+     */
+    const char *user_ip;
 } seconder_request_sms_options;
 
 /**
@@ -887,6 +899,10 @@ typedef struct seconder_request_call_options {
      * Calls even if the user has an app.
      */
     bool force;
+    /**
+     * The IP address from which the request originates, IPv4 or IPv6.
+     */
+    const char *user_ip;
 } seconder_request_call_options;
 
 /**
@@ -901,6 +917,10 @@ typedef struct seconder_verify_options {
      * The action that the code was sent for.
      */
     const char *action;
+    /**
+     * The IP address from which the request originates, IPv4 or IPv6.
+     */
+    const char *user_ip;
 } seconder_verify_options;
 
 /**
@@ -1159,6 +1179,10 @@ typedef struct seconder_start_phone_verification_options {
      * The number of digits of the code, 4 to 10. Default: as configured in the service.
      */
     uint64_t code_length;
+    /**
+     * The IP address from which the request originates, IPv4 or IPv6.
+     */
+    const char *user_ip;
 } seconder_start_phone_verification_options;
 
 /**

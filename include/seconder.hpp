@@ -666,6 +666,8 @@ struct OpenOptions {
     std::optional<std::string> callback_url = {};
     std::optional<std::string> callback_ca_file = {};
     std::optional<std::string> install_link = {};
+    /// Such as "number_day=10 countries=1+44".
+    std::optional<std::string> limits = {};
     std::optional<std::string> keyring = {};
     Generation replies = Generation::standard;
     std::uint32_t token_length = 0;
@@ -703,18 +705,21 @@ struct RequestSmsOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
     bool force = false;
+    std::optional<std::string> user_ip = {};
 };
 
 struct RequestCallOptions {
     std::optional<std::string> action = {};
     std::optional<std::string> action_message = {};
     bool force = false;
+    std::optional<std::string> user_ip = {};
 };
 
 struct VerifyOptions {
     /// Checks the code even if the user was never confirmed.
     bool force = false;
     std::optional<std::string> action = {};
+    std::optional<std::string> user_ip = {};
 };
 
 struct EnrolAuthenticatorOptions {
@@ -770,6 +775,7 @@ struct WaitForApprovalOptions {
 struct StartPhoneVerificationOptions {
     std::optional<std::string> locale = {};
     std::uint64_t code_length = 0;
+    std::optional<std::string> user_ip = {};
 };
 
 /// Which verification: `uuid`, or the number and its calling code.
@@ -1666,6 +1672,7 @@ public:
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.force = options.force;
+        c.user_ip = detail::text(options.user_ip);
         return detail::with_out<CodeRequested>([&](auto out, auto error) {
             return seconder_request_sms(get(), user_id, &c, sizeof c, out, error);
         });
@@ -1678,6 +1685,7 @@ public:
         c.action = detail::text(options.action);
         c.action_message = detail::text(options.action_message);
         c.force = options.force;
+        c.user_ip = detail::text(options.user_ip);
         return detail::with_out<CodeRequested>([&](auto out, auto error) {
             return seconder_request_call(get(), user_id, &c, sizeof c, out, error);
         });
@@ -1690,6 +1698,7 @@ public:
         seconder_verify_options c = {};
         c.force = options.force;
         c.action = detail::text(options.action);
+        c.user_ip = detail::text(options.user_ip);
         return detail::with_out<Verification>([&](auto out, auto error) {
             return seconder_verify(get(), token.c_str(), user_id, &c, sizeof c, out, error);
         });
@@ -1890,6 +1899,7 @@ public:
         seconder_start_phone_verification_options c = {};
         c.locale = detail::text(options.locale);
         c.code_length = options.code_length;
+        c.user_ip = detail::text(options.user_ip);
         return detail::with_out<PhoneVerificationStarted>([&](auto out, auto error) {
             return seconder_start_phone_verification(get(), via.c_str(), phone_number.c_str(),
                                                      country_code.c_str(), &c, sizeof c, out,
@@ -2253,6 +2263,7 @@ inline void engine_options(seconder_open_options &c, const OpenOptions &given)
     c.callback_url = text(given.callback_url);
     c.callback_ca_file = text(given.callback_ca_file);
     c.install_link = text(given.install_link);
+    c.limits = text(given.limits);
     c.keyring = text(given.keyring);
     c.replies = static_cast<std::int32_t>(given.replies);
     c.token_length = given.token_length;

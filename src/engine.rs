@@ -4,6 +4,7 @@
 mod applications;
 mod approvals;
 mod as_written;
+mod audit;
 mod authenticators;
 mod backups;
 mod clock;
@@ -17,6 +18,7 @@ mod logins;
 mod offline;
 mod operations;
 mod phones;
+mod rate;
 mod recovery;
 mod rejections;
 mod remembered;
@@ -29,12 +31,14 @@ mod verify;
 
 pub use applications::ApplicationSettings;
 pub use approvals::{ApprovalRequest, ApprovalResponse, RespondToApproval};
+pub use audit::{AuditEntry, AuditFilter, AuditPage};
 pub use backups::restore;
 pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
 pub use delivery::{Deliver, Message, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
 pub use keys::Resealed;
+pub use limits::Limits;
 pub(crate) use settings::EngineSettings;
 pub use store::{after_fork, before_fork};
 
@@ -64,6 +68,8 @@ pub struct Engine {
 struct Shared {
     store: Store,
     steady: Steady,
+    refusals: audit::Refusals,
+    rates: rate::Rates,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     deliver: Arc<dyn Deliver>,
@@ -127,7 +133,19 @@ impl Engine {
         let app = applications::select(&store, &settings)?;
         let EngineSettings { clock, random, post, authenticator, .. } = settings;
         let steady = Steady::new();
-        let shared = Shared { store, steady, clock, random, deliver, post, authenticator, sandbox };
+        let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
+        let shared = Shared {
+            store,
+            steady,
+            refusals,
+            rates,
+            clock,
+            random,
+            deliver,
+            post,
+            authenticator,
+            sandbox,
+        };
         Ok(Engine { shared: Arc::new(shared), app: Arc::new(app) })
     }
 
@@ -162,8 +180,8 @@ impl Engine {
         }
     }
 
-    /// Deletes what has expired: codes, messages, remembered browsers and verifications of numbers, and
-    /// from the spool folder the messages of expired codes, or what else [`Deliver::housekeep`]
+    /// Deletes what has expired: codes, messages, remembered browsers, verifications of numbers, counts
+    /// of messages, and decisions in the audit that are older than its limit `audit_days`; and from the spool folder the messages of expired codes, or what else [`Deliver::housekeep`]
     /// removes.
     ///
     /// Every few decisions delete some expired rows too, so nothing grows without this. A program
@@ -180,8 +198,8 @@ impl Engine {
         self.shared.deliver.housekeep();
         let end = self.shared.clock.now().saturating_add(budget);
         loop {
-            let now = self.now().steady;
-            let deleted = self.shared.store.run(move |view| delete_expired(view, now, STEP))?;
+            let until = self.expired(self.now());
+            let deleted = self.shared.store.run(move |view| delete_expired(view, until, STEP))?;
             if deleted < STEP {
                 return Ok(false);
             }
@@ -220,8 +238,8 @@ impl Engine {
     ) -> Result<T> {
         let Shared { store, steady, .. } = &*self.shared;
         if let Some(most) = store.count_decision() {
-            let now = self.now().steady;
-            store.take_along(move |view| delete_expired(view, now, most).map(drop))?;
+            let until = self.expired(self.now());
+            store.take_along(move |view| delete_expired(view, until, most).map(drop))?;
         }
         let Some(time) = steady.to_store() else { return store.run(decide) };
         let outcome = store.run(move |view| {

@@ -43,6 +43,7 @@ const OF_AN_ENGINE: &[(&str, Set)] = &[
     ("token_length", |s| s.token_length(7)),
     ("authenticator_codes", |s| s.authenticator_codes(6, 30)),
     ("offline_days", |s| s.offline_days(1)),
+    ("limits", |s| s.limits("number_day=9")),
     ("deliver", |s| s.deliver(|_: &seconder::engine::Message| Ok(()))),
 ];
 

@@ -143,6 +143,10 @@ pub(crate) struct Serve {
     /// a new one.
     #[arg(long, value_name = "DAYS")]
     pub(crate) offline_days: Option<u8>,
+    /// Limit to change, as NAME=VALUE, such as number_day=10 or countries=1+44; repeat it for more. The
+    /// others stay as they are stored in the database, and the start shows all of them.
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    pub(crate) limits: Vec<String>,
 }
 
 #[cfg(unix)]

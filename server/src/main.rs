@@ -1,6 +1,7 @@
 //! The program `seconder`: serves two-factor authentication, and manages its database.
 
 mod arguments;
+mod audit;
 mod commands;
 mod enrol;
 mod keyring;
@@ -87,6 +88,10 @@ enum Command {
     /// Manage approval requests.
     #[command(subcommand)]
     Approval(Approval),
+    /// Print what the engine has decided, the latest first, one decision in each line: which codes were
+    /// right and wrong, what was sent and refused, which limit was reached, and changes of what protects
+    /// accounts. No code and no secret is among it, and numbers are masked.
+    Audit(audit::Audit),
     /// Check logins by PAM.
     #[command(subcommand)]
     Pam(pam::Pam),
@@ -145,6 +150,7 @@ fn main() -> ExitCode {
         Command::User(command) => user::run(command),
         Command::Keyring(command) => keyring::run(command),
         Command::Enrol(options) => enrol::run(&options),
+        Command::Audit(options) => audit::run(&options),
         Command::Device(Device::Register { database, user, kind }) => {
             commands::register_device(&database, user, kind)
         }

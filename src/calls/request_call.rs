@@ -4,6 +4,7 @@ use super::{Call, CodeRequested, Route, is_false};
 use crate::model::{Action, DisplayText, UserId};
 use crate::wire::older::Shape;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// Sends a code by voice call (interface 4.3). The fields are those of [`super::RequestSms`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,12 +19,14 @@ pub struct RequestCall {
     /// Calls the user even if they have an app. Default: as configured with the service.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
+    /// The IP address from which the request originates, which a service may limit.
+    pub user_ip: Option<IpAddr>,
 }
 
 impl RequestCall {
     /// The call with its defaults.
     pub fn new(user_id: UserId) -> RequestCall {
-        RequestCall { user_id, action: None, action_message: None, force: false }
+        RequestCall { user_id, action: None, action_message: None, force: false, user_ip: None }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Call, Route, is_false};
 use crate::model::{Action, DisplayText, UserId};
 use crate::wire::{loose, older::Shape};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// Sends a code by SMS (interface 4.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,12 +19,14 @@ pub struct RequestSms {
     /// Sends the code even if the user has an app. Default: as configured with the service.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force: bool,
+    /// The IP address from which the request originates, which a service may limit.
+    pub user_ip: Option<IpAddr>,
 }
 
 impl RequestSms {
     /// The call with its defaults.
     pub fn new(user_id: UserId) -> RequestSms {
-        RequestSms { user_id, action: None, action_message: None, force: false }
+        RequestSms { user_id, action: None, action_message: None, force: false, user_ip: None }
     }
 }
 

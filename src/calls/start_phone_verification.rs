@@ -5,6 +5,7 @@ use crate::model::{ApprovalId, CountryCode, PhoneNumber};
 use crate::wire::loose;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// Sends a code to a number that belongs to no user yet (interface 4.10).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +20,8 @@ pub struct StartPhoneVerification {
     pub locale: Option<String>,
     /// The number of digits of the code, 4 to 10. Default: as configured with the service.
     pub code_length: Option<u64>,
+    /// The IP address from which the request originates, which a service may limit.
+    pub user_ip: Option<IpAddr>,
 }
 
 /// How a code is delivered.
@@ -48,7 +51,14 @@ impl StartPhoneVerification {
         phone_number: PhoneNumber,
         country_code: CountryCode,
     ) -> StartPhoneVerification {
-        StartPhoneVerification { via, phone_number, country_code, locale: None, code_length: None }
+        StartPhoneVerification {
+            via,
+            phone_number,
+            country_code,
+            locale: None,
+            code_length: None,
+            user_ip: None,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::wire::{Generation, Reply, has_error, loose, scalar};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::net::IpAddr;
 
 const VALID: &str = "is valid";
 const INVALID: &str = "is invalid";
@@ -28,12 +29,14 @@ pub struct Verify {
     pub force: bool,
     /// The action that the code was sent for.
     pub action: Option<Action>,
+    /// The IP address from which the request originates.
+    pub user_ip: Option<IpAddr>,
 }
 
 impl Verify {
     /// The call with its defaults.
     pub fn new(token: Token, user_id: UserId) -> Verify {
-        Verify { token, user_id, force: false, action: None }
+        Verify { token, user_id, force: false, action: None, user_ip: None }
     }
 }
 

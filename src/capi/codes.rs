@@ -29,6 +29,8 @@ pub struct seconder_request_sms_options {
     pub action_message: *const c_char,
     /// Sends the code even if the user has an app.
     pub force: Flag,
+    /// The IP address from which the request originates, IPv4 or IPv6.
+    pub user_ip: *const c_char,
 }
 
 /// Options of seconder_request_call().
@@ -42,6 +44,8 @@ pub struct seconder_request_call_options {
     pub action_message: *const c_char,
     /// Calls even if the user has an app.
     pub force: Flag,
+    /// The IP address from which the request originates, IPv4 or IPv6.
+    pub user_ip: *const c_char,
 }
 
 /// Options of seconder_verify().
@@ -52,6 +56,8 @@ pub struct seconder_verify_options {
     pub force: Flag,
     /// The action that the code was sent for.
     pub action: *const c_char,
+    /// The IP address from which the request originates, IPv4 or IPv6.
+    pub user_ip: *const c_char,
 }
 
 /// Options of seconder_enrol_authenticator().
@@ -164,6 +170,7 @@ pub unsafe extern "C" fn seconder_request_sms(
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
+                user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -196,6 +203,7 @@ pub unsafe extern "C" fn seconder_request_call(
                 action: ffi::value_if("action", options.action)?,
                 action_message: ffi::value_if("action_message", options.action_message)?,
                 force: options.force.is_set(),
+                user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())
         })
@@ -232,6 +240,7 @@ pub unsafe extern "C" fn seconder_verify(
                 user_id: named("user_id", UserId::try_from(user_id))?,
                 force: options.force.is_set(),
                 action: ffi::value_if("action", options.action)?,
+                user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             decide("token", service.service.handle(&call)?)
         })

@@ -104,6 +104,10 @@ pub struct seconder_open_options {
     /// `.keys` at the end. It is created with a new database, readable by its owner only; without it,
     /// or with another one, a database is SECONDER_STORAGE.
     pub keyring: *const c_char,
+    /// Engine: limits of the application, as name=value, separated by spaces or commas, such as
+    /// "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
+    /// database. docs/limits.md lists them.
+    pub limits: *const c_char,
     /// Engine: the generation of the bodies that a server in front of it replies with (interface 9),
     /// SECONDER_GENERATION_CURRENT or SECONDER_GENERATION_OLDER. Default: the one stored in the
     /// database, the current one in a new one.

@@ -23,6 +23,8 @@ pub struct seconder_start_phone_verification_options {
     pub locale: *const c_char,
     /// The number of digits of the code, 4 to 10. Default: as configured in the service.
     pub code_length: u64,
+    /// The IP address from which the request originates, IPv4 or IPv6.
+    pub user_ip: *const c_char,
 }
 
 /// Which verification seconder_phone_verification_status() returns: `uuid`, or the number and its
@@ -137,6 +139,7 @@ pub unsafe extern "C" fn seconder_start_phone_verification(
                 country_code: ffi::value("country_code", country_code)?,
                 locale: ffi::text_if("locale", options.locale)?.map(str::to_owned),
                 code_length: number_if(options.code_length),
+                user_ip: ffi::address("user_ip", options.user_ip)?,
             };
             Ok(service.service.handle(&call)?.into())
         })

@@ -297,6 +297,9 @@ unsafe fn of_engine(
         if let Some(link) = ffi::text_if("install_link", options.install_link)? {
             settings = settings.install_link(link);
         }
+        if let Some(limits) = ffi::text_if("limits", options.limits)? {
+            settings = settings.limits(limits);
+        }
         if let Some(file) = ffi::text_if("keyring", options.keyring)? {
             settings = settings.keyring(file);
         }
@@ -360,6 +363,7 @@ unsafe fn of_engine(
         ("callback_url", !options.callback_url.is_null()),
         ("callback_ca_file", !options.callback_ca_file.is_null()),
         ("install_link", !options.install_link.is_null()),
+        ("limits", !options.limits.is_null()),
         ("replies", options.replies != SECONDER_DEFAULT),
         ("token_length", options.token_length > 0),
         ("authenticator_codes", codes),

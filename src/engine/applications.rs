@@ -2,8 +2,9 @@
 
 use super::clock;
 use super::operations::applications::{self as stored, App, AppChange};
+use super::operations::audit::Trail;
 use super::store::{self, Store};
-use super::{Engine, EngineSettings, limits};
+use super::{Engine, EngineSettings, Limits, limits};
 use crate::calls::{self, AppDetails, AppStats, Application, MonthlyStatistic, Statistics};
 use crate::model::{ApiKey, CallbackUrl, DisplayText, InstallLink};
 use crate::otp::{Algorithm, Totp};
@@ -24,6 +25,9 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
     if settings.offline_days.is_some_and(|days| u64::from(days) > calls::MOST_OFFLINE_DAYS) {
         return Err(Error::invalid_argument("offline_days", "must be 0 (none) to 7"));
     }
+    if let Some(text) = &settings.limits {
+        Limits::default().set(text)?;
+    }
     let (digits, period) = settings.authenticator;
     Totp::new(&[0; limits::SECRET_LENGTH], Algorithm::Sha1, digits, period)?;
     Ok(AppChange {
@@ -34,6 +38,7 @@ pub(super) fn check(settings: &EngineSettings) -> Result<AppChange> {
         callback_ca_file: settings.callback_ca_file.as_deref().map(absolute).transpose()?,
         install_link: settings.install_link.as_deref().map(unless_empty).transpose()?,
         offline_days: settings.offline_days,
+        limits: settings.limits.clone(),
     })
 }
 
@@ -45,9 +50,10 @@ fn unless_empty<T: FromStr<Err = Error>>(text: &str) -> Result<Option<T>> {
 /// The application that the settings select, created if the database has none yet.
 pub(super) fn select(store: &Store, settings: &EngineSettings) -> Result<App> {
     let change = check(settings)?;
+    let trail = trail(settings)?;
     if store.look(stored::all)?.is_empty() {
-        let (first, now) = (first(settings, &change)?, clock::Time::of(&*settings.clock));
-        store.run(move |view| stored::add_first(view, &first, now))?;
+        let (first, trail) = (first(settings, &change)?, trail.clone());
+        store.run(move |view| stored::add_first(view, &first, &trail))?;
     }
     let app = match &settings.api_key {
         Some(key) => of_key(store, key)?.ok_or_else(unknown_key)?,
@@ -64,8 +70,19 @@ pub(super) fn select(store: &Store, settings: &EngineSettings) -> Result<App> {
     if change == AppChange::default() {
         return Ok(app);
     }
-    store.run(move |view| stored::configure(view, app.app_id, &change))?;
+    let trail = Trail { app: app.app_id, ..trail }.next();
+    store.run(move |view| stored::configure(view, &change, &trail))?;
     of_key(store, &app.api_key)?.ok_or_else(unknown_key)
+}
+
+/// What the audit says of the opening.
+fn trail(settings: &EngineSettings) -> Result<Trail> {
+    let mut nonce = [0; 8];
+    settings.random.fill(&mut nonce)?;
+    let time = clock::Time::of(&*settings.clock);
+    let now = clock::Now { clock: time, steady: time };
+    let nonce = i64::from_le_bytes(nonce) & i64::MAX;
+    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, now, unwritten: None })
 }
 
 /// The application with this API key.
@@ -100,6 +117,11 @@ fn first(settings: &EngineSettings, change: &AppChange) -> Result<App> {
         callback_ca_file: change.callback_ca_file.clone().flatten(),
         install_link: change.install_link.clone().flatten(),
         offline_days: change.offline_days.unwrap_or(0),
+        limits: {
+            let mut limits = Limits::default();
+            limits.set(change.limits.as_deref().unwrap_or_default())?;
+            limits
+        },
     })
 }
 
@@ -160,6 +182,8 @@ pub struct ApplicationSettings {
     pub install_link: Option<InstallLink>,
     /// For how many days machines may check codes without the service; 0 if they may not.
     pub offline_days: u8,
+    /// Its limits.
+    pub limits: Limits,
 }
 
 impl Engine {
@@ -175,6 +199,7 @@ impl Engine {
             token_length: app.token_length,
             install_link: app.install_link.clone(),
             offline_days: app.offline_days,
+            limits: app.limits.clone(),
         }
     }
 }

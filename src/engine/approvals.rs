@@ -5,8 +5,9 @@ use super::clock::{self, Now, Time};
 use super::delivery::SignedCallback;
 use super::operations::Subject;
 use super::operations::approvals::{self, AddApproval, NewApproval, Request, Responded, Response};
+use super::operations::audit::{Noted, Trail};
 use super::store;
-use super::{Engine, devices, limits, rejections};
+use super::{Engine, View, devices, limits, rejections};
 use crate::calls::*;
 use crate::model::{ApprovalId, CallbackUrl, DeviceId, Secret};
 use crate::{Error, Handle, Result, callback};
@@ -134,7 +135,16 @@ impl Engine {
             callback,
             now,
         };
-        match self.run(move |view| approvals::respond(view, &decision))? {
+        let trail = self.trail_of("respond_to_approval", now, None)?;
+        let (user_id, verdict) = (request.user_id, verdict(response.response));
+        let responded = self.run(move |view| {
+            let responded = approvals::respond(view, &decision)?;
+            if responded == Responded::Done {
+                trail.note(view, Noted::of(user_id, verdict));
+            }
+            Ok(responded)
+        })?;
+        match responded {
             Responded::Done => {}
             Responded::NotPending => return Err(rejections::approval_not_pending()),
             Responded::NoDevice => return Err(devices::wrong_secret()),
@@ -220,6 +230,15 @@ impl Engine {
     }
 }
 
+/// What the audit says of a response.
+fn verdict(response: ApprovalResponse) -> &'static str {
+    match response {
+        ApprovalResponse::Approve => "approved",
+        ApprovalResponse::Deny => "denied",
+        ApprovalResponse::Report => "reported",
+    }
+}
+
 /// A stored object or list.
 fn stored(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
@@ -243,7 +262,22 @@ impl Handle<CreateApproval> for Engine {
             most_open: self.caps().open_approvals,
             now,
         };
-        match self.run(move |view| approvals::add(view, &approval))? {
+        let user_id = call.user_id;
+        let decide = move |view: &mut View, trail: &Trail| {
+            let added = approvals::add(view, &approval)?;
+            match added {
+                AddApproval::Added { .. } => trail.note(view, Noted::of(user_id, "created")),
+                AddApproval::NoUser => {}
+                AddApproval::Snoozed(_) => {
+                    let noted = Noted { over: Some("snooze"), ..Noted::of(user_id, "refused") };
+                    trail.note_refusal(view, noted);
+                }
+            }
+            Ok(added)
+        };
+        let trail = self.trail::<CreateApproval>(now, None)?;
+        let snoozed = |added: &AddApproval| matches!(added, AddApproval::Snoozed(_));
+        match self.run_refusable(trail, &user_id.to_string(), decide, snoozed)? {
             AddApproval::Added { answerable } => {
                 let message = if answerable { CREATED } else { CREATED_WITHOUT_DEVICE };
                 Ok(ApprovalCreated { message: Some(message.into()), uuid })

@@ -36,7 +36,15 @@ impl Handle<EnrolAuthenticator> for Engine {
         // The default label has the user's e-mail address, which is stored with the user alone.
         let given = call.label.as_ref().map(|label| label.as_str().to_owned());
         let new = NewAuthenticator { app, user_id, label: given, secret, digits, period, now };
-        if !self.run(move |view| factors::add_authenticator(view, &new))? {
+        let trail = self.trail::<EnrolAuthenticator>(now, None)?;
+        let added = self.run(move |view| {
+            let added = factors::add_authenticator(view, &new)?;
+            if added {
+                trail.done(view, user_id);
+            }
+            Ok(added)
+        })?;
+        if !added {
             return Err(rejections::user_not_found());
         }
         let mut enrolled = AuthenticatorEnrolled::new(uri, picture);
@@ -52,7 +60,8 @@ impl Handle<ConfirmAuthenticator> for Engine {
         let in_sandbox = self.sandbox_accepts(Some(&call.code));
         let user_id = call.user_id;
         let code = call.code.clone();
-        self.check(user_id, now, move |state| {
+        let trail = self.trail::<ConfirmAuthenticator>(now, None)?;
+        self.check(user_id, trail, move |state| {
             let app = pending(state).ok_or_else(rejections::no_pending_authenticator)?;
             if let Some(accepted) = in_sandbox {
                 let row = &app.row;
@@ -83,12 +92,20 @@ fn pending(state: &VerifyState) -> Option<&EnrolledApp> {
 
 impl Handle<RemoveAuthenticator> for Engine {
     fn handle(&self, call: &RemoveAuthenticator) -> Result<Done> {
-        self.begin();
+        let now = self.begin();
         let text = call.authenticator_id.as_str();
         // An id has one spelling. What is none is that of no app: they begin at 1.
         let id = text.parse().ok().filter(|id: &i64| id.to_string() == text).unwrap_or(0);
         let (app, user_id) = (self.app.app_id, call.user_id);
-        match self.run(move |view| factors::remove_authenticator(view, app, user_id, id))? {
+        let trail = self.trail::<RemoveAuthenticator>(now, None)?;
+        let removed = self.run(move |view| {
+            let removed = factors::remove_authenticator(view, app, user_id, id)?;
+            if removed == Removed::Done {
+                trail.done(view, user_id);
+            }
+            Ok(removed)
+        })?;
+        match removed {
             Removed::Done => Ok(Done::with_message("Authenticator app was removed.")),
             Removed::NoUser => Err(rejections::user_not_found()),
             Removed::NotFound => Err(rejections::authenticator_not_found()),

@@ -3,6 +3,8 @@
 
 use super::clock::{self, Now, Time};
 use super::operations::Subject;
+use super::operations::audit::{Noted, Trail};
+use super::operations::budgets::{Over, Sending};
 use super::operations::codes::{self, IssueCode, Issued, Outgoing};
 use super::operations::verifications::{self, VerificationKey};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
@@ -14,6 +16,7 @@ use crate::error::whole_seconds;
 use crate::model::{Action, ApprovalId, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
+use std::net::IpAddr;
 use zeroize::Zeroizing;
 
 // The texts of live services, which some clients match.
@@ -33,7 +36,9 @@ struct Order {
     length: u8,
     /// The id of the verification that a new code begins, for a number.
     uuid: Option<ApprovalId>,
-    now: Now,
+    /// Of the call.
+    trail: Trail,
+    user_ip: Option<IpAddr>,
 }
 
 /// A code that was sent.
@@ -52,9 +57,13 @@ impl Engine {
         user_id: UserId,
         channel: Channel,
         bound: (&Option<Action>, &Option<DisplayText>),
-        force: bool,
+        (force, user_ip): (bool, Option<IpAddr>),
     ) -> Result<CodeRequested> {
         let now = self.begin();
+        let trail = match channel {
+            Channel::Sms => self.trail::<RequestSms>(now, user_ip)?,
+            Channel::Call => self.trail::<RequestCall>(now, user_ip)?,
+        };
         if !self.app.sms_enabled {
             return Err(rejections::sms_not_enabled());
         }
@@ -83,7 +92,8 @@ impl Engine {
             channel,
             length: self.app.token_length,
             uuid: None,
-            now,
+            trail,
+            user_ip,
         })?;
         let message = Some(match channel {
             Channel::Sms => "SMS token was sent".into(),
@@ -103,8 +113,9 @@ impl Engine {
             text: text.clone(),
         };
         let to = message.to.clone();
-        let (job, now) = (self.nonce()?, order.now);
+        let (job, now) = (self.nonce()?, order.trail.now);
         let subject = order.subject.clone();
+        let (sending, noted) = (self.sending(&order), noted(&order));
         let issue = IssueCode {
             app: self.app.app_id,
             subject: order.subject,
@@ -118,17 +129,13 @@ impl Engine {
             job,
             uuid: order.uuid,
             now,
+            sending: sending.clone(),
         };
+        let trail = order.trail.clone();
         let (code, expires_at, next, uuid) =
-            match self.run(move |view| codes::issue(view, &issue))? {
+            match self.issue(order.trail, &subject.key(), issue, noted.clone())? {
                 Issued::Sent { code, expires_at, next, uuid } => (code, expires_at, next, uuid),
-                Issued::Barred(barred) => return rejections::barred(barred, now),
-                Issued::TooSoon(next) => {
-                    return rejections::wait("A code was sent just now", next.after(now.steady));
-                }
-                Issued::TooOften(next) => {
-                    return rejections::wait("Codes were sent too often", next.after(now.steady));
-                }
+                refused => return Err(not_sent(&refused, now)),
             };
         let sent = self.shared.deliver.deliver(&Message {
             to,
@@ -138,7 +145,15 @@ impl Engine {
             expires_at: now.shown(expires_at).seconds(),
         });
         let done = sent.is_ok();
-        self.run(move |view| codes::finish_delivery(view, &subject, job, done, now))?;
+        let error = sent.is_err().then_some(Noted { verdict: "not_delivered", ..noted });
+        self.run(move |view| {
+            codes::finish_delivery(view, &subject, job, done, now)?;
+            if let Some(error) = &error {
+                trail.next().note(view, error.clone());
+                sending.take_back(view)?;
+            }
+            Ok(())
+        })?;
         // The message of a failed delivery is shown to the caller, and must not contain the code.
         sent.map_err(|message| match message.contains(&*code) {
             true => "the delivery failed with a message that contains the code".to_owned(),
@@ -149,11 +164,62 @@ impl Engine {
         Ok(Sent { expires_at, resend_after, uuid })
     }
 
+    /// What limits a message.
+    fn sending(&self, order: &Order) -> Sending {
+        Sending {
+            app: self.app.app_id,
+            number: order.phone.e164(),
+            country: order.phone.country_code,
+            network: order.user_ip.map(limits::network),
+            limits: self.limits(),
+            now: order.trail.now.steady,
+        }
+    }
+
+    fn issue(&self, trail: Trail, kind: &str, issue: IssueCode, of: Noted) -> Result<Issued> {
+        let decide = move |view: &mut View, trail: &Trail| {
+            let issued = codes::issue(view, &issue)?;
+            match &issued {
+                Issued::Sent { .. } => trail.note(view, issued.noted(of.clone())),
+                refused => trail.note_refusal(view, refused.noted(of.clone())),
+            }
+            Ok(issued)
+        };
+        let refused = |issued: &Issued| !matches!(issued, Issued::Sent { .. });
+        self.run_refusable(trail, kind, decide, refused)
+    }
+
     /// The text of the message, before the code and after how long it is valid.
     fn text(&self, order: &Order) -> (String, String) {
         let about = order.about.as_ref().map(|about| format!(" ({about})")).unwrap_or_default();
         (format!("Your code for {}{about} is ", self.app.name), " Do not share it.".into())
     }
+}
+
+/// What the audit says of a message.
+fn noted(order: &Order) -> Noted {
+    let user_id = match &order.subject {
+        Subject::User(_, user_id) => Some(*user_id),
+        Subject::Phone(..) => None,
+    };
+    let number = Some(order.phone.masked_e164());
+    Noted { user_id, number, factors: vec![Factor::Code], ..Noted::default() }
+}
+
+/// Why no code is sent.
+fn not_sent(refused: &Issued, now: Now) -> Error {
+    let wait = |message: &str, until: &Time| {
+        rejections::wait::<()>(message, until.after(now.steady)).err()
+    };
+    let error = match refused {
+        Issued::Sent { .. } => None,
+        Issued::Barred(barred) => rejections::barred::<()>(*barred, now).err(),
+        Issued::TooSoon(next) => wait("A code was sent just now", next),
+        Issued::TooOften(next) => wait("Codes were sent too often", next),
+        Issued::Over(Over { until: Some(until), .. }) => wait("Too many messages were sent", until),
+        Issued::Over(Over { until: None, .. }) => Some(rejections::country_not_allowed()),
+    };
+    error.unwrap_or_else(|| Error::Internal { message: "a code was sent and refused".into() })
 }
 
 /// How long a code is still valid, in a message that may carry it again.
@@ -210,14 +276,14 @@ fn check_number(
 impl Handle<RequestSms> for Engine {
     fn handle(&self, call: &RequestSms) -> Result<CodeRequested> {
         let bound = (&call.action, &call.action_message);
-        self.request_code(call.user_id, Channel::Sms, bound, call.force)
+        self.request_code(call.user_id, Channel::Sms, bound, (call.force, call.user_ip))
     }
 }
 
 impl Handle<RequestCall> for Engine {
     fn handle(&self, call: &RequestCall) -> Result<CodeRequested> {
         let bound = (&call.action, &call.action_message);
-        self.request_code(call.user_id, Channel::Call, bound, call.force)
+        self.request_code(call.user_id, Channel::Call, bound, (call.force, call.user_ip))
     }
 }
 
@@ -247,7 +313,8 @@ impl Handle<StartPhoneVerification> for Engine {
             channel: call.via,
             length,
             uuid: Some(uuid),
-            now,
+            trail: self.trail::<StartPhoneVerification>(now, call.user_ip)?,
+            user_ip: call.user_ip,
         })?;
         Ok(PhoneVerificationStarted {
             message: Some(match call.via {
@@ -277,8 +344,24 @@ impl Handle<CheckPhoneVerification> for Engine {
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
         let (typed, lenient) = (call.verification_code.clone(), self.is_lenient());
-        let checked =
-            self.run(move |view| check_number(view, &subject, typed.as_str(), lenient, now))?;
+        let number = phone.masked_e164();
+        let kind = subject.key();
+        let decide = move |view: &mut View, trail: &Trail| {
+            let checked = check_number(view, &subject, typed.as_str(), lenient, now)?;
+            let number = Some(number.clone());
+            let of = |verdict| Noted { verdict, number: number.clone(), ..Noted::default() };
+            match checked {
+                Checked::Right => trail.note(view, of("right")),
+                Checked::Wrong => trail.note(view, of("wrong")),
+                Checked::NoneIsPending => trail.note_refusal(view, of("none_pending")),
+                Checked::Barred(barred) => trail.note_refusal(view, of("").barred(barred)),
+            }
+            Ok(checked)
+        };
+        let refused =
+            |checked: &Checked| matches!(checked, Checked::NoneIsPending | Checked::Barred(_));
+        let trail = self.trail::<CheckPhoneVerification>(now, None)?;
+        let checked = self.run_refusable(trail, &kind, decide, refused)?;
         match checked {
             Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
             Checked::Wrong => Err(rejections::verification_code_wrong()),

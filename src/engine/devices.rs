@@ -72,7 +72,14 @@ impl Engine {
             secret_hash: hash(&secret),
             now: self.now(),
         };
-        let device_id = self.run(move |view| factors::add_device(view, &device))?;
+        let trail = self.trail_of("register_device", device.now, None)?;
+        let device_id = self.run(move |view| {
+            let device_id = factors::add_device(view, &device)?;
+            if device_id.is_some() {
+                trail.done(view, user_id);
+            }
+            Ok(device_id)
+        })?;
         let device_id = device_id.ok_or_else(rejections::user_not_found)?;
         Ok(DeviceRegistered { device_id, secret })
     }
@@ -100,9 +107,17 @@ impl Handle<Devices> for Engine {
 
 impl Handle<RemoveDevice> for Engine {
     fn handle(&self, call: &RemoveDevice) -> Result<Done> {
-        self.begin();
+        let now = self.begin();
         let (app, user_id, device) = (self.app.app_id, call.user_id, call.device_id);
-        match self.run(move |view| factors::remove_device(view, app, user_id, device))? {
+        let trail = self.trail::<RemoveDevice>(now, None)?;
+        let removed = self.run(move |view| {
+            let removed = factors::remove_device(view, app, user_id, device)?;
+            if removed == Removed::Done {
+                trail.done(view, user_id);
+            }
+            Ok(removed)
+        })?;
+        match removed {
             Removed::Done => Ok(Done::with_message("Device was removed.")),
             Removed::NoUser => Err(rejections::user_not_found()),
             Removed::NotFound => Err(rejections::device_not_found()),

@@ -1,6 +1,10 @@
 //! The engine's limits and lifetimes. Sources: NIST SP 800-63B-4, RFC 4226 and 6238, and the
 //! practice of services that send codes.
 
+use crate::model::CountryCode;
+use crate::{Error, Result};
+use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The default number of digits of a code by SMS or voice.
@@ -55,12 +59,204 @@ pub(super) const OFFLINE_PROOF: Duration = Duration::from_secs(5 * 60);
 /// For how many days logins without the service are prepared by default.
 pub(super) const OFFLINE_DAYS: u64 = 3;
 
+/// A limit that an application can change.
+struct Adjustable {
+    name: &'static str,
+    default: u32,
+    least: u32,
+    most: u32,
+    of: fn(&mut Limits) -> &mut u32,
+}
+
+macro_rules! adjustable {
+    ($($(#[$doc:meta])* $name:ident: $default:expr, $least:literal to $most:literal;)*) => {
+        /// The limits of an application. They are stored with it, so those who open its database
+        /// without limits have the same. 0 is no limit, where it is in the range.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Limits {
+            $(
+                $(#[$doc])*
+                #[doc = concat!("", stringify!($least), " to ", stringify!($most), ".")]
+                pub $name: u32,
+            )*
+            /// The calling codes of the countries to which messages are sent. Empty: all.
+            pub countries: Vec<u16>,
+        }
+
+        impl Default for Limits {
+            fn default() -> Limits {
+                Limits { $($name: $default,)* countries: Vec::new() }
+            }
+        }
+
+        const ADJUSTABLE: &[Adjustable] = &[$(Adjustable {
+            name: stringify!($name),
+            default: $default,
+            least: $least,
+            most: $most,
+            of: |limits| &mut limits.$name,
+        }),*];
+    };
+}
+
+adjustable! {
+    /// Seconds between two messages for one action by one channel.
+    cool_down: COOL_DOWN.as_secs() as u32, 0 to 3600;
+    /// Messages with codes that were not used, to one user or number.
+    sends: SENDS, 1 to 100;
+    /// Open approval requests of one user.
+    open_approvals: OPEN_APPROVALS, 1 to 1000;
+    /// Seconds for which approval requests are snoozed after one was reported.
+    snooze: SNOOZE.as_secs() as u32, 0 to 86400;
+    /// Messages to one number in any ten minutes.
+    number_10_minutes: 5, 0 to 100;
+    /// Messages to one number in any 24 hours.
+    number_day: 20, 0 to 100;
+    /// Messages because of calls with one `user_ip` in any hour. A /64 of IPv6 is one.
+    address_hour: 10, 0 to 1000;
+    /// Messages to numbers of one country on one day of UTC.
+    country_day: 10_000, 0 to 1_000_000_000;
+    /// Messages of the application on one day of UTC.
+    application_day: 50_000, 0 to 1_000_000_000;
+    /// Requests with the API key in a second, on each node.
+    key_rate: 100, 0 to 1_000_000;
+    /// Requests with the API key at once, on each node.
+    key_burst: 200, 1 to 1_000_000;
+    /// Days for which decisions can be read in the audit.
+    audit_days: 400, 1 to 3650;
+}
+
+impl Limits {
+    /// Changes some limits: `name=value`, separated by spaces or commas. `countries` is a list of
+    /// calling codes, such as `1+44`, or `all`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a name that no limit has, and a value that is not in its range.
+    pub fn set(&mut self, text: &str) -> Result<()> {
+        let pairs = text.split([',', ' ', '\n', '\t']).filter(|pair| !pair.is_empty());
+        for pair in pairs {
+            let (name, value) = pair.split_once('=').ok_or_else(|| {
+                Error::invalid_argument("limits", "must be name=value, such as number_day=20")
+            })?;
+            self.set_one(name, value)?;
+        }
+        Ok(())
+    }
+
+    fn set_one(&mut self, name: &str, value: &str) -> Result<()> {
+        if name == "countries" {
+            self.countries = countries(value)?;
+            return Ok(());
+        }
+        let Some(limit) = ADJUSTABLE.iter().find(|limit| limit.name == name) else {
+            let names: Vec<_> = ADJUSTABLE.iter().map(|limit| limit.name).collect();
+            let names = names.join(", ");
+            let reason = format!("has an unknown name: must be one of {names}, countries");
+            return Err(Error::invalid_argument("limits", reason));
+        };
+        let number = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
+        match number.filter(|number| (limit.least..=limit.most).contains(number)) {
+            Some(number) => *(limit.of)(self) = number,
+            None => {
+                let Adjustable { name, least, most, .. } = limit;
+                let reason = format!("has an invalid {name}: must be {least} to {most}");
+                return Err(Error::invalid_argument("limits", reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// The names, defaults and ranges of the limits that are numbers: the least and the most.
+    pub fn ranges() -> impl Iterator<Item = (&'static str, u32, u32, u32)> {
+        ADJUSTABLE.iter().map(|limit| (limit.name, limit.default, limit.least, limit.most))
+    }
+
+    pub(super) fn allows(&self, country: u16) -> bool {
+        self.countries.is_empty() || self.countries.contains(&country)
+    }
+
+    /// Those that are not the default.
+    pub(super) fn stored(&self) -> String {
+        let mut own = self.clone();
+        let changed = ADJUSTABLE.iter().filter_map(|limit| {
+            let value = *(limit.of)(&mut own);
+            (value != limit.default).then(|| format!("{}={value}", limit.name))
+        });
+        let mut changed: Vec<_> = changed.collect();
+        if !self.countries.is_empty() {
+            changed.push(format!("countries={}", joined(&self.countries)));
+        }
+        changed.join(" ")
+    }
+}
+
+/// All of them, as they can be set.
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut own = self.clone();
+        for limit in ADJUSTABLE {
+            write!(f, "{}={} ", limit.name, (limit.of)(&mut own))?;
+        }
+        match self.countries.as_slice() {
+            [] => f.write_str("countries=all"),
+            some => write!(f, "countries={}", joined(some)),
+        }
+    }
+}
+
+fn joined(codes: &[u16]) -> String {
+    codes.iter().map(u16::to_string).collect::<Vec<_>>().join("+")
+}
+
+fn countries(value: &str) -> Result<Vec<u16>> {
+    if value == "all" {
+        return Ok(Vec::new());
+    }
+    let code = |code: &str| code.parse::<CountryCode>().map(CountryCode::get);
+    let mut codes: Vec<u16> = value.split('+').map(code).collect::<Result<_>>().map_err(|_| {
+        Error::invalid_argument("limits", "has invalid countries: must be like 1+44, or all")
+    })?;
+    codes.sort_unstable();
+    codes.dedup();
+    Ok(codes)
+}
+
+/// The address, or for IPv6 the network of it that one customer has.
+pub(super) fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
 /// The limits that a sandbox does not have.
 pub(super) struct Caps {
     pub(super) cool_down: Duration,
     pub(super) sends: u32,
     pub(super) open_approvals: u32,
     pub(super) snooze: Duration,
+}
+
+impl Caps {
+    pub(super) const NONE: Caps = Caps {
+        cool_down: Duration::ZERO,
+        sends: u32::MAX,
+        open_approvals: u32::MAX,
+        snooze: Duration::ZERO,
+    };
+
+    pub(super) fn of(limits: &Limits) -> Caps {
+        Caps {
+            cool_down: Duration::from_secs(limits.cool_down.into()),
+            sends: limits.sends,
+            open_approvals: limits.open_approvals,
+            snooze: Duration::from_secs(limits.snooze.into()),
+        }
+    }
 }
 
 /// How long a user must wait after this many consecutive wrong codes: not at all after the first
@@ -77,6 +273,42 @@ pub(super) fn delay(wrong_in_a_row: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_that_are_not_given_stay_and_what_is_stored_is_read_again() {
+        let mut limits = Limits::default();
+        assert_eq!(limits.stored(), "");
+        limits.set("number_day=7,countries=44+1+44\ncool_down=0").unwrap();
+        let stored = "cool_down=0 number_day=7 countries=1+44";
+        assert_eq!(limits.stored(), stored);
+        let mut again = Limits::default();
+        again.set(stored).unwrap();
+        assert_eq!(again, limits);
+        again.set("number_day=20 countries=all").unwrap();
+        assert_eq!(again.stored(), "cool_down=0");
+        assert!(again.allows(49) && limits.allows(44) && !limits.allows(49));
+    }
+
+    #[test]
+    fn invalid_limits_are_rejected() {
+        for text in [
+            "sends",
+            "sends=",
+            "sends=0",
+            "sends=101",
+            "sends=+5",
+            "sends=-1",
+            "send=5",
+            "countries=",
+            "countries=x",
+            "countries=1+",
+            "audit_days=0",
+            "sends=99999999999",
+        ] {
+            let error = Limits::default().set(text).unwrap_err();
+            assert!(error.to_string().contains("limits"), "{text}: {error}");
+        }
+    }
 
     #[test]
     fn three_wrong_codes_are_free_and_then_delays_double_up_to_15_minutes() {

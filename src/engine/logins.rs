@@ -23,9 +23,17 @@ impl Handle<FindUser> for Engine {
 
 impl Handle<SetLogin> for Engine {
     fn handle(&self, call: &SetLogin) -> Result<Done> {
-        self.begin();
+        let now = self.begin();
         let (app, user_id, login) = (self.app.app_id, call.user_id, call.login.clone());
-        match self.run(move |view| users::set_login(view, app, user_id, login.as_str()))? {
+        let trail = self.trail::<SetLogin>(now, None)?;
+        let set = self.run(move |view| {
+            let set = users::set_login(view, app, user_id, login.as_str())?;
+            if set == LoginSet::Done {
+                trail.done(view, user_id);
+            }
+            Ok(set)
+        })?;
+        match set {
             LoginSet::Done => Ok(Done::with_message("Login name was set.")),
             LoginSet::NoUser => Err(rejections::user_not_found()),
             LoginSet::Taken => Err(rejections::login_taken()),
@@ -36,9 +44,17 @@ impl Handle<SetLogin> for Engine {
 
 impl Handle<RemoveLogin> for Engine {
     fn handle(&self, call: &RemoveLogin) -> Result<Done> {
-        self.begin();
+        let now = self.begin();
         let (app, login) = (self.app.app_id, call.login.clone());
-        match self.run(move |view| users::remove_login(view, app, login.as_str()))? {
+        let trail = self.trail::<RemoveLogin>(now, None)?;
+        let removed = self.run(move |view| {
+            let removed = users::remove_login(view, app, login.as_str())?;
+            if let Some(user_id) = removed {
+                trail.done(view, user_id);
+            }
+            Ok(removed.is_some())
+        })?;
+        match removed {
             true => Ok(Done::with_message("Login name was removed.")),
             false => Err(rejections::login_not_found(&call.login)),
         }

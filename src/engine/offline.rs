@@ -2,11 +2,12 @@
 
 use super::clock::Now;
 use super::operations::Subject;
+use super::operations::audit::{Noted, Trail};
 use super::operations::offline::{self, Login, Preparation, Report, Reported};
 use super::operations::verify::{Barred, Factor, Match, commit, state};
 use super::store::Authenticator;
 use super::verify::same;
-use super::{Engine, limits, rejections};
+use super::{Engine, View, limits, rejections};
 use crate::calls::{Done, OfflineLogin, OfflinePrepared, PrepareOffline, ReportOffline};
 use crate::model::{Secret, UserId};
 use crate::offline::{HASH_LENGTH, Hasher, KEY_LENGTH, MOST_STEPS};
@@ -92,22 +93,30 @@ impl Engine {
     fn accepted_just_now(&self, call: &PrepareOffline, now: Now) -> Result<Shown> {
         let subject = Subject::User(self.app.app_id, call.user_id);
         let token = call.token.clone();
-        let proof = self.run(move |view| {
+        let user_id = call.user_id;
+        let decide = move |view: &mut View, trail: &Trail| {
+            let factors = vec![Factor::Authenticator];
+            let noted = |verdict| Noted { factors: factors.clone(), ..Noted::of(user_id, verdict) };
             let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
             if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
+                trail.note_refusal(view, noted("").barred(barred));
                 return Ok(Proof::Barred(barred));
             }
             for app in &state.authenticators {
                 if let Some(shown) = app.row.shown(token.as_str(), now)? {
+                    // What it prepares is an activity.
                     return Ok(Proof::Shown(shown));
                 }
             }
             let wrong =
                 Match::Nothing { factors: vec![Factor::Authenticator], compared: Vec::new() };
             commit(view, state, &wrong, now, limits::delay)?;
+            trail.note(view, noted("wrong"));
             Ok(Proof::Wrong)
-        })?;
-        match proof {
+        };
+        let trail = self.trail::<PrepareOffline>(now, None)?;
+        let barred = |proof: &Proof| matches!(proof, Proof::Barred(_));
+        match self.run_refusable(trail, &user_id.to_string(), decide, barred)? {
             Proof::Shown(shown) => Ok(shown),
             Proof::NoUser => Err(rejections::user_not_found()),
             Proof::Wrong => Err(rejections::no_code_accepted()),

@@ -4,7 +4,9 @@
 
 pub(super) mod applications;
 pub(super) mod approvals;
+pub(super) mod audit;
 pub(super) mod browsers;
+pub(super) mod budgets;
 pub(super) mod codes;
 pub(super) mod factors;
 pub(super) mod housekeeping;

@@ -21,7 +21,7 @@ const ROUNDS: NonZeroU32 = match NonZeroU32::new(limits::RECOVERY_ROUNDS) {
 
 impl Handle<CreateRecoveryCodes> for Engine {
     fn handle(&self, call: &CreateRecoveryCodes) -> Result<RecoveryCodes> {
-        self.begin();
+        let now = self.begin();
         let mut salt = [0; 16];
         self.random().fill(&mut salt)?;
         let mut codes: Vec<Token> = Vec::new();
@@ -31,7 +31,15 @@ impl Handle<CreateRecoveryCodes> for Engine {
         }
         let hashes: Vec<_> = codes.iter().map(|code| hash(code, &salt)).collect();
         let (app, user_id) = (self.app.app_id, call.user_id);
-        if !self.run(move |view| codes::replace(view, app, user_id, &salt, &hashes))? {
+        let trail = self.trail::<CreateRecoveryCodes>(now, None)?;
+        let replaced = self.run(move |view| {
+            let replaced = codes::replace(view, app, user_id, &salt, &hashes)?;
+            if replaced {
+                trail.done(view, user_id);
+            }
+            Ok(replaced)
+        })?;
+        if !replaced {
             return Err(rejections::user_not_found());
         }
         let mut created = RecoveryCodes::new(codes);

@@ -37,6 +37,11 @@ pub(super) fn landline() -> Error {
     reject(403, codes::LANDLINE, "The number is a landline's, which receives no SMS. Use via=call.")
 }
 
+pub(super) fn country_not_allowed() -> Error {
+    let message = "The application sends no messages to the country of the number.";
+    reject(403, codes::COUNTRY_NOT_ALLOWED, message)
+}
+
 pub(super) fn approval_not_pending() -> Error {
     reject(400, codes::APPROVAL_NOT_PENDING, "The approval request is no longer pending.")
 }

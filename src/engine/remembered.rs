@@ -6,10 +6,11 @@
 //! is in the database, beside hashes of the ids, so whoever copies the database can sign, but knows no
 //! id. The signature is checked first: a guess costs no look at the database.
 
-use super::clock::Time;
+use super::clock::{Now, Time};
 use super::operations::AppId;
+use super::operations::audit::{Noted, Trail};
 use super::operations::browsers::{self, BrowserKey, NewBrowser};
-use super::{Engine, limits, rejections};
+use super::{Engine, View, limits, rejections};
 use crate::calls::{BrowserCheck, Done, Forget, Recognise, Remember, Remembered};
 use crate::model::{BrowserToken, UserId};
 use crate::{Handle, Result};
@@ -47,7 +48,15 @@ impl Handle<Remember> for Engine {
             most: limits::REMEMBERED_BROWSERS,
             now,
         };
-        if !self.run(move |view| browsers::add(view, &browser))? {
+        let (trail, user_id) = (self.trail::<Remember>(now, None)?, call.user_id);
+        let added = self.run(move |view| {
+            let added = browsers::add(view, &browser)?;
+            if added {
+                trail.done(view, user_id);
+            }
+            Ok(added)
+        })?;
+        if !added {
             return Err(rejections::user_not_found());
         }
         let mut remembered = Remembered::new(token, expires_at.seconds());
@@ -63,7 +72,16 @@ impl Handle<Recognise> for Engine {
             return Ok(BrowserCheck::default());
         };
         let key = self.browser_key(call.user_id, &id);
-        match self.look(move |view| browsers::is_remembered(view, &key, now))? {
+        let (trail, user_id) = (self.trail::<Recognise>(now, None)?, call.user_id);
+        let decide = move |view: &mut View, trail: &Trail| {
+            let found = browsers::is_remembered(view, &key, now)?;
+            match found {
+                true => trail.note(view, Noted::of(user_id, "recognised")),
+                false => trail.note_refusal(view, Noted::of(user_id, "not_recognised")),
+            }
+            Ok(found)
+        };
+        match self.run_refusable(trail, &user_id.to_string(), decide, |found| !found)? {
             true => Ok(BrowserCheck::recognised(call.user_id)),
             false => Ok(BrowserCheck::default()),
         }
@@ -72,17 +90,22 @@ impl Handle<Recognise> for Engine {
 
 impl Handle<Forget> for Engine {
     fn handle(&self, call: &Forget) -> Result<Done> {
-        self.begin();
-        let (app, user_id) = (self.app.app_id, call.user_id);
+        let now = self.begin();
+        let user_id = call.user_id;
         match &call.token {
             Some(token) => {
                 if let Some(id) = self.signed_id(user_id, token) {
                     let key = self.browser_key(user_id, &id);
-                    self.run(move |view| browsers::forget(view, &key))?;
+                    let trail = self.trail::<Forget>(now, None)?;
+                    self.run(move |view| {
+                        browsers::forget(view, &key)?;
+                        trail.done(view, user_id);
+                        Ok(())
+                    })?;
                 }
                 Ok(Done::with_message("The browser is not remembered any more."))
             }
-            None if self.run(move |view| browsers::forget_all(view, app, user_id))? => {
+            None if self.forget_all(user_id, now)? => {
                 Ok(Done::with_message("No browser of the user is remembered any more."))
             }
             None => Err(rejections::user_not_found()),
@@ -91,6 +114,18 @@ impl Handle<Forget> for Engine {
 }
 
 impl Engine {
+    /// Returns whether there is such a user.
+    fn forget_all(&self, user_id: UserId, now: Now) -> Result<bool> {
+        let (app, trail) = (self.app.app_id, self.trail::<Forget>(now, None)?);
+        self.run(move |view| {
+            let found = browsers::forget_all(view, app, user_id)?;
+            if found {
+                trail.done(view, user_id);
+            }
+            Ok(found)
+        })
+    }
+
     fn token(&self, user_id: UserId, id: &[u8; ID], expires_at: u64) -> BrowserToken {
         let mut whole = Zeroizing::new(Vec::with_capacity(WHOLE));
         whole.push(VERSION);

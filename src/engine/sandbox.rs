@@ -1,13 +1,14 @@
 //! The sandbox (interface 8): an engine in memory for the tests of applications, which accepts every
 //! token or a configured one, has no waits and caps, and can be emptied.
 
+use super::Engine;
 use super::clock::{Now, Time};
-use super::limits::Caps;
+use super::limits::{Caps, Limits};
+use super::operations::audit::Noted;
 use super::operations::users;
 use super::store::Store;
 use super::verify::accepted;
-use super::{Engine, limits};
-use crate::calls::Verification;
+use crate::calls::{Verification, Verify};
 use crate::model::{Token, UserId};
 use crate::{Error, Result};
 use std::sync::{Mutex, PoisonError};
@@ -125,8 +126,13 @@ impl Engine {
         sandbox.is_some_and(|sandbox| !matches!(sandbox.accepts, Accepts::Right))
     }
 
-    pub(super) fn caps(&self) -> &'static Caps {
-        if self.is_lenient() { &Caps::NONE } else { &Caps::REAL }
+    pub(super) fn caps(&self) -> Caps {
+        if self.is_lenient() { Caps::NONE } else { Caps::of(&self.app.limits) }
+    }
+
+    /// The limits of messages; `None` in a sandbox that has none.
+    pub(super) fn limits(&self) -> Option<Limits> {
+        (!self.is_lenient()).then(|| self.app.limits.clone())
     }
 
     /// Checks a token as a sandbox does; `None` if this is a real engine. A right token confirms
@@ -144,7 +150,12 @@ impl Engine {
             Some(true) => {}
         }
         let app = self.app.app_id;
-        let enrolled_at = self.run(move |view| users::confirm(view, app, user_id, now))?;
+        let trail = self.trail::<Verify>(now, None)?;
+        let enrolled_at = self.run(move |view| {
+            let enrolled_at = users::confirm(view, app, user_id, now)?;
+            trail.note(view, Noted::of(user_id, "right"));
+            Ok(enrolled_at)
+        })?;
         Ok(Some(accepted("sms", enrolled_at.unwrap_or(now.clock))))
     }
 
@@ -156,21 +167,6 @@ impl Engine {
             Accepts::Only(right) => Some(Some(right) == token),
         }
     }
-}
-
-impl Caps {
-    const REAL: Caps = Caps {
-        cool_down: limits::COOL_DOWN,
-        sends: limits::SENDS,
-        open_approvals: limits::OPEN_APPROVALS,
-        snooze: limits::SNOOZE,
-    };
-    const NONE: Caps = Caps {
-        cool_down: Duration::ZERO,
-        sends: u32::MAX,
-        open_approvals: u32::MAX,
-        snooze: Duration::ZERO,
-    };
 }
 
 #[cfg(test)]

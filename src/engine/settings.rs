@@ -19,6 +19,7 @@ pub(crate) struct EngineSettings {
     pub(crate) callback_ca_file: Option<PathBuf>,
     pub(crate) install_link: Option<String>,
     pub(crate) offline_days: Option<u8>,
+    pub(crate) limits: Option<String>,
     /// The number of digits, and the period in seconds, of the codes of newly enrolled apps.
     pub(crate) authenticator: (u8, u64),
     pub(crate) deliver: Option<Arc<dyn Deliver>>,
@@ -41,6 +42,7 @@ impl Default for EngineSettings {
             callback_ca_file: None,
             install_link: None,
             offline_days: None,
+            limits: None,
             authenticator: (limits::AUTHENTICATOR_DIGITS, limits::AUTHENTICATOR_PERIOD),
             deliver: None,
             post: None,

@@ -28,11 +28,11 @@ pub(super) use sqlite::{Copied, Sqlite, restore};
 pub use sqlite::{after_fork, before_fork};
 pub(super) use table::damaged;
 pub(super) use tables::{
-    Activity, Application, Approval, Authenticator, Browser, Device, Email, Job, Lookup,
-    NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, Sequence,
+    Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Email, Job,
+    Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, Sequence,
     Statistics, User,
 };
-pub(super) use view::{Cached, Decided, View};
+pub(super) use view::{Cached, Decided, Page, View};
 
 use super::clock::Time;
 use crate::Result;

@@ -136,9 +136,17 @@ impl Handle<UserStatus> for Engine {
 
 impl Handle<DeleteUser> for Engine {
     fn handle(&self, call: &DeleteUser) -> Result<Done> {
-        self.begin();
+        let now = self.begin();
         let (app, user_id) = (self.app.app_id, call.user_id);
-        match self.run(move |view| users::delete(view, app, user_id))? {
+        let trail = self.trail::<DeleteUser>(now, call.user_ip)?;
+        let deleted = self.run(move |view| {
+            let deleted = users::delete(view, app, user_id)?;
+            if deleted {
+                trail.done(view, user_id);
+            }
+            Ok(deleted)
+        })?;
+        match deleted {
             true => Ok(Done::with_message("User removed from application")),
             false => Err(rejections::user_not_found()),
         }
@@ -147,9 +155,17 @@ impl Handle<DeleteUser> for Engine {
 
 impl Handle<UnlockUser> for Engine {
     fn handle(&self, call: &UnlockUser) -> Result<Done> {
-        self.begin();
+        let now = self.begin();
         let (app, user_id) = (self.app.app_id, call.user_id);
-        match self.run(move |view| users::unlock(view, app, user_id))? {
+        let trail = self.trail::<UnlockUser>(now, None)?;
+        let unlocked = self.run(move |view| {
+            let unlocked = users::unlock(view, app, user_id)?;
+            if unlocked {
+                trail.done(view, user_id);
+            }
+            Ok(unlocked)
+        })?;
+        match unlocked {
             true => Ok(Done::with_message("User was unlocked.")),
             false => Err(rejections::user_not_found()),
         }

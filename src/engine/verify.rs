@@ -1,10 +1,11 @@
 //! Checking a code (interface 3.1 and 4.4).
 
 use super::clock::{Now, Time};
+use super::operations::audit::{Noted, Trail};
 use super::operations::verify::{Barred, EnrolledApp, Factor, Match, VerifyState, commit, state};
 use super::operations::{Subject, recovery as recovery_codes};
 use super::store::{Authenticator, RecoveryCode, SentCode};
-use super::{Engine, as_written, limits, recovery, rejections};
+use super::{Engine, View, as_written, limits, recovery, rejections};
 use crate::calls::{Device, Verdict, Verification, Verify};
 use crate::model::{Token, UserId};
 use crate::otp::{self, Algorithm, Totp};
@@ -32,7 +33,54 @@ pub(super) enum MatchResult {
 enum Checked {
     NoUser,
     Done(Box<Verification>),
+    /// Nothing is counted, so it could be asked for without end.
+    Uncounted(Box<Verification>),
     Barred(Barred),
+}
+
+impl Checked {
+    fn changes_nothing(&self) -> bool {
+        matches!(self, Checked::Uncounted(_) | Checked::Barred(_))
+    }
+
+    /// What is not counted, and why.
+    fn uncounted(
+        view: &mut View,
+        trail: &Trail,
+        (user_id, verdict): (UserId, &'static str),
+        verification: Verification,
+    ) -> Checked {
+        trail.note_refusal(view, Noted::of(user_id, verdict));
+        Checked::Uncounted(Box::new(verification))
+    }
+
+    fn barred(view: &mut View, trail: &Trail, user_id: UserId, barred: Barred) -> Checked {
+        trail.note_refusal(view, Noted::of(user_id, "").barred(barred));
+        Checked::Barred(barred)
+    }
+
+    /// What the commit of a match has returned.
+    fn committed(
+        view: &mut View,
+        trail: &Trail,
+        (user_id, found): (UserId, &Match),
+        verification: Verification,
+        barred: Option<Barred>,
+    ) -> Checked {
+        let factors = found.factors();
+        match barred {
+            Some(barred) => Checked::barred(view, trail, user_id, barred),
+            None if factors.is_empty() => {
+                Checked::uncounted(view, trail, (user_id, "wrong"), verification)
+            }
+            None => {
+                let is_wrong = matches!(found, Match::Nothing { .. });
+                let verdict = if is_wrong { "wrong" } else { "right" };
+                trail.note(view, Noted { factors, ..Noted::of(user_id, verdict) });
+                Checked::Done(Box::new(verification))
+            }
+        }
+    }
 }
 
 impl Handle<Verify> for Engine {
@@ -45,8 +93,8 @@ impl Handle<Verify> for Engine {
             return self.check_recovery_code(call, now);
         }
         let user_id = call.user_id;
-        let call = call.clone();
-        self.check(user_id, now, move |state| match state.confirmed() || call.force {
+        let (trail, call) = (self.trail::<Verify>(now, call.user_ip)?, call.clone());
+        self.check(user_id, trail, move |state| match state.confirmed() || call.force {
             false => Ok(MatchResult::NotChecked),
             true => match_factors(&call, state, now),
         })
@@ -73,29 +121,35 @@ impl Engine {
     pub(super) fn check(
         &self,
         user_id: UserId,
-        now: Now,
+        trail: Trail,
         compare: impl Fn(&VerifyState) -> Result<MatchResult> + Send + 'static,
     ) -> Result<Verification> {
-        let subject = Subject::User(self.app.app_id, user_id);
-        let checked = self.run(move |view| {
+        let (subject, now) = (Subject::User(self.app.app_id, user_id), trail.now);
+        let decide = move |view: &mut View, trail: &Trail| {
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
             let enrolled_at = state.created_at().unwrap_or(now.clock);
             let (found, verification) = match compare(&state)? {
                 MatchResult::NotChecked => {
-                    return Ok(Checked::Done(Box::new(verification(Verdict::NotChecked))));
+                    let reply = verification(Verdict::NotChecked);
+                    return Ok(Checked::uncounted(view, trail, (user_id, "not_checked"), reply));
                 }
-                MatchResult::Barred(barred) => return Ok(Checked::Barred(barred)),
-                MatchResult::Used => return Ok(Checked::Done(Box::new(Verification::wrong(true)))),
+                MatchResult::Barred(barred) => {
+                    return Ok(Checked::barred(view, trail, user_id, barred));
+                }
+                MatchResult::Used => {
+                    let reply = Verification::wrong(true);
+                    return Ok(Checked::uncounted(view, trail, (user_id, "reused"), reply));
+                }
                 MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
                 MatchResult::Wrong(factors, compared) => {
                     (Match::Nothing { factors, compared }, Verification::wrong(false))
                 }
             };
-            Ok(match commit(view, state, &found, now, limits::delay)? {
-                Some(barred) => Checked::Barred(barred),
-                None => Checked::Done(Box::new(verification)),
-            })
-        })?;
+            let barred = commit(view, state, &found, now, limits::delay)?;
+            Ok(Checked::committed(view, trail, (user_id, &found), verification, barred))
+        };
+        let kind = user_id.to_string();
+        let checked = self.run_refusable(trail, &kind, decide, Checked::changes_nothing)?;
         outcome(checked, now)
     }
 
@@ -111,10 +165,15 @@ impl Engine {
                 Ok(Some((user.confirmed, recovery_codes::codes(view, user_id)?)))
             })?;
             let (confirmed, (rows, wrong)) = found.ok_or_else(rejections::user_not_found)?;
+            let (trail, kind) = (self.trail::<Verify>(now, call.user_ip)?, user_id.to_string());
             if !confirmed && !force {
+                self.note_refusal(trail, &kind, Noted::of(user_id, "not_checked"))?;
                 return Ok(verification(Verdict::NotChecked));
             }
             if let Some(barred) = wrong.bar(limits::delay, now) {
+                let factors = vec![Factor::Recovery];
+                let noted = Noted { factors, ..Noted::of(user_id, "").barred(barred) };
+                self.note_refusal(trail, &kind, noted)?;
                 return rejections::barred(barred, now);
             }
             let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
@@ -122,7 +181,7 @@ impl Engine {
             };
             let hash = recovery::hash(&call.token, salt.get()?);
             let subject = Subject::User(app, user_id);
-            let checked = self.run(move |view| {
+            let decide = move |view: &mut View, trail: &Trail| {
                 let Some(state) = state(view, &subject)? else { return Ok(Some(Checked::NoUser)) };
                 let rows = view.all::<RecoveryCode>((user_id.get(),))?;
                 if rows.first().is_some_and(|row| row.salt != salt) {
@@ -131,7 +190,9 @@ impl Engine {
                 let enrolled_at = state.created_at().unwrap_or(now.clock);
                 let (found, verification) = match recovery::find(&hash, &rows) {
                     Some(row) if row.spent => {
-                        return Ok(Some(Checked::Done(Box::new(Verification::wrong(true)))));
+                        let reply = Verification::wrong(true);
+                        let kind = (user_id, "reused");
+                        return Ok(Some(Checked::uncounted(view, trail, kind, reply)));
                     }
                     Some(row) => {
                         let found = Match::Recovery { hash: row.hash.clone() };
@@ -143,11 +204,13 @@ impl Engine {
                         (found, Verification::wrong(false))
                     }
                 };
-                Ok(Some(match commit(view, state, &found, now, limits::delay)? {
-                    Some(barred) => Checked::Barred(barred),
-                    None => Checked::Done(Box::new(verification)),
-                }))
-            })?;
+                let barred = commit(view, state, &found, now, limits::delay)?;
+                let found = (user_id, &found);
+                Ok(Some(Checked::committed(view, trail, found, verification, barred)))
+            };
+            let refused =
+                |checked: &Option<Checked>| checked.as_ref().is_some_and(Checked::changes_nothing);
+            let checked = self.run_refusable(trail, &kind, decide, refused)?;
             let Some(checked) = checked else { continue };
             let verification = outcome(checked, now)?;
             if verification.verdict == Verdict::Right {
@@ -169,7 +232,7 @@ impl Engine {
 fn outcome(checked: Checked, now: Now) -> Result<Verification> {
     match checked {
         Checked::NoUser => Err(rejections::user_not_found()),
-        Checked::Done(verification) => Ok(*verification),
+        Checked::Done(verification) | Checked::Uncounted(verification) => Ok(*verification),
         Checked::Barred(barred) => rejections::barred(barred, now),
     }
 }

@@ -68,6 +68,7 @@ impl Backend for Engine {
         match key {
             Some(key) => {
                 let engine = self.authenticate(key)?;
+                engine.count_request()?;
                 Ok(call.handle(&engine, params, engine.replies()))
             }
             None => Ok(call.handle(self, params, self.replies())),

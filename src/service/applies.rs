@@ -43,6 +43,7 @@ const USES: &[(&str, Use)] = &[
     ("callback_ca_file", Use::Engine),
     ("install_link", Use::Engine),
     ("offline_days", Use::Engine),
+    ("limits", Use::Engine),
     ("replies", Use::Engine),
     ("token_length", Use::Engine),
     ("authenticator_codes", Use::Engine),

@@ -110,6 +110,17 @@ impl Settings {
         self.note("offline_days")
     }
 
+    /// Limits of the application, as `name=value`, separated by spaces or commas, such as
+    /// `number_day=10 countries=1+44`: see [`Limits`](crate::engine::Limits). It may be set several
+    /// times. Default: those stored in the database, also for names that are not given; in a new one,
+    /// those of `Limits::default()`.
+    pub fn limits(mut self, limits: impl AsRef<str>) -> Settings {
+        let given = self.engine.limits.get_or_insert_default();
+        given.push(' ');
+        given.push_str(limits.as_ref());
+        self.note("limits")
+    }
+
     /// The generation of the bodies that a server in front of an engine replies with (interface 9),
     /// whichever generation the requests are of. [`Generation::Older`] is for clients of 2012 that
     /// read `success` as text. Default: the one stored in the database; the current one in a new

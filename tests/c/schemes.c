@@ -87,6 +87,7 @@ static void of_the_engine(void)
     BELONGS(ENGINE, "callback_url", callback_url, "");
     BELONGS(ENGINE, "callback_ca_file", callback_ca_file, "");
     BELONGS(ENGINE, "install_link", install_link, "");
+    BELONGS(ENGINE, "limits", limits, "number_day=9");
     BELONGS(ENGINE, "replies", replies, SECONDER_GENERATION_CURRENT);
     BELONGS(ENGINE, "token_length", token_length, 7);
     BELONGS(ENGINE, "authenticator_digits", authenticator_digits, 6);

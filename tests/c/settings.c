@@ -89,6 +89,11 @@ static void invalid_options_of_engines(void)
     options.offline_days = -2;
     rejects("sandbox:", "offline_days", &options);
     options = zero;
+    options.limits = "number_day=101";
+    rejects("sandbox:", "limits", &options);
+    options.limits = "no_such_limit=1";
+    rejects("sandbox:", "limits", &options);
+    options = zero;
     options.replies = 3;
     rejects("sandbox:", "replies", &options);
     options = zero;

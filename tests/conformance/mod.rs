@@ -48,7 +48,11 @@ impl World {
         let url = format!("sqlite:{}", folder.join("test.db").display());
         let link = cases.lines().find_map(|line| line.strip_prefix("with install-link "));
         let days = cases.lines().find_map(|line| line.strip_prefix("with offline-days "));
+        let limits = cases.lines().find_map(|line| line.strip_prefix("with limits "));
         let mut settings = Settings::new(&url);
+        if let Some(limits) = limits {
+            settings = settings.limits(limits);
+        }
         if let Some(link) = link {
             settings = settings.install_link(link);
         }

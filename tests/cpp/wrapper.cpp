@@ -338,6 +338,7 @@ static void an_application_keeps_its_settings(const std::string &folder)
     OpenOptions options;
     options.names.word = "acme";
     options.install_link = "https://app.example/get";
+    options.limits = "number_day=9";
     options.replies = Generation::older;
     static_cast<void>(open(url, nullptr, options));
     options = {};

@@ -153,6 +153,7 @@ class AsyncService:
         action: str | None = None,
         action_message: str | None = None,
         force: bool = False,
+        user_ip: str | None = None,
     ) -> CodeRequested:
         """As :meth:`seconder.Service.request_sms`."""
         return await self._run(
@@ -161,6 +162,7 @@ class AsyncService:
             action=action,
             action_message=action_message,
             force=force,
+            user_ip=user_ip,
         )
 
     async def request_call(
@@ -170,6 +172,7 @@ class AsyncService:
         action: str | None = None,
         action_message: str | None = None,
         force: bool = False,
+        user_ip: str | None = None,
     ) -> CodeRequested:
         """As :meth:`seconder.Service.request_call`."""
         return await self._run(
@@ -178,13 +181,22 @@ class AsyncService:
             action=action,
             action_message=action_message,
             force=force,
+            user_ip=user_ip,
         )
 
     async def verify(
-        self, token: str, user_id: int, *, force: bool = False, action: str | None = None
+        self,
+        token: str,
+        user_id: int,
+        *,
+        force: bool = False,
+        action: str | None = None,
+        user_ip: str | None = None,
     ) -> Verification:
         """As :meth:`seconder.Service.verify`."""
-        return await self._run(self._service.verify, token, user_id, force=force, action=action)
+        return await self._run(
+            self._service.verify, token, user_id, force=force, action=action, user_ip=user_ip
+        )
 
     async def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
         """As :meth:`seconder.Service.delete_user`."""
@@ -223,6 +235,7 @@ class AsyncService:
         *,
         locale: str | None = None,
         code_length: int | None = None,
+        user_ip: str | None = None,
     ) -> PhoneVerificationStarted:
         """As :meth:`seconder.Service.start_phone_verification`."""
         return await self._run(
@@ -232,6 +245,7 @@ class AsyncService:
             country_code,
             locale=locale,
             code_length=code_length,
+            user_ip=user_ip,
         )
 
     async def phone_info(
@@ -526,6 +540,7 @@ def open_async(
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
     offline_days: int | None = None,
+    limits: Mapping[str, int | Sequence[int]] | None = None,
     deliver: Callable[[Message], object] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], object] | None = None,

@@ -113,6 +113,7 @@ class Calls:
         action: str | None = None,
         action_message: str | None = None,
         force: bool = False,
+        user_ip: str | None = None,
     ) -> CodeRequested:
         """Sends a code by SMS (section 4.2).
 
@@ -122,6 +123,7 @@ class Calls:
                 be passed to :meth:`verify`.
             action_message: The description of the action in the message.
             force: Sends the code even if the user has an app.
+            user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
         Returns:
             Where the code was sent and when it can be sent again, or that it was ``ignored`` because
@@ -142,6 +144,7 @@ class Calls:
             action=action,
             action_message=action_message,
             force=force,
+            user_ip=user_ip,
         )
         return CodeRequested._read(reply)
 
@@ -152,6 +155,7 @@ class Calls:
         action: str | None = None,
         action_message: str | None = None,
         force: bool = False,
+        user_ip: str | None = None,
     ) -> CodeRequested:
         """Sends a code by voice call (section 4.3).
 
@@ -161,6 +165,7 @@ class Calls:
                 be passed to :meth:`verify`.
             action_message: The description of the action in the call.
             force: Calls the user even if the user has an app.
+            user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
         Returns:
             Where the code was sent and when it can be sent again, or that it was ``ignored`` because
@@ -180,11 +185,18 @@ class Calls:
             action=action,
             action_message=action_message,
             force=force,
+            user_ip=user_ip,
         )
         return CodeRequested._read(reply)
 
     def verify(
-        self, token: str, user_id: int, *, force: bool = False, action: str | None = None
+        self,
+        token: str,
+        user_id: int,
+        *,
+        force: bool = False,
+        action: str | None = None,
+        user_ip: str | None = None,
     ) -> Verification:
         """Checks the code that a user typed (section 4.4). It returns only if the code is right.
 
@@ -193,6 +205,7 @@ class Calls:
             user_id: The user who claims to have typed it.
             force: Checks the code even if the user was never confirmed.
             action: The action that the code was sent for.
+            user_ip: The address the request comes from, IPv4 or IPv6.
 
         Returns:
             The details of the verification; nothing in it needs to be checked. A wrong code raises.
@@ -219,7 +232,9 @@ class Calls:
             'sms'
         """
         token = _typed("token", token)
-        reply = self._call("verify", token=token, user_id=user_id, force=force, action=action)
+        reply = self._call(
+            "verify", token=token, user_id=user_id, force=force, action=action, user_ip=user_ip
+        )
         return Verification._read(reply)
 
     def delete_user(self, user_id: int, *, user_ip: str | None = None) -> Done:
@@ -342,6 +357,7 @@ class Calls:
         *,
         locale: str | None = None,
         code_length: int | None = None,
+        user_ip: str | None = None,
     ) -> PhoneVerificationStarted:
         """Sends a code to a number that belongs to no user yet (section 4.10).
 
@@ -352,6 +368,7 @@ class Calls:
             locale: The language of the message, such as ``en``. A service that lacks it uses its
                 default.
             code_length: How many digits the code has, 4 to 10. Default: the service's setting.
+            user_ip: The address of the user who asks, IPv4 or IPv6, which a service may limit.
 
         Returns:
             What the service knows about the number, how long the code is valid, and when it can be
@@ -372,6 +389,7 @@ class Calls:
             country_code=country_code,
             locale=locale,
             code_length=code_length,
+            user_ip=user_ip,
         )
         return PhoneVerificationStarted._read(reply)
 

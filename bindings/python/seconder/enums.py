@@ -225,6 +225,8 @@ class Code(Word):
     """No such authenticator app."""
     DEVICE_NOT_FOUND = "device_not_found"
     """No such device."""
+    COUNTRY_NOT_ALLOWED = "country_not_allowed"
+    """No messages are sent to the country of the number."""
     FACTOR_LOCKED = "factor_locked"
     """Too many wrong codes: locked until the user is unlocked."""
     NOT_RECOGNISED = "not_recognised"

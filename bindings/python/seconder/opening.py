@@ -7,13 +7,13 @@ from seconder._frames import guarded
 from seconder._functions import carrier, checked, checked_limit, poster
 from seconder._hook import hook_of
 from seconder.enums import Format, Generation, Repeats
-from seconder.errors import SpoolWarning
+from seconder.errors import InvalidArgument, SpoolWarning
 from seconder.names import _given
 from seconder.service import Service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from typing import Any, Literal
 
@@ -50,6 +50,7 @@ def open(
     authenticator_digits: int | None = None,
     authenticator_period: int | None = None,
     offline_days: int | None = None,
+    limits: Mapping[str, int | Sequence[int]] | None = None,
     deliver: Callable[[Message], object] | None = None,
     deliver_timeout: float | None = None,
     post: Callable[[SignedCallback], object] | None = None,
@@ -146,6 +147,9 @@ def open(
         offline_days: For how many days, 1 to 7, a login machine may check the codes of authenticator
             apps while it cannot reach the service; 0 forbids it. See :meth:`Service.prepare_offline`.
             Default: the number in the database, and 0 in a new one.
+        limits: Limits of the application by their names, such as ``{"number_day": 10, "countries": [1,
+            44]}``, of which an empty list is all countries. Those that are not given stay as they are
+            in the database. See the page on limits.
         deliver: A function that delivers the SMS and voice calls of an engine. An exception from it
             means that the message was not delivered: the logger ``seconder`` gets it with its
             traceback, and it is the ``__cause__`` of the :class:`seconder.Unavailable` of the call
@@ -212,6 +216,8 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
     hook = hook_of(settings.pop("on_call"))
     deliver, post = settings["deliver"], settings["post"]
     limit = checked_limit(settings.pop("deliver_timeout"), deliver)
+    if settings["limits"] is not None:
+        settings["limits"] = _limits(settings["limits"])
     if names is not None:
         settings["names"] = _given(names)
     if deliver is not None:
@@ -219,6 +225,19 @@ def _settings(given: dict[str, Any], *, may_await: bool) -> tuple[Any, str, dict
     if post is not None:
         settings["post"] = poster(checked("post", post, may_await=may_await))
     return url, str(url).partition(":")[0].lower(), settings, hook
+
+
+def _limits(given: object) -> str:
+    """Limits as the native module takes them."""
+    if not hasattr(given, "items"):
+        raise InvalidArgument("limits must be a mapping of names to numbers", parameter="limits")
+
+    def text(value: object) -> str:
+        if isinstance(value, (list, tuple)):
+            return "+".join(map(str, value)) or "all"
+        return str(value)
+
+    return " ".join(f"{name}={text(value)}" for name, value in given.items())
 
 
 _warned = False

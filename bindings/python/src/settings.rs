@@ -120,6 +120,9 @@ fn of_an_engine(mut settings: Settings, given: &Given<'_>) -> PyResult<Settings>
     if let Some(link) = given.take::<Option<String>>("install_link", "be text")? {
         settings = settings.install_link(link);
     }
+    if let Some(limits) = given.take::<Option<String>>("limits", "be a mapping")? {
+        settings = settings.limits(limits);
+    }
     if let Some(replies) = given.take::<Option<String>>("replies", "be text")? {
         let replies = named_generation("replies", &replies);
         settings = settings.replies(replies.map_err(|failure| failure.raise(given.0.py()))?);

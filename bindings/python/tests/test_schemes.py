@@ -36,6 +36,7 @@ OF_AN_ENGINE: dict[str, Any] = {
     "authenticator_digits": 6,
     "authenticator_period": 30,
     "offline_days": 1,
+    "limits": {"number_day": 9},
     "deliver": lambda message: None,
     "post": lambda callback: None,
 }

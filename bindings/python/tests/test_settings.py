@@ -279,6 +279,7 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
         "install_link": ["http://app.example", "app.example", 7],
         "replies": ["2012", "", 7],
         "offline_days": [8, -1, 256, "1"],
+        "limits": [{"number_day": 101}, {"no_such": 1}, {"countries": ["x"]}, "number_day=1", 7],
     }
     for parameter, wrong in settings.items():
         for value in wrong:

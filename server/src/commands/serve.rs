@@ -74,6 +74,9 @@ pub(crate) fn serve(options: Serve) -> Result<()> {
     if let Some(days) = options.offline_days {
         settings = settings.offline_days(days);
     }
+    for limit in options.limits {
+        settings = settings.limits(limit);
+    }
     let service = settings.open()?;
     let engine = service.require_engine()?;
     show(&engine.application_settings());
@@ -172,6 +175,7 @@ fn show(settings: &ApplicationSettings) {
     }
     log(&format!("install link: {}", or_none(link)));
     log(&format!("offline days: {}", settings.offline_days));
+    log(&format!("limits: {}", settings.limits));
 }
 
 /// Writes the self-signed certificate to a file, and shows how clients trust it.

@@ -1,8 +1,9 @@
 //! Applications and their usage.
 
+use super::audit::{Noted, Trail};
 use super::lookups::{self, Kind};
 use super::{AppId, next_id};
-use crate::engine::clock::Time;
+use crate::engine::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
 use crate::model::{ApiKey, CallbackUrl, InstallLink, Secret};
 use crate::wire::{Generation, Names};
@@ -29,6 +30,7 @@ pub(in crate::engine) struct App {
     pub(in crate::engine) callback_ca_file: Option<String>,
     pub(in crate::engine) install_link: Option<InstallLink>,
     pub(in crate::engine) offline_days: u8,
+    pub(in crate::engine) limits: Limits,
 }
 
 /// The changes to an application. `None` leaves a value unchanged, and `Some(None)` removes it.
@@ -41,6 +43,8 @@ pub(in crate::engine) struct AppChange {
     pub(in crate::engine) callback_ca_file: Option<Option<String>>,
     pub(in crate::engine) install_link: Option<Option<InstallLink>>,
     pub(in crate::engine) offline_days: Option<u8>,
+    /// Those to change, as text.
+    pub(in crate::engine) limits: Option<String>,
 }
 
 /// Every application, in the order they were added.
@@ -56,7 +60,7 @@ pub(in crate::engine) fn of_key(view: &mut View, api_key: &ApiKey) -> Decided<Op
 }
 
 /// Adds the first application, unless another process has added one.
-pub(in crate::engine) fn add_first(view: &mut View, new: &App, now: Time) -> Decided<()> {
+pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) -> Decided<()> {
     if !view.all::<Application>(())?.is_empty() {
         return Ok(());
     }
@@ -81,17 +85,21 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, now: Time) -> Dec
         callback_ca_file: new.callback_ca_file.clone(),
         install_link: new.install_link.as_ref().map(|link| link.as_str().to_owned()),
         offline_days: new.offline_days,
-        created_at: now,
+        limits: new.limits.stored(),
+        created_at: trail.now.clock,
     });
+    let trail = Trail { app: app_id, ..trail.clone() };
+    trail.note(view, Noted { verdict: "created", ..Noted::default() });
     Ok(())
 }
 
 pub(in crate::engine) fn configure(
     view: &mut View,
-    app_id: AppId,
     change: &AppChange,
+    trail: &Trail,
 ) -> Decided<()> {
-    let Some(mut row) = view.get::<Application>((app_id,))? else { return Ok(()) };
+    let Some(mut row) = view.get::<Application>((trail.app,))? else { return Ok(()) };
+    let before = row.clone();
     let AppChange { name, token_length, replies, offline_days, .. } = change;
     row.name = name.clone().unwrap_or(row.name);
     row.token_length = token_length.unwrap_or(row.token_length);
@@ -106,6 +114,16 @@ pub(in crate::engine) fn configure(
     if let Some(link) = &change.install_link {
         row.install_link = link.as_ref().map(|link| link.as_str().to_owned());
     }
+    if let Some(text) = &change.limits {
+        let mut limits = limits(&row)?;
+        limits.set(text)?;
+        row.limits = limits.stored();
+    }
+    // Those who open it with the same settings every day change nothing.
+    if row == before {
+        return Ok(());
+    }
+    trail.note(view, Noted { verdict: "configured", ..Noted::default() });
     view.put(row);
     Ok(())
 }
@@ -128,6 +146,12 @@ pub(in crate::engine) fn statistics(
     Ok((months.collect(), u64::try_from(users).unwrap_or(0)))
 }
 
+fn limits(row: &Application) -> Decided<Limits> {
+    let mut limits = Limits::default();
+    limits.set(&row.limits).map_err(|_| super::damaged("applications", "limits"))?;
+    Ok(limits)
+}
+
 fn hash(api_key: &ApiKey) -> String {
     let hash = Sha256::digest(api_key.expose().as_bytes());
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -135,6 +159,7 @@ fn hash(api_key: &ApiKey) -> String {
 
 fn app(row: Application) -> Decided<App> {
     let replies = row.replies.parse().map_err(|_| super::damaged("applications", "replies"))?;
+    let limits = limits(&row)?;
     Ok(App {
         app_id: row.app_id,
         name: row.name,
@@ -150,5 +175,6 @@ fn app(row: Application) -> Decided<App> {
         callback_ca_file: row.callback_ca_file,
         install_link: row.install_link.map(InstallLink::stored),
         offline_days: row.offline_days,
+        limits,
     })
 }

@@ -1,5 +1,7 @@
 //! Codes by SMS and voice, and the messages that carry them.
 
+use super::audit::Noted;
+use super::budgets::{Over, Sending};
 use super::verify::{Barred, Factor, WrongAnswers};
 use super::{AppId, Subject, count, user, verifications};
 use crate::engine::clock::{Now, Time};
@@ -28,6 +30,7 @@ pub(in crate::engine) struct IssueCode {
     /// The id of the verification that a new code begins, for a number.
     pub(in crate::engine) uuid: Option<ApprovalId>,
     pub(in crate::engine) now: Now,
+    pub(in crate::engine) sending: Sending,
 }
 
 /// A message without its code, which belongs between the two texts.
@@ -61,6 +64,22 @@ pub(in crate::engine) enum Issued {
     TooSoon(Time),
     /// Codes that were not used yet were sent as many times as allowed.
     TooOften(Time),
+    /// Too many messages were sent altogether.
+    Over(Over),
+}
+
+impl Issued {
+    /// What the audit says of it.
+    pub(in crate::engine) fn noted(&self, of: Noted) -> Noted {
+        let refused = |over| Noted { verdict: "refused", over: Some(over), ..of.clone() };
+        match self {
+            Issued::Sent { .. } => Noted { verdict: "sent", ..of },
+            Issued::Barred(barred) => of.barred(*barred),
+            Issued::TooSoon(_) => refused("cool_down"),
+            Issued::TooOften(_) => refused("sends"),
+            Issued::Over(over) => refused(over.limit),
+        }
+    }
 }
 
 /// Issues a code or finds the valid one, and stores the message that carries it.
@@ -92,6 +111,9 @@ pub(in crate::engine) fn issue(view: &mut View, issue: &IssueCode) -> Decided<Is
     }
     if cool > issue.now.steady {
         return Ok(Issued::TooSoon(next(cool, None, own_end)));
+    }
+    if let Err(over) = issue.sending.spend(view)? {
+        return Ok(Issued::Over(over));
     }
     *sent_at = issue.now.steady;
     code.sends += 1;
@@ -241,6 +263,14 @@ mod tests {
             job: user as i64,
             uuid: None,
             now: NOW,
+            sending: Sending {
+                app: 1,
+                number: String::new(),
+                country: 1,
+                network: None,
+                limits: None,
+                now: AT,
+            },
         }
     }
 

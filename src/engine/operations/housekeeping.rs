@@ -2,13 +2,28 @@
 
 use super::lookups::{self, Kind};
 use crate::engine::clock::Time;
-use crate::engine::store::{Browser, Cached, Decided, Job, NumberCheck, SentCode, View};
+use crate::engine::store::{
+    Audit, Browser, Budget, Cached, Decided, Job, NumberCheck, SentCode, View,
+};
+
+/// Until when rows have expired.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Expired {
+    pub(in crate::engine) now: Time,
+    /// For decisions in the audit, by the clock.
+    pub(in crate::engine) audit: Time,
+}
 
 /// Deletes rows that have expired, and at most so many. Returns how many it was.
 ///
 /// Nothing that has expired is accepted, deleted or not. But a clock that is set back would revive
 /// it, and the rows take space.
-pub(in crate::engine) fn delete_expired(view: &mut View, now: Time, most: u32) -> Decided<u32> {
+pub(in crate::engine) fn delete_expired(
+    view: &mut View,
+    until: Expired,
+    most: u32,
+) -> Decided<u32> {
+    let Expired { now, audit } = until;
     let mut left = most;
     each::<SentCode>(view, now, &mut left, |_, _| {})?;
     // A message is not worth sending after its code.
@@ -17,6 +32,8 @@ pub(in crate::engine) fn delete_expired(view: &mut View, now: Time, most: u32) -
     each::<NumberCheck>(view, now, &mut left, |view, check| {
         lookups::remove(view, Kind::Verification, check.app_id, &check.uuid);
     })?;
+    each::<Budget>(view, now, &mut left, |_, _| {})?;
+    each::<Audit>(view, audit, &mut left, |_, _| {})?;
     Ok(most - left)
 }
 
@@ -44,6 +61,7 @@ mod tests {
     use crate::engine::store::{Memory, Store};
 
     const NOW: Time = Time(1_000_000_000);
+    const EXPIRED: Expired = Expired { now: NOW, audit: NOW };
 
     fn browser(user_id: u64, expires_at: Time) -> Browser {
         let id_hash = vec![7; 32];
@@ -82,7 +100,7 @@ mod tests {
             Ok(())
         });
         fill.unwrap();
-        let step = || store.run(|view| delete_expired(view, NOW, 5)).unwrap();
+        let step = || store.run(|view| delete_expired(view, EXPIRED, 5)).unwrap();
         assert_eq!((step(), left(&store)), (5, (4, 4)));
         assert_eq!((step(), left(&store)), (5, (1, 2)));
         assert_eq!((step(), left(&store)), (2, (1, 0)));

@@ -6,8 +6,9 @@ use crate::engine::clock::{Now, Time};
 use crate::engine::limits;
 use crate::engine::phones::Phone;
 use crate::engine::store::{
-    Activity, Approval, Authenticator, Browser, Decided, Device, Email, Job, Lookup, NumberCheck,
-    OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Sealed, SentCode, User, View,
+    Activity, Approval, Audit, Authenticator, Browser, Budget, Decided, Device, Email, Job, Lookup,
+    NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, Sealed, SentCode, User,
+    View,
 };
 use crate::model::UserId;
 
@@ -195,6 +196,8 @@ pub(in crate::engine) fn clear(view: &mut View) -> Decided<()> {
     view.delete_all::<Approval>(());
     view.delete_all::<OpenApproval>(());
     view.delete_all::<Activity>(());
+    view.delete_all::<Audit>(());
+    view.delete_all::<Budget>(());
     view.delete_all::<SentCode>(());
     view.delete_all::<NumberCheck>(());
     view.delete_all::<Job>(());
@@ -310,15 +313,19 @@ pub(in crate::engine) fn set_login(
     Ok(LoginSet::Done)
 }
 
-/// Takes a login name from its user. Returns whether there was one.
-pub(in crate::engine) fn remove_login(view: &mut View, app: AppId, login: &str) -> Decided<bool> {
-    let Some(id) = lookups::find(view, Kind::Login, app, login)? else { return Ok(false) };
+/// Takes a login name from its user. Returns who had it.
+pub(in crate::engine) fn remove_login(
+    view: &mut View,
+    app: AppId,
+    login: &str,
+) -> Decided<Option<UserId>> {
+    let Some(id) = lookups::find(view, Kind::Login, app, login)? else { return Ok(None) };
     if let Some(mut found) = user(view, app, user_id(id)?)? {
         found.login = None;
         view.put(found);
     }
     lookups::remove(view, Kind::Login, app, login);
-    Ok(true)
+    user_id(id).map(Some)
 }
 
 #[cfg(test)]

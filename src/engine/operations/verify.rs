@@ -205,6 +205,17 @@ pub(in crate::engine) enum Match {
     Nothing { factors: Vec<Factor>, compared: Vec<String> },
 }
 
+impl Match {
+    pub(in crate::engine) fn factors(&self) -> Vec<Factor> {
+        match self {
+            Match::Code { .. } => vec![Factor::Code],
+            Match::Step { .. } => vec![Factor::Authenticator],
+            Match::Recovery { .. } => vec![Factor::Recovery],
+            Match::Nothing { factors, .. } => factors.clone(),
+        }
+    }
+}
+
 /// Accepts a code, or counts a wrong one. Nothing is learnt about a code beyond its tries, however many
 /// attempts race: each sees what those before it have changed. Returns why, if the code must not be
 /// looked at; nothing is changed then.
@@ -215,12 +226,7 @@ pub(in crate::engine) fn commit(
     now: Now,
     delay: fn(u32) -> Duration,
 ) -> Decided<Option<Barred>> {
-    let factors = match found {
-        Match::Code { .. } => vec![Factor::Code],
-        Match::Step { .. } => vec![Factor::Authenticator],
-        Match::Recovery { .. } => vec![Factor::Recovery],
-        Match::Nothing { factors, .. } => factors.clone(),
-    };
+    let factors = found.factors();
     for factor in &factors {
         if let Some(barred) = state.bar(*factor, delay, now) {
             return Ok(Some(barred));

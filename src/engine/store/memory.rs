@@ -107,6 +107,18 @@ fn find(table: &Table, key: &Key) -> Vec<Vec<Value>> {
             let after = table.range((Bound::Excluded(key.clone()), Bound::Unbounded));
             after.take(*most as usize).map(|(_, row)| row.clone()).collect()
         }
+        Which::Page(page) => {
+            let order = page.order(TABLES[key.table]);
+            let place = |row: &[Value]| order.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
+            let before = |row: &[Value]| place(row)[..page.before.len()] < page.before[..];
+            let mut rows: Vec<_> = below(table, &page.prefix)
+                .map(|(_, row)| row.clone())
+                .filter(|row| before(row))
+                .collect();
+            rows.sort_by_key(|row| std::cmp::Reverse(place(row)));
+            rows.truncate(page.most as usize);
+            rows
+        }
         Which::Due(until, most) => {
             let schema = TABLES[key.table];
             let column = schema.columns.iter().position(|c| Some(c.name) == schema.due);

@@ -25,6 +25,8 @@ tables! {
         callback_ca_file: Option<String>,
         install_link: Option<String>,
         offline_days: u8,
+        /// The text of its limits.
+        limits: String,
         created_at: Time,
     }
 
@@ -179,6 +181,35 @@ tables! {
         kind: String,
         data: String,
         user_ip: Option<String>,
+    }
+
+    /// A decision: see `operations/audit.rs`. The user is 0 if there is none.
+    Audit in audit, key 3, due noted_at {
+        user_id: u64,
+        noted_at: Time,
+        /// Distinguishes those of one millisecond.
+        nonce: i64,
+        app_id: i64,
+        call: String,
+        verdict: String,
+        reason: Option<String>,
+        factor: Option<String>,
+        /// Masked.
+        number: Option<String>,
+        user_ip: Option<String>,
+        over_limit: Option<String>,
+        /// How many alike it stands for, of those that change nothing.
+        times: u32,
+    }
+
+    /// How many messages were sent: see `operations/budgets.rs`.
+    Budget in budgets, key 1, due ends_at {
+        subject: String,
+        /// When, the latest last, in 8 bytes each.
+        times: Vec<u8>,
+        /// How many on the day that ends then, where there is no list.
+        count: u32,
+        ends_at: Time,
     }
 
     /// A code by SMS or voice, for one action. A subject is `user:` and an id, or `phone:`, an

@@ -3,7 +3,7 @@
 //! A decision that reads a row which is not loaded yet stops with [`Stop::Missing`], and is made
 //! again once it is. It is a pure function, so nothing but time is lost.
 
-use super::table::{Prefix, Row, Value};
+use super::table::{Prefix, Row, Schema, Value};
 use super::tables::{Loaded, Statistics};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +25,42 @@ pub(in crate::engine) enum Which {
     /// Those whose key comes after these values, in the order of keys, and at most so many: for walks
     /// through a whole table, in steps. Without values, from the first row on.
     After(Vec<Value>, u32),
+    /// A page of rows, the latest first.
+    Page(Page),
+}
+
+/// A page of rows, the latest first: of those whose key begins with `prefix`, in the order of their
+/// keys; or, if `by_due`, of all, in the order of the column by which they become due, and of the key.
+/// Only rows before a place, which is the beginning of what follows the prefix in that order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) struct Page {
+    pub(in crate::engine) by_due: bool,
+    pub(in crate::engine) prefix: Vec<Value>,
+    /// At least one value, so that no store has to sort a whole table.
+    pub(in crate::engine) before: Vec<Value>,
+    pub(in crate::engine) most: u32,
+}
+
+impl Page {
+    pub(in crate::engine) fn below(prefix: impl Prefix, most: u32) -> Page {
+        Page { by_due: false, prefix: prefix.values(), before: Vec::new(), most }
+    }
+
+    pub(in crate::engine) fn by_due(most: u32) -> Page {
+        Page { by_due: true, prefix: Vec::new(), before: Vec::new(), most }
+    }
+
+    pub(in crate::engine) fn before(self, place: impl Prefix) -> Page {
+        Page { before: place.values(), ..self }
+    }
+
+    /// The places of the columns by whose order the rows come, without those of the prefix.
+    pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
+        let due = schema.columns.iter().position(|column| Some(column.name) == schema.due);
+        let due = due.filter(|_| self.by_due);
+        let others = (self.prefix.len()..schema.key).filter(|place| Some(*place) != due);
+        due.into_iter().chain(others).collect()
+    }
 }
 
 /// Why there is no decision.
@@ -77,6 +113,7 @@ pub(in crate::engine) struct Cache<R> {
     /// The prefixes of which all rows are loaded.
     prefixes: BTreeSet<Vec<Value>>,
     due: BTreeMap<(i64, u32), Vec<Vec<Value>>>,
+    pages: BTreeMap<Page, Vec<Vec<Value>>>,
     /// What the decision that is being made has changed so far.
     pending: Vec<Pending<R>>,
     deleted: Vec<Vec<Value>>,
@@ -101,6 +138,7 @@ impl<R> Default for Cache<R> {
             slots: BTreeMap::new(),
             prefixes: BTreeSet::new(),
             due: BTreeMap::new(),
+            pages: BTreeMap::new(),
             pending: Vec::new(),
             deleted: Vec::new(),
             appended: Vec::new(),
@@ -186,6 +224,7 @@ impl<R: Row> AnyCache for Cache<R> {
         match which {
             Which::Prefix(prefix) => drop(self.prefixes.insert(prefix.clone())),
             Which::Due(until, most) => drop(self.due.insert((*until, *most), keys)),
+            Which::Page(page) => drop(self.pages.insert(page.clone(), keys)),
             // No decision walks through a table.
             Which::After(..) => {}
         }
@@ -286,6 +325,15 @@ impl View {
                 Ok(rows.filter(|row| is_due(*row, until)).cloned().collect())
             }
             None => Err(self.missing::<R>(Which::Due(until.0, most))),
+        }
+    }
+
+    /// A page of rows, as they were before the batch: for those who only read.
+    pub(in crate::engine) fn page<R: Cached>(&mut self, page: Page) -> Decided<Vec<R>> {
+        let cache = R::cache(&mut self.loaded);
+        match cache.pages.get(&page) {
+            Some(keys) => Ok(keys.iter().filter_map(|key| cache.row(key)).cloned().collect()),
+            None => Err(self.missing::<R>(Which::Page(page))),
         }
     }
 

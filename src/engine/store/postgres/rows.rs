@@ -1,7 +1,7 @@
 //! The rows of a transaction or a snapshot.
 
 use super::buckets::{Guard, LIST, Scope};
-use super::statements::{COMMON, STATEMENTS, Statements, columns};
+use super::statements::{COMMON, STATEMENTS, Statements, columns, page};
 use super::values::{arrays, each, ints, values_of};
 use crate::engine::store::backend::{Fault, Rows};
 use crate::engine::store::table::{Row as _, Value};
@@ -62,6 +62,7 @@ pub(super) enum Part {
     /// Those that are due, or follow on a key, for the request at this place.
     Due(usize, usize),
     After(usize, usize),
+    Page(usize, usize),
 }
 
 impl<'a> Transaction<'a> {
@@ -204,6 +205,14 @@ impl<'a> Transaction<'a> {
                     self.connection.add(due, &params)?;
                     parts.push(Part::Due(key.table, place));
                 }
+                Which::Page(of) => {
+                    let statements = &STATEMENTS[key.table];
+                    let mut params = each(&with_bucket(statements, of.prefix.clone()));
+                    params.extend(each(&of.before));
+                    params.push(Param::int(of.most.into()));
+                    self.connection.add(&page(TABLES[key.table], of), &params)?;
+                    parts.push(Part::Page(key.table, place));
+                }
                 Which::After(after, most) => {
                     let statements = &STATEMENTS[key.table];
                     let mut params = each(&with_bucket(statements, after.clone()));
@@ -281,7 +290,9 @@ impl<'a> Transaction<'a> {
                         found.entry((*table, prefix)).or_default().push(row);
                     }
                 }
-                Part::Due(table, place) => drop(due.insert(*place, read(*table, answer)?)),
+                Part::Due(table, place) | Part::Page(table, place) => {
+                    due.insert(*place, read(*table, answer)?);
+                }
                 Part::After(table, place) => {
                     let rows = read(*table, answer)?;
                     self.expect_locked(*table, &rows)?;
@@ -290,7 +301,7 @@ impl<'a> Transaction<'a> {
             }
         }
         let rows = keys.iter().enumerate().map(|(place, key)| match &key.rows {
-            Which::After(..) => due.remove(&place).unwrap_or_default(),
+            Which::After(..) | Which::Page(..) => due.remove(&place).unwrap_or_default(),
             Which::Due(..) => {
                 let mut rows = due.remove(&place).unwrap_or_default();
                 let schema = TABLES[key.table];

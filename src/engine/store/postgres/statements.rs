@@ -6,6 +6,7 @@
 use super::buckets::Scope;
 use crate::engine::store::table::{Column, Kind, Schema};
 use crate::engine::store::tables::TABLES;
+use crate::engine::store::view::Page;
 use crate::postgres::{List, Statement};
 use std::sync::LazyLock;
 
@@ -174,6 +175,32 @@ fn equal(columns: &[Column]) -> String {
 
 fn lists(columns: &[Column]) -> Vec<List> {
     columns.iter().map(|column| list_of(column.kind)).collect()
+}
+
+/// The statement for pages of this form. Those who read them lock nothing.
+pub(super) fn page(table: &'static Schema, page: &Page) -> Statement {
+    let shape = Shape { table, scope: Scope::of(table), columns: columns(table) };
+    let (name, own) = (table.name, listed("t.", table.columns));
+    let prefix = shape.key(page.prefix.len());
+    let order: Vec<Column> = page.order(table).iter().map(|at| table.columns[*at]).collect();
+    let before = &order[..page.before.len()];
+    let equal = prefix.iter().enumerate();
+    let equal = equal.map(|(place, column)| format!("t.{} = ${} AND ", column.name, place + 1));
+    let equal: String = equal.collect();
+    let first = prefix.len() + 1;
+    let limit = first + before.len();
+    let places: Vec<_> = (first..limit).map(|place| format!("${place}")).collect();
+    let descending: Vec<_> = order.iter().map(|c| format!("t.{} DESC", c.name)).collect();
+    let sql = format!(
+        "SELECT {own} FROM {SCHEMA}.{name} AS t WHERE {equal}({}) < ({}) ORDER BY {} LIMIT ${limit}",
+        listed("t.", before),
+        places.join(", "),
+        descending.join(", ")
+    );
+    let mut params: Vec<_> = prefix.iter().chain(before).map(|c| one_of(c.kind)).collect();
+    params.push(List::Int);
+    let kind = if page.by_due { "page_due" } else { "page" };
+    statement(&shape.name(&format!("{kind}_{}_{}", prefix.len(), before.len())), sql, params)
 }
 
 impl Statements {

@@ -5,7 +5,7 @@ use crate::engine::store::backend::{Fault, Rows};
 use crate::engine::store::sealed::not_sealed;
 use crate::engine::store::table::{Schema, Value};
 use crate::engine::store::tables::TABLES;
-use crate::engine::store::view::{Change, ChangeKind, Key, Which};
+use crate::engine::store::view::{Change, ChangeKind, Key, Page, Which};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql, params_from_iter};
 use std::sync::LazyLock;
@@ -100,6 +100,28 @@ impl ToSql for Value {
     }
 }
 
+/// The statement that reads a page.
+fn page_of(table: &Schema, page: &Page) -> String {
+    let name = |place: usize| table.columns[place].name;
+    let columns: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+    let order: Vec<_> = page.order(table).into_iter().map(name).collect();
+    let descending: Vec<_> = order.iter().map(|name| format!("{name} DESC")).collect();
+    let mut conditions: Vec<_> =
+        (0..page.prefix.len()).map(|place| format!("{} = ?{}", name(place), place + 1)).collect();
+    let first = page.prefix.len() + 1;
+    let last = first + page.before.len();
+    let places: Vec<_> = (first..last).map(|place| format!("?{place}")).collect();
+    let before = order[..page.before.len()].join(", ");
+    conditions.push(format!("({before}) < ({})", places.join(", ")));
+    format!(
+        "SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT ?{last}",
+        columns.join(", "),
+        table.name,
+        conditions.join(" AND "),
+        descending.join(", ")
+    )
+}
+
 /// An open transaction.
 pub(super) struct Transaction<'a>(pub(super) &'a Connection);
 
@@ -112,6 +134,11 @@ impl Transaction<'_> {
                 Some(sql) => self.select(sql, &[Value::Int(*until), Value::Int((*most).into())]),
                 None => Ok(Vec::new()),
             },
+            Which::Page(page) => {
+                let most = Value::Int(page.most.into());
+                let values = page.prefix.iter().chain(&page.before).cloned().chain([most]);
+                self.select(&page_of(TABLES[key.table], page), &values.collect::<Vec<_>>())
+            }
             Which::After(key, most) => {
                 let mut values = key.clone();
                 values.push(Value::Int((*most).into()));

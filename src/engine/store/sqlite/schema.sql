@@ -35,6 +35,7 @@ CREATE TABLE applications (
     callback_ca_file TEXT,
     install_link TEXT,
     offline_days INTEGER NOT NULL,
+    limits TEXT NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
 
@@ -175,6 +176,31 @@ CREATE TABLE activities (
     user_ip TEXT,
     PRIMARY KEY (user_id, created_at, nonce)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+    user_id INTEGER NOT NULL,
+    noted_at INTEGER NOT NULL,
+    nonce INTEGER NOT NULL,
+    app_id INTEGER NOT NULL,
+    call TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    reason TEXT,
+    factor TEXT,
+    number TEXT,
+    user_ip TEXT,
+    over_limit TEXT,
+    times INTEGER NOT NULL,
+    PRIMARY KEY (user_id, noted_at, nonce)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_due ON audit (noted_at, user_id, nonce);
+
+CREATE TABLE budgets (
+    subject TEXT PRIMARY KEY,
+    times BLOB NOT NULL,
+    count INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX budgets_due ON budgets (ends_at);
 
 CREATE TABLE codes (
     subject TEXT NOT NULL,

@@ -1,0 +1,89 @@
+//! `seconder audit`.
+
+use crate::arguments::Database;
+use crate::commands::print;
+use clap::Args;
+use seconder::Result;
+use seconder::engine::{AuditEntry, AuditFilter};
+use seconder::model::UserId;
+
+#[derive(Args)]
+pub(crate) struct Audit {
+    #[command(flatten)]
+    database: Database,
+    /// Only what concerns this user, by id. Users who were deleted are known too.
+    #[arg(long, value_name = "ID")]
+    user: Option<UserId>,
+    /// Only from this time on, in Unix seconds.
+    #[arg(long, value_name = "TIME")]
+    since: Option<u64>,
+    /// Only before this time, in Unix seconds.
+    #[arg(long, value_name = "TIME")]
+    until: Option<u64>,
+    /// Only decisions of this kind: right, wrong, reused, not_checked, none_pending, wait or locked for
+    /// codes; sent, refused or not_delivered for messages; created, approved, denied, reported or
+    /// refused for approval requests; recognised or not_recognised for browsers; done for other calls;
+    /// created or configured for the application.
+    #[arg(long, value_name = "KIND")]
+    verdict: Option<String>,
+    /// The most decisions to print.
+    #[arg(long, value_name = "COUNT", default_value = "100")]
+    limit: usize,
+    /// Print each decision as a JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many decisions are read at once.
+const PAGE: u32 = 500;
+
+pub(crate) fn run(options: &Audit) -> Result<()> {
+    let service = options.database.existing()?;
+    let engine = service.require_engine()?;
+    let Audit { user, since, until, verdict, .. } = options;
+    let mut filter = AuditFilter::default();
+    (filter.user_id, filter.since, filter.until) = (*user, *since, *until);
+    filter.verdict.clone_from(verdict);
+    let (mut left, mut after) = (options.limit, None);
+    while left > 0 {
+        let page = engine.audit(&filter, after.as_deref(), PAGE)?;
+        for entry in page.entries.iter().take(left) {
+            print(&if options.json { json(entry) } else { line(entry) })?;
+        }
+        left = left.saturating_sub(page.entries.len());
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn json(entry: &AuditEntry) -> String {
+    serde_json::to_string(entry).unwrap_or_default()
+}
+
+/// A decision in one line, of words that have no spaces.
+fn line(entry: &AuditEntry) -> String {
+    let mut line = format!("{}.{:03}", entry.time / 1000, entry.time.rem_euclid(1000));
+    if let Some(user) = entry.user_id {
+        line.push_str(&format!(" user={user}"));
+    }
+    line.push_str(&format!(" {} {}", entry.call, entry.verdict));
+    let more = [
+        ("factor", &entry.factor),
+        ("limit", &entry.over_limit),
+        ("number", &entry.number),
+        ("user_ip", &entry.user_ip),
+        ("reason", &entry.reason),
+    ];
+    for (name, value) in more {
+        if let Some(value) = value {
+            line.push_str(&format!(" {name}={}", value.replace(' ', "_")));
+        }
+    }
+    if entry.times > 1 {
+        line.push_str(&format!(" times={}", entry.times));
+    }
+    line
+}

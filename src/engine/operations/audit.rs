@@ -1,0 +1,131 @@
+//! What the engine has decided: rows that are added in the transaction of the decision, and never
+//! changed. They hold no secret and no code, a number only masked, and stay when the user is deleted.
+
+use super::AppId;
+use super::verify::{Barred, Factor};
+use crate::engine::clock::{Now, Time};
+use crate::engine::store::{Audit, Decided, Page, View};
+use crate::model::UserId;
+
+/// The call that decides.
+#[derive(Clone)]
+pub(in crate::engine) struct Trail {
+    pub(in crate::engine) app: AppId,
+    pub(in crate::engine) call: &'static str,
+    /// Distinguishes the rows of one user and millisecond.
+    pub(in crate::engine) nonce: i64,
+    pub(in crate::engine) user_ip: Option<String>,
+    pub(in crate::engine) now: Now,
+    /// How many refusals of the same kind have no row yet. With `None`, one of a moment ago has a row,
+    /// and a further one gets none: there is no limit to how many are asked for.
+    pub(in crate::engine) unwritten: Option<u32>,
+}
+
+/// What was decided.
+#[derive(Clone, Default)]
+pub(in crate::engine) struct Noted {
+    /// None for a number that belongs to no user, and for an application.
+    pub(in crate::engine) user_id: Option<UserId>,
+    pub(in crate::engine) verdict: &'static str,
+    pub(in crate::engine) reason: Option<String>,
+    pub(in crate::engine) factors: Vec<Factor>,
+    /// Masked.
+    pub(in crate::engine) number: Option<String>,
+    /// The limit that was reached.
+    pub(in crate::engine) over: Option<&'static str>,
+}
+
+impl Noted {
+    pub(in crate::engine) fn of(user_id: UserId, verdict: &'static str) -> Noted {
+        Noted { user_id: Some(user_id), verdict, ..Noted::default() }
+    }
+
+    pub(in crate::engine) fn barred(self, barred: Barred) -> Noted {
+        let verdict = match barred {
+            Barred::Until(_) => "wait",
+            Barred::Locked => "locked",
+        };
+        Noted { verdict, over: Some("wrong_codes"), ..self }
+    }
+}
+
+impl Factor {
+    pub(in crate::engine) fn name(self) -> &'static str {
+        match self {
+            Factor::Code => "code",
+            Factor::Authenticator => "authenticator",
+            Factor::Recovery => "recovery_code",
+        }
+    }
+}
+
+impl Trail {
+    pub(in crate::engine) fn note(&self, view: &mut View, noted: Noted) {
+        self.write(view, noted, 1);
+    }
+
+    /// Notes something that changes nothing else, so that it can be asked for without end.
+    pub(in crate::engine) fn note_refusal(&self, view: &mut View, noted: Noted) {
+        if let Some(before) = self.unwritten {
+            self.write(view, noted, before.saturating_add(1));
+        }
+    }
+
+    /// Notes that a call for this user did what it is for.
+    pub(in crate::engine) fn done(&self, view: &mut View, user_id: UserId) {
+        self.note(view, Noted::of(user_id, "done"));
+    }
+
+    /// The same, for a row of a later decision of the same call.
+    pub(in crate::engine) fn next(&self) -> Trail {
+        Trail { nonce: self.nonce ^ 1, ..self.clone() }
+    }
+
+    fn write(&self, view: &mut View, noted: Noted, times: u32) {
+        let names: Vec<_> = noted.factors.iter().map(|factor| factor.name()).collect();
+        view.append(Audit {
+            user_id: noted.user_id.map_or(0, UserId::get),
+            noted_at: self.now.clock,
+            nonce: self.nonce,
+            app_id: self.app,
+            call: self.call.to_owned(),
+            verdict: noted.verdict.to_owned(),
+            reason: noted.reason,
+            factor: (!names.is_empty()).then(|| names.join("+")),
+            number: noted.number,
+            user_ip: self.user_ip.clone(),
+            over_limit: noted.over.map(str::to_owned),
+            times,
+        });
+    }
+}
+
+/// Which rows to read: those before a place, the latest first.
+#[derive(Clone)]
+pub(in crate::engine) struct Reading {
+    /// Of this user, or of everybody.
+    pub(in crate::engine) user_id: Option<u64>,
+    /// The time, the user and the nonce of the row that was read last; or the time alone.
+    pub(in crate::engine) before: (Time, Option<(u64, i64)>),
+    pub(in crate::engine) most: u32,
+}
+
+pub(in crate::engine) fn read(view: &mut View, reading: &Reading) -> Decided<Vec<Audit>> {
+    let (at, place) = reading.before;
+    match reading.user_id {
+        Some(user_id) => {
+            let page = Page::below((user_id,), reading.most);
+            view.page(match place {
+                Some((_, nonce)) => page.before((at, nonce)),
+                None => page.before((at,)),
+            })
+        }
+        None => {
+            let page = Page::by_due(reading.most);
+            view.page(match place {
+                Some((user_id, nonce)) => page.before((at, user_id, nonce)),
+                None => page.before((at,)),
+            })
+        }
+    }
+}

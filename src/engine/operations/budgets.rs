@@ -1,0 +1,291 @@
+//! How many messages were sent: to a number, because of an address, to a country and by an application.
+//! All of them are counted in the transaction that sends one, so the limits are exact, however many
+//! threads and nodes there are.
+//!
+//! For a number and an address, the times of the latest messages are kept, so a window slides: with five
+//! in ten minutes, no ten minutes have six. A message counts until the window has passed, and not at its
+//! end. A country and an application have many, so theirs are counted by days of UTC.
+
+use super::AppId;
+use crate::engine::clock::Time;
+use crate::engine::limits::Limits;
+use crate::engine::store::{Budget, Decided, View};
+use std::time::Duration;
+
+const TEN_MINUTES: Duration = Duration::from_secs(10 * 60);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY_MILLISECONDS: i64 = 86_400_000;
+
+/// A message, and what limits it.
+#[derive(Clone)]
+pub(in crate::engine) struct Sending {
+    pub(in crate::engine) app: AppId,
+    /// In E.164.
+    pub(in crate::engine) number: String,
+    pub(in crate::engine) country: u16,
+    /// The network that the call comes from, if it is known.
+    pub(in crate::engine) network: Option<String>,
+    /// None in a sandbox that has no limits.
+    pub(in crate::engine) limits: Option<Limits>,
+    /// The steady time.
+    pub(in crate::engine) now: Time,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Over {
+    pub(in crate::engine) limit: &'static str,
+    /// When a message can be sent again; never to a country that is not allowed.
+    pub(in crate::engine) until: Option<Time>,
+}
+
+/// At most so many in each window.
+struct Window {
+    limit: &'static str,
+    most: u32,
+    length: Duration,
+}
+
+impl Sending {
+    /// Counts the message, unless it is over a limit. Then nothing is changed.
+    pub(in crate::engine) fn spend(&self, view: &mut View) -> Decided<Result<(), Over>> {
+        let Some(limits) = &self.limits else { return Ok(Ok(())) };
+        if !limits.allows(self.country) {
+            return Ok(Err(Over { limit: "countries", until: None }));
+        }
+        let mut changed = Vec::new();
+        for (subject, windows) in self.windows(limits) {
+            let before = view.get::<Budget>((subject.clone(),))?;
+            match self.slide(before, subject, &windows) {
+                Ok(row) => changed.extend(row),
+                Err(over) => return Ok(Err(over)),
+            }
+        }
+        for (subject, limit, most) in self.days(limits) {
+            let before = view.get::<Budget>((subject.clone(),))?;
+            match self.count(before, subject, limit, most) {
+                Ok(row) => changed.extend(row),
+                Err(over) => return Ok(Err(over)),
+            }
+        }
+        changed.into_iter().for_each(|row| view.put(row));
+        Ok(Ok(()))
+    }
+
+    /// Takes a message back that did not reach anybody.
+    pub(in crate::engine) fn take_back(&self, view: &mut View) -> Decided<()> {
+        let Some(limits) = &self.limits else { return Ok(()) };
+        let now = self.now.0.to_be_bytes();
+        for (subject, _) in self.windows(limits) {
+            let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
+            if let Some(place) = row.times.chunks_exact(8).rposition(|time| time == now) {
+                row.times.drain(place * 8..place * 8 + 8);
+                view.put(row);
+            }
+        }
+        for (subject, ..) in self.days(limits) {
+            let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
+            if row.ends_at == self.end_of_day() {
+                row.count = row.count.saturating_sub(1);
+                view.put(row);
+            }
+        }
+        Ok(())
+    }
+
+    fn windows(&self, limits: &Limits) -> Vec<(String, Vec<Window>)> {
+        let window = |limit, most, length| Window { limit, most, length };
+        let number = vec![
+            window("number_10_minutes", limits.number_10_minutes, TEN_MINUTES),
+            window("number_day", limits.number_day, DAY),
+        ];
+        let mut all = vec![(format!("number:{}:{}", self.app, self.number), number)];
+        if let Some(network) = &self.network {
+            let windows = vec![window("address_hour", limits.address_hour, HOUR)];
+            all.push((format!("address:{}:{network}", self.app), windows));
+        }
+        all
+    }
+
+    fn days(&self, limits: &Limits) -> [(String, &'static str, u32); 2] {
+        let country = format!("country:{}:{}", self.app, self.country);
+        [
+            (country, "country_day", limits.country_day),
+            (format!("application:{}", self.app), "application_day", limits.application_day),
+        ]
+    }
+
+    /// The row with this message, if there is a limit.
+    fn slide(
+        &self,
+        before: Option<Budget>,
+        subject: String,
+        windows: &[Window],
+    ) -> Result<Option<Budget>, Over> {
+        let times = before.map_or_else(Vec::new, |row| row.times);
+        let mut times: Vec<i64> = times
+            .chunks_exact(8)
+            .map(|time| time.try_into().map_or(0, i64::from_be_bytes))
+            .collect();
+        for window in windows.iter().filter(|window| window.most > 0) {
+            let first = times.len().checked_sub(window.most as usize);
+            let until = first.map(|first| Time(times[first]).plus(window.length));
+            if let Some(until) = until.filter(|until| *until > self.now) {
+                return Err(Over { limit: window.limit, until: Some(until) });
+            }
+        }
+        let most = windows.iter().map(|window| window.most).max().unwrap_or(0) as usize;
+        if most == 0 {
+            return Ok(None);
+        }
+        times.push(self.now.0);
+        times.drain(..times.len().saturating_sub(most));
+        let longest = windows.iter().map(|window| window.length).max().unwrap_or(DAY);
+        Ok(Some(Budget {
+            subject,
+            times: times.into_iter().flat_map(i64::to_be_bytes).collect(),
+            count: 0,
+            ends_at: self.now.plus(longest),
+        }))
+    }
+
+    fn count(
+        &self,
+        before: Option<Budget>,
+        subject: String,
+        limit: &'static str,
+        most: u32,
+    ) -> Result<Option<Budget>, Over> {
+        if most == 0 {
+            return Ok(None);
+        }
+        let ends_at = self.end_of_day();
+        let count = before.filter(|row| row.ends_at == ends_at).map_or(0, |row| row.count);
+        if count >= most {
+            return Err(Over { limit, until: Some(ends_at) });
+        }
+        Ok(Some(Budget { subject, times: Vec::new(), count: count + 1, ends_at }))
+    }
+
+    fn end_of_day(&self) -> Time {
+        Time((self.now.0.div_euclid(DAY_MILLISECONDS) + 1).saturating_mul(DAY_MILLISECONDS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::limits;
+    use crate::engine::store::{Memory, Store};
+
+    const START: i64 = 1_700_000_000_000;
+
+    fn sending(number: &str, at: i64) -> Sending {
+        Sending {
+            app: 1,
+            number: number.to_owned(),
+            country: 1,
+            network: None,
+            limits: Some(Limits::default()),
+            now: Time(START + at * 1000),
+        }
+    }
+
+    fn spend(store: &Store, sending: &Sending) -> Option<(&'static str, i64)> {
+        let sending = sending.clone();
+        let spent = store.run(move |view| sending.spend(view)).unwrap();
+        spent.err().map(|over| (over.limit, over.until.map_or(0, |at| (at.0 - START) / 1000)))
+    }
+
+    #[test]
+    fn a_number_gets_five_in_any_ten_minutes() {
+        let store = Store::new(Memory::new());
+        for at in [0, 100, 200, 300, 400] {
+            assert_eq!(spend(&store, &sending("+1", at)), None);
+        }
+        assert_eq!(spend(&store, &sending("+1", 599)), Some(("number_10_minutes", 600)));
+        assert_eq!(spend(&store, &sending("+2", 599)), None);
+        assert_eq!(spend(&store, &sending("+1", 600)), None);
+        assert_eq!(spend(&store, &sending("+1", 600)), Some(("number_10_minutes", 700)));
+    }
+
+    #[test]
+    fn a_number_gets_twenty_in_any_day() {
+        let store = Store::new(Memory::new());
+        for message in 0..20 {
+            assert_eq!(spend(&store, &sending("+1", message * 600)), None);
+        }
+        assert_eq!(spend(&store, &sending("+1", 86_399)), Some(("number_day", 86_400)));
+        assert_eq!(spend(&store, &sending("+1", 86_400)), None);
+        assert_eq!(spend(&store, &sending("+1", 86_400)), Some(("number_day", 87_000)));
+    }
+
+    #[test]
+    fn an_address_causes_ten_in_any_hour_and_a_network_of_ipv6_is_one() {
+        let from = |address: &str, number: i64, at| {
+            let network = Some(limits::network(address.parse().unwrap()));
+            Sending { network, ..sending(&format!("+{number}"), at) }
+        };
+        for (first, same, other) in [
+            ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
+            ("2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1"),
+        ] {
+            let store = Store::new(Memory::new());
+            for number in 0..10 {
+                assert_eq!(spend(&store, &from(first, number, number)), None);
+            }
+            assert_eq!(spend(&store, &from(same, 11, 3599)), Some(("address_hour", 3600)));
+            assert_eq!(spend(&store, &from(other, 11, 3599)), None);
+            assert_eq!(spend(&store, &from(same, 12, 3600)), None);
+        }
+    }
+
+    #[test]
+    fn countries_and_applications_have_a_budget_for_each_day() {
+        let store = Store::new(Memory::new());
+        let mut limits = Limits::default();
+        limits.set("country_day=2 application_day=3 countries=1+44").unwrap();
+        let to = |country, number: i64, at| Sending {
+            country,
+            limits: Some(limits.clone()),
+            ..sending(&format!("+{number}"), at)
+        };
+        // The day of the start ends after 6400 seconds.
+        assert_eq!(spend(&store, &to(1, 1, 0)), None);
+        assert_eq!(spend(&store, &to(1, 2, 0)), None);
+        assert_eq!(spend(&store, &to(1, 3, 0)), Some(("country_day", 6400)));
+        assert_eq!(spend(&store, &to(49, 4, 0)), Some(("countries", 0)));
+        assert_eq!(spend(&store, &to(44, 5, 0)), None);
+        assert_eq!(spend(&store, &to(44, 6, 6399)), Some(("application_day", 6400)));
+        assert_eq!(spend(&store, &to(1, 7, 6400)), None);
+    }
+
+    #[test]
+    fn a_message_that_is_taken_back_does_not_count() {
+        let store = Store::new(Memory::new());
+        for at in 0..5 {
+            assert_eq!(spend(&store, &sending("+1", at)), None);
+        }
+        let last = sending("+1", 4);
+        store.run(move |view| last.take_back(view)).unwrap();
+        assert_eq!(spend(&store, &sending("+1", 5)), None);
+        assert_eq!(spend(&store, &sending("+1", 6)), Some(("number_10_minutes", 600)));
+        let rows = store.look(|view| view.all::<Budget>(())).unwrap();
+        assert!(rows.iter().all(|row| row.count == 0 || row.count == 5));
+    }
+
+    #[test]
+    fn what_is_refused_changes_nothing() {
+        let store = Store::new(Memory::new());
+        let spent = (0..7).map(|at| spend(&store, &sending("+1", at)).is_none());
+        assert_eq!(spent.filter(|spent| *spent).count(), 5);
+        let count = |store: &Store| {
+            let rows = store.look(|view| view.all::<Budget>(())).unwrap();
+            let shown = |row: &Budget| (row.subject.clone(), row.times.len() / 8, row.count);
+            rows.iter().map(shown).collect::<Vec<_>>()
+        };
+        let expected = [("application:1", 0, 5), ("country:1:1", 0, 5), ("number:1:+1", 5, 0)];
+        assert_eq!(count(&store), expected.map(|(name, times, all)| (name.to_owned(), times, all)));
+    }
+}

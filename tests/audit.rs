@@ -1,0 +1,208 @@
+//! What the engine has decided can be read again, and nothing secret is among it.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod fresh;
+
+use fresh::{ManualClock, ada, forced, open_at};
+use seconder::calls::{CreateApproval, RequestSms};
+use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
+use seconder::model::UserId;
+use seconder::otp::Totp;
+use seconder::{Handle, Service, Settings, Verify};
+
+const NOW: u64 = 1_000_000;
+
+fn read(service: &Service, filter: &AuditFilter) -> Vec<AuditEntry> {
+    service.engine().unwrap().audit(filter, None, 1000).unwrap().entries
+}
+
+/// Calls with their verdicts, the earliest first.
+fn shown(service: &Service, filter: &AuditFilter) -> Vec<String> {
+    let one = |entry: &AuditEntry| {
+        let mut text = format!("{} {}", entry.call, entry.verdict);
+        for more in [&entry.factor, &entry.over_limit].into_iter().flatten() {
+            text.push_str(&format!(" {more}"));
+        }
+        match entry.times {
+            1 => text,
+            times => format!("{text} {times}"),
+        }
+    };
+    read(service, filter).iter().rev().map(one).collect()
+}
+
+fn of(user: UserId) -> AuditFilter {
+    AuditFilter { user_id: Some(user), ..AuditFilter::default() }
+}
+
+#[test]
+fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, sent) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let verify = |code: &str| {
+        let call = forced(code.parse().unwrap(), user);
+        let _ = service.handle(&Verify { user_ip: Some("192.0.2.7".parse().unwrap()), ..call });
+    };
+    let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+    let right = app.code(NOW);
+    // Not forced, and the user was never confirmed.
+    let _ = service.verify(&right.expose().parse().unwrap(), user).unwrap();
+    verify(right.expose());
+    verify(right.expose());
+    (0..4).for_each(|_| verify("000000"));
+    // All of these have to wait.
+    (0..9).for_each(|_| verify("000000"));
+    let call = RequestSms {
+        force: true,
+        user_ip: Some("2001:db8::1".parse().unwrap()),
+        ..RequestSms::new(user)
+    };
+    let _ = service.handle(&call).unwrap();
+    (0..3).for_each(|_| drop(service.handle(&call).unwrap_err()));
+    let code = sent.lock().unwrap()[0].code.clone();
+    verify(&code);
+    clock.set(NOW + 1);
+    let _ = service.unlock_user(user).unwrap();
+    let expected = [
+        "enrol_authenticator done",
+        "request_sms refused code cool_down",
+        "request_sms sent code",
+        "unlock_user done",
+        "verify not_checked",
+        "verify right authenticator",
+        "verify right code",
+        "verify wrong authenticator",
+        "verify wrong authenticator",
+        "verify wrong authenticator",
+        "verify wrong authenticator",
+    ];
+    let mut found = shown(&service, &of(user));
+    assert_eq!(found.last().unwrap(), "unlock_user done", "the latest is the first of a page");
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    // The refusals of a minute are one row, and the next one has their number.
+    clock.set(NOW + 60);
+    (0..5).for_each(|_| verify("000000"));
+    let found = shown(&service, &AuditFilter { since: Some(NOW + 60), ..of(user) });
+    assert!(found.contains(&"verify wait wrong_codes 11".to_owned()), "{found:?}");
+    let entries = read(&service, &of(user));
+    let sms = entries.iter().find(|entry| entry.verdict == "sent").unwrap();
+    assert_eq!(sms.number.as_deref(), Some("+1-XXX-XXX-XX23"));
+    assert_eq!(sms.user_ip.as_deref(), Some("2001:db8::1"));
+    assert_eq!(sms.time, 1_000_000_000);
+    let all = format!("{entries:?}");
+    for secret in [code.as_str(), right.expose(), "5550100123", "000000\""] {
+        assert!(!all.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn approvals_and_changes_of_what_protects_an_account_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let engine = service.engine().unwrap();
+    let device = engine.register_device(user, DeviceType::Ios).unwrap();
+    let ask = || service.handle(&CreateApproval::new(user, "Log in?".parse().unwrap()));
+    for response in [ApprovalResponse::Approve, ApprovalResponse::Deny, ApprovalResponse::Report] {
+        let uuid = ask().unwrap().uuid;
+        let (device_id, device_secret) = (device.device_id, device.secret.clone());
+        let call = RespondToApproval { uuid, device_id, device_secret, response };
+        let _ = engine.respond_to_approval(&call).unwrap();
+        clock.set(NOW + 1 + response as u64);
+    }
+    let _ = ask().unwrap_err();
+    let browser = service.remember(user).unwrap();
+    let _ = service.recognise(user, &browser.token).unwrap();
+    let _ = service.delete_user(user).unwrap();
+    let mut found = shown(&service, &of(user));
+    found.sort_unstable();
+    let expected = [
+        "create_approval created",
+        "create_approval created",
+        "create_approval created",
+        "create_approval refused snooze",
+        "delete_user done",
+        "recognise recognised",
+        "register_device done",
+        "remember done",
+        "respond_to_approval approved",
+        "respond_to_approval denied",
+        "respond_to_approval reported",
+    ];
+    assert_eq!(found, expected, "also after the user is deleted");
+}
+
+#[test]
+fn pages_follow_each_other_without_gaps() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let other = service.create_user("ben@example.com", "555-010-0124", "1").unwrap().user_id;
+    for turn in 0..30 {
+        clock.set(NOW + turn / 3);
+        let of = if turn % 2 == 0 { user } else { other };
+        let _ = service.unlock_user(of).unwrap();
+    }
+    let engine = service.engine().unwrap();
+    let pages = |filter: &AuditFilter| {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let page = engine.audit(filter, after.as_deref(), 4).unwrap();
+            assert!(page.entries.len() <= 4);
+            all.extend(page.entries);
+            after = page.next;
+            if after.is_none() {
+                return all;
+            }
+        }
+    };
+    for filter in [
+        AuditFilter::default(),
+        of(user),
+        AuditFilter { verdict: Some("done".into()), since: Some(NOW + 3), ..of(other) },
+        AuditFilter { until: Some(NOW + 3), ..AuditFilter::default() },
+    ] {
+        let whole = read(&service, &filter);
+        assert_eq!(pages(&filter), whole);
+        assert!(whole.is_sorted_by_key(|entry| std::cmp::Reverse(entry.time)));
+    }
+    let count = |filter: AuditFilter| read(&service, &filter).len();
+    assert_eq!(count(of(user)), 15);
+    assert_eq!(count(AuditFilter { verdict: Some("done".into()), ..AuditFilter::default() }), 30);
+    let three = |since| AuditFilter {
+        since: Some(since),
+        until: Some(since + 1),
+        ..AuditFilter::default()
+    };
+    assert_eq!(count(three(NOW + 5)), 3);
+    for place in ["", "1", "1.2", "1.2.3.4", "a.b.c"] {
+        assert!(engine.audit(&AuditFilter::default(), Some(place), 4).is_err(), "{place}");
+    }
+    assert!(engine.audit(&AuditFilter::default(), None, 0).is_err());
+    assert!(engine.audit(&AuditFilter::default(), None, 1001).is_err());
+}
+
+#[test]
+fn old_decisions_go_in_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let url = fresh::url(&folder.path().join("seconder.db"));
+    let service = Settings::new(&url).clock(clock.clone()).limits("audit_days=1").open().unwrap();
+    let user = ada(&service);
+    let _ = service.unlock_user(user).unwrap();
+    let engine = service.engine().unwrap();
+    let maintain = || engine.maintain(std::time::Duration::from_secs(1)).unwrap();
+    let count = || read(&service, &AuditFilter::default()).len();
+    clock.set(NOW + 86_399);
+    assert!(!maintain());
+    assert!(count() > 0);
+    clock.set(NOW + 86_400);
+    assert!(!maintain());
+    assert_eq!(count(), 0);
+}

@@ -1,0 +1,233 @@
+//! The limits of an application: how many messages and requests there are.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+mod fresh;
+
+use fresh::{ManualClock, ada, forced, url};
+use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
+use seconder::engine::{AuditFilter, Message};
+use seconder::http::{Caller, RawRequest, respond};
+use seconder::model::UserId;
+use seconder::{Error, Handle, Service, Settings, Verdict};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// The beginning of a day of UTC.
+const NOW: u64 = 1_700_006_400;
+
+struct World {
+    service: Service,
+    sent: Arc<Mutex<Vec<String>>>,
+    clock: ManualClock,
+}
+
+fn world(path: &Path, limits: &str, clock: &ManualClock) -> World {
+    let sent: Arc<Mutex<Vec<String>>> = Arc::default();
+    let keep = Arc::clone(&sent);
+    let deliver = move |message: &Message| {
+        keep.lock().unwrap().push(message.code.clone());
+        if message.to.ends_with("99") { Err("down".to_owned()) } else { Ok(()) }
+    };
+    let settings = Settings::new(&url(path)).clock(clock.clone()).deliver(deliver);
+    World { service: settings.limits(limits).open().unwrap(), sent, clock: clock.clone() }
+}
+
+/// Sends a code and uses it, so that only the limits of messages count.
+fn log_in(world: &World, user: UserId) -> Result<(), Error> {
+    let call = RequestSms { force: true, ..RequestSms::new(user) };
+    let _ = world.service.handle(&call)?;
+    let code = world.sent.lock().unwrap().last().unwrap().clone();
+    let checked = world.service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    assert_eq!(checked.verdict, Verdict::Right);
+    Ok(())
+}
+
+fn start(world: &World, number: u64, country: &str, ip: Option<&str>) -> Result<(), Error> {
+    let number = format!("20255{number:05}").parse().unwrap();
+    let call = StartPhoneVerification::new(Channel::Call, number, country.parse().unwrap());
+    let user_ip = ip.map(|ip| ip.parse().unwrap());
+    world.service.handle(&StartPhoneVerification { user_ip, ..call }).map(drop)
+}
+
+#[track_caller]
+fn waits(result: Result<(), Error>, seconds: u64) {
+    let error = result.unwrap_err();
+    assert!(matches!(error, Error::RateLimited { .. }), "{error}");
+    assert_eq!((error.code(), error.retry_after_seconds()), (Some("60003"), Some(seconds)));
+}
+
+fn refused(world: &World) -> Vec<String> {
+    let filter = AuditFilter { verdict: Some("refused".into()), ..AuditFilter::default() };
+    let page = world.service.engine().unwrap().audit(&filter, None, 100).unwrap();
+    let mut limits: Vec<_> = page.entries.into_iter().map(|of| of.over_limit.unwrap()).collect();
+    limits.sort_unstable();
+    limits
+}
+
+#[test]
+fn a_number_gets_five_messages_in_ten_minutes_and_twenty_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "", &clock);
+    let user = ada(&world.service);
+    (0..5).for_each(|_| log_in(&world, user).unwrap());
+    waits(log_in(&world, user), 600);
+    assert_eq!(world.sent.lock().unwrap().len(), 5, "nothing is sent");
+    clock.set(NOW + 599);
+    waits(log_in(&world, user), 1);
+    // Set back, the wait neither ends nor grows.
+    clock.set(NOW - 86_400);
+    waits(log_in(&world, user), 1);
+    let after = NOW - 86_399;
+    for round in 0..3 {
+        clock.set(after + round * 600);
+        (0..5).for_each(|_| log_in(&world, user).unwrap());
+    }
+    clock.set(after + 1800);
+    waits(log_in(&world, user), 86_400 - 600 - 1800);
+    assert_eq!(world.sent.lock().unwrap().len(), 20);
+    assert_eq!(refused(&world), ["number_10_minutes", "number_10_minutes", "number_day"]);
+}
+
+#[test]
+fn an_address_a_country_and_an_application_have_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let limits = "address_hour=2 country_day=4 application_day=5,countries=1+44";
+    let world = world(&folder.path().join("a.db"), limits, &clock);
+    start(&world, 1, "1", Some("192.0.2.1")).unwrap();
+    start(&world, 2, "1", Some("192.0.2.1")).unwrap();
+    waits(start(&world, 3, "1", Some("192.0.2.1")), 3600);
+    start(&world, 3, "1", Some("192.0.2.2")).unwrap();
+    // A message that reaches nobody does not count.
+    assert!(matches!(start(&world, 99, "1", None), Err(Error::Unavailable { .. })));
+    start(&world, 4, "1", None).unwrap();
+    waits(start(&world, 5, "1", None), 86_400);
+    let error = start(&world, 6, "49", None).unwrap_err();
+    assert_eq!(error.code(), Some("country_not_allowed"));
+    clock.set(NOW + 86_399);
+    waits(start(&world, 5, "1", None), 1);
+    clock.set(NOW + 86_400);
+    start(&world, 5, "1", None).unwrap();
+    assert_eq!(refused(&world), ["address_hour", "countries", "country_day", "country_day"]);
+}
+
+#[test]
+fn limits_are_stored_and_those_that_are_not_given_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let clock = ManualClock::at(NOW);
+    let limits = |given: &str| {
+        let service = world(&path, given, &clock).service;
+        service.engine().unwrap().application_settings().limits
+    };
+    assert_eq!(limits("number_day=7 countries=44+1").number_day, 7);
+    let stored = limits("cool_down=1");
+    assert_eq!((stored.number_day, stored.cool_down, stored.sends), (7, 1, 5));
+    assert_eq!(stored.countries, [1, 44]);
+    let stored = limits("number_day=20 countries=all");
+    assert_eq!((stored.number_day, stored.cool_down), (20, 1));
+    assert_eq!(limits("").to_string().split(' ').next(), Some("cool_down=1"));
+    for wrong in ["number_day=101", "no_such=1", "sends", "countries=x"] {
+        let error = Settings::new(&url(&path)).limits(wrong).open().unwrap_err();
+        assert!(error.to_string().contains("limits"), "{error}");
+    }
+}
+
+#[test]
+fn limits_are_exact_however_many_threads_and_handles_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let clock = ManualClock::at(NOW);
+    let worlds = [world(&path, "application_day=50", &clock), world(&path, "", &clock)];
+    let sent = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let (world, sent) = (&worlds[thread % 2], &sent);
+            scope.spawn(move || {
+                for number in 0..10 {
+                    let number = (thread * 10 + number) as u64 + 100;
+                    sent.fetch_add(
+                        start(world, number, "1", None).is_ok().into(),
+                        Ordering::Relaxed,
+                    );
+                }
+            });
+        }
+    });
+    assert_eq!(sent.into_inner(), 50);
+    let messages: usize = worlds.iter().map(|world| world.sent.lock().unwrap().len()).sum();
+    assert_eq!(messages, 50);
+}
+
+/// What 1000 threads get for these codes.
+fn present(
+    worlds: &[World; 2],
+    user: UserId,
+    code: impl Fn(usize) -> String + Sync,
+) -> BTreeMap<String, usize> {
+    let tally: Mutex<BTreeMap<String, usize>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for thread in 0..1000 {
+            let (world, tally, code) = (&worlds[thread % 2], &tally, &code);
+            scope.spawn(move || {
+                let call = forced(code(thread).parse().unwrap(), user);
+                let outcome = match world.service.handle(&call) {
+                    Ok(checked) if checked.reused => "reused".to_owned(),
+                    Ok(checked) => format!("{:?}", checked.verdict),
+                    Err(error) => error.code().unwrap_or("none").to_owned(),
+                };
+                *tally.lock().unwrap().entry(outcome).or_default() += 1;
+            });
+        }
+    });
+    tally.into_inner().unwrap()
+}
+
+#[test]
+fn of_1000_right_codes_at_once_one_is_right_and_of_wrong_ones_at_most_five_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let clock = ManualClock::at(NOW);
+    let worlds = [world(&path, "", &clock), world(&path, "", &clock)];
+    let user = ada(&worlds[0].service);
+    let request = || {
+        let _ = worlds[0].service.request_sms(user).unwrap();
+        worlds[0].sent.lock().unwrap().last().unwrap().clone()
+    };
+    let right = request();
+    let found = present(&worlds, user, |_| right.clone());
+    assert_eq!(found, BTreeMap::from([("Right".to_owned(), 1), ("reused".to_owned(), 999)]));
+    let right = request();
+    let wrong = |thread: usize| {
+        let guess = format!("{:07}", thread + 1);
+        if guess == right { "0000000".to_owned() } else { guess }
+    };
+    let found = present(&worlds, user, wrong);
+    assert!(found["Wrong"] <= 5 && found["Wrong"] + found["60003"] == 1000, "{found:?}");
+}
+
+#[test]
+fn an_api_key_has_a_rate_on_each_node() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "key_rate=1 key_burst=3", &clock);
+    let engine = world.service.engine().unwrap();
+    let request = || {
+        let request = RawRequest::new("GET", "/protected/json/app/details");
+        let request = request.header("X-Svc-API-Key", engine.api_key().expose());
+        respond(engine, Caller::Network, request)
+    };
+    (0..3).for_each(|_| assert_eq!(request().status, 200));
+    let reply = request();
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+    assert!(String::from_utf8(reply.body).unwrap().contains("60003"));
+    // In the process, there is no such limit.
+    (0..9).for_each(|_| drop(world.service.app_details().unwrap()));
+    world.clock.set(NOW + 1);
+    assert_eq!(request().status, 200);
+    assert_eq!(request().status, 503);
+}
