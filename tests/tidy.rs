@@ -190,6 +190,10 @@ fn a_client_of_a_local_socket_links_no_tls_and_no_resolver() {
         text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
     };
     let (https, unix) = (packages("https"), packages("unix"));
+    assert!(
+        !https.contains("aes-gcm") && !unix.contains("aes-gcm"),
+        "Cargo.toml:1: a client seals nothing: only the feature engine depends on aes-gcm"
+    );
     for name in ["rustls", "ring", "rustls-webpki", "getrandom"] {
         assert!(https.contains(name), "tests/tidy.rs:1: the client of https: has no {name}");
         assert!(

@@ -339,9 +339,12 @@ static void an_application_keeps_its_settings(const std::string &folder)
     options.names.word = "acme";
     options.install_link = "https://app.example/get";
     options.limits = "number_day=9";
+    options.keyring = folder + "/application.ring";
     options.replies = Generation::older;
     static_cast<void>(open(url, nullptr, options));
     options = {};
+    CHECK(try_open(url, nullptr, options).status() == Status::storage);
+    options.keyring = folder + "/application.ring";
     options.deliver = [&text](const Message &message) {
         text = message.text();
         return message.code().empty() && message.expires_at() == 0;
