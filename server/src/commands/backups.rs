@@ -19,9 +19,9 @@ pub(crate) fn restore(database: &Database, replace: bool, copy: &Path) -> Result
         return Err(invalid("database", "must be sqlite:/path/file.db".to_owned()));
     };
     let mut shown = Progress::default();
-    let keyring = database.keyring.as_deref();
+    let keyring = database.ring_file();
     let progress = |copied, all| shown.show(copied, all);
-    seconder::engine::restore(copy, path, replace, keyring, progress)?;
+    seconder::engine::restore(copy, path, replace, keyring.as_deref(), progress)?;
     spent()
 }
 

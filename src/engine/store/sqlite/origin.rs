@@ -107,9 +107,6 @@ impl Origin {
             changes: AtomicU64::new(0),
             is_behind: AtomicBool::new(false),
         };
-        if !restored {
-            grow(db)?;
-        }
         Ok((origin, restored))
     }
 
@@ -118,10 +115,11 @@ impl Origin {
         adopt(db, &self.database, &self.database)
     }
 
-    /// Lets the number grow now and then. Call this before a commit that changes something.
+    /// Lets the number grow with the first change and now and then, and not before: a database that is
+    /// rejected for its keyring is left as it is. Call this before a commit that changes something.
     pub(super) fn before_commit(&self, db: &Connection) -> rusqlite::Result<Option<i64>> {
         self.is_behind.store(true, Ordering::Relaxed);
-        match (self.changes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(EVERY) {
+        match self.changes.fetch_add(1, Ordering::Relaxed).is_multiple_of(EVERY) {
             true => grow(db).map(Some),
             false => Ok(None),
         }
