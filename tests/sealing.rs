@@ -6,6 +6,9 @@
 
 mod fresh;
 mod sealed;
+#[cfg(feature = "postgres")]
+#[path = "postgres/server.rs"]
+mod server;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -90,11 +93,15 @@ fn forms(secret: &[u8]) -> Vec<Vec<u8>> {
 
 /// A service with everything that has a secret, and the secrets.
 fn lively(path: &Path) -> (Service, Vec<Vec<u8>>) {
+    lively_with(Settings::new(&url(path)))
+}
+
+fn lively_with(settings: Settings) -> (Service, Vec<Vec<u8>>) {
     let (random, sent) = (Remembered::default(), Arc::new(Mutex::new(Vec::new())));
     let keep = Arc::clone(&sent);
     let callbacks: Arc<Mutex<Vec<String>>> = Arc::default();
     let posted = Arc::clone(&callbacks);
-    let service = Settings::new(&url(path))
+    let service = settings
         .random(random.clone())
         .callback_url("https://app.example/callback")
         .deliver(move |message: &Message| {
@@ -169,21 +176,51 @@ fn change(path: &Path, sql: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
+/// Searches for each secret, however it may be written.
+fn search(bytes: &[u8], secrets: &[Vec<u8>]) {
+    assert!(has(bytes, b"ada@example.com"), "the search finds what is there");
+    for secret in secrets {
+        // A code of seven digits: as a number, it could be there by chance.
+        for form in forms(secret).iter().filter(|form| form.len() > 6) {
+            let shown = String::from_utf8_lossy(secret).into_owned();
+            assert!(!has(bytes, form), "{shown} as {}", String::from_utf8_lossy(form));
+        }
+    }
+}
+
+/// Nor does a dump of a database on a server, and it is not opened with another ring.
+#[cfg(feature = "postgres")]
+#[test]
+fn a_dumped_database_gives_no_secret() {
+    let server = server::Server::start();
+    let at = server.database("sealing");
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("ring");
+    let settings = || Settings::new(&at).keyring(&ring);
+    let missing = Settings::new(&at).open().unwrap_err().to_string();
+    assert!(missing.contains("keyring") && missing.contains("is required"), "{missing}");
+    assert!(error(settings()).contains("seconder keyring create"));
+    Keyring::at(&ring).create().unwrap();
+    let (service, secrets) = lively_with(settings());
+    search(&server.dump("sealing"), &secrets);
+    let second = Keyring::at(&ring).rotate().unwrap();
+    let done = service.engine().unwrap().reseal().unwrap();
+    assert!(done.values > 10 && done.unreadable == 0, "{done:?}");
+    assert_eq!(service.engine().unwrap().sealed_values().unwrap()[&second], done.values);
+    search(&server.dump("sealing"), &secrets);
+    drop(service);
+    fs::remove_file(&ring).unwrap();
+    assert!(error(settings()).contains("there is no keyring"));
+    Keyring::at(&ring).create().unwrap();
+    assert!(error(settings()).contains("is not that of the database"));
+}
+
 #[test]
 fn a_copied_database_gives_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
     let (service, secrets) = lively(&path);
-    let searched = |bytes: &[u8]| {
-        assert!(has(bytes, b"ada@example.com"), "the search finds what is there");
-        for secret in &secrets {
-            // A code of seven digits: as a number, it could be there by chance.
-            for form in forms(secret).iter().filter(|form| form.len() > 6) {
-                let shown = String::from_utf8_lossy(secret).into_owned();
-                assert!(!has(bytes, form), "{shown} as {}", String::from_utf8_lossy(form));
-            }
-        }
-    };
+    let searched = |bytes: &[u8]| search(bytes, &secrets);
     let log = fs::metadata(folder.path().join("test.db-wal")).unwrap();
     assert!(log.len() > 0);
     searched(&bytes(&path));

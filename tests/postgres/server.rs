@@ -172,6 +172,15 @@ impl Server {
         text
     }
 
+    /// A backup of a database, as text.
+    pub(crate) fn dump(&self, name: &str) -> Vec<u8> {
+        let mut dump = command(programs().join("pg_dump"), self.folder());
+        dump.args(["-U", "seconder", "-d", name, "-p", &self.port.to_string(), "-h"]);
+        let done = dump.arg(self.folder()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        done.stdout
+    }
+
     /// A new database, of which this is the URL.
     pub(crate) fn database(&self, name: &str) -> String {
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
