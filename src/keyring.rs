@@ -21,8 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the current key must have been the current one before another can be removed, in seconds.
-/// By then, nothing that was about to be sealed with the other one is still being written.
+/// How long ago the ring must have been changed before a key can be removed, in seconds. By then, nothing that was about to be sealed with the other one is still being written.
 const SETTLED: u64 = 3600;
 
 /// The keys of a ring.
@@ -143,9 +142,20 @@ impl Keyring {
     /// # Errors
     /// Those of [`Keyring::keys`]; [`Error::Storage`] if the file cannot be replaced, or has 100 keys.
     pub fn rotate(&self) -> Result<KeyId> {
+        // In two steps: nobody may seal with a key that would be lost if the power failed now.
+        let id = self.add()?;
+        self.make_current(id)?;
+        Ok(id)
+    }
+
+    /// Adds a key that is not the current one yet. Where several machines have copies of the ring, each
+    /// gets it before any of them seals with it. Returns its id.
+    ///
+    /// # Errors
+    /// Those of [`Keyring::rotate`].
+    pub fn add(&self) -> Result<KeyId> {
         let key = Key::random(now())?;
         let id = key.id;
-        // In two steps: nobody may seal with a key that would be lost if the power failed now.
         file::replace(&self.path, |mut keys| {
             if keys.keys.len() >= text::MOST {
                 return Err(Error::storage(format!(
@@ -156,12 +166,19 @@ impl Keyring {
                 )));
             }
             keys.keys.push(key);
-            Ok(((), keys))
-        })?;
+            Ok((id, keys))
+        })
+    }
+
+    /// Makes a key of the ring the current one.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if the ring does not have it, or the file cannot be replaced.
+    pub fn make_current(&self, id: KeyId) -> Result<()> {
         file::replace(&self.path, |mut keys| {
             let place = keys.keys.iter().position(|key| key.id == id);
             keys.current = place.ok_or_else(|| self.unknown(id))?;
-            Ok((id, keys))
+            Ok(((), keys))
         })
     }
 
@@ -192,10 +209,12 @@ impl Keyring {
                  first"
             )));
         }
+        // A key may become the current one long after it was made.
+        let changed = file::changed_at(&self.path).unwrap_or_else(now);
         let current = keys.current().map_or(0, |key| key.created_at);
-        if current.saturating_add(SETTLED) > now() {
+        if current.max(changed).saturating_add(SETTLED) > now() {
             return Err(Error::storage(format!(
-                "the current key of {shown} is less than an hour old, so that something may still \
+                "the keyring {shown} was changed less than an hour ago, so that something may still \
                  be sealed with {id}: remove it later"
             )));
         }

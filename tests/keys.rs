@@ -87,6 +87,8 @@ fn age(ring: &Path) {
     });
     let aged: String = aged.collect();
     fs::write(ring, aged).unwrap();
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    fs::File::options().write(true).open(ring).unwrap().set_modified(long_ago).unwrap();
 }
 
 #[test]

@@ -159,46 +159,6 @@ fn child_that_searches_its_own_memory() {
     }
 }
 
-#[test]
-fn the_keys_of_a_ring_are_wiped_from_memory() {
-    run_child("child_that_uses_a_keyring", "engine");
-}
-
-/// Run by the test above.
-#[test]
-#[allow(clippy::disallowed_methods, reason = "the first test passes what to do in a variable")]
-fn child_that_uses_a_keyring() {
-    if std::env::var(SERVICE).as_deref() != Ok("engine") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("test.db");
-    let url = format!("sqlite:{}", path.display());
-    drop(Settings::new(&url).open().unwrap());
-    let key = second_half_of_key(&folder.path().join("test.db.keys"));
-    assert_eq!(occurrences(&key), 0, "after the database was created");
-    let service = Settings::new(&url).open().unwrap();
-    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
-    service.request_sms(user).unwrap();
-    service.enrol_authenticator(user).unwrap();
-    let wrong = "1234567".parse().unwrap();
-    assert_eq!(service.verify(&wrong, user).unwrap(), Verdict::NotChecked);
-    assert!(occurrences(&key) > 0, "the search must find the key while it is in use");
-    drop(service);
-    assert_eq!(occurrences(&key), 0, "after the service was closed");
-}
-
-/// The end of the key of a ring, masked. It is in the expanded key, too.
-fn second_half_of_key(ring: &std::path::Path) -> Vec<u8> {
-    use base64::Engine as _;
-    let text = Zeroizing::new(std::fs::read_to_string(ring).unwrap());
-    let line = text.lines().find(|line| line.starts_with("key ")).unwrap();
-    let mut bytes = Zeroizing::new([0; 36]);
-    let encoded = line.split(' ').nth(3).unwrap();
-    base64::engine::general_purpose::STANDARD.decode_slice(encoded, &mut *bytes).unwrap();
-    bytes[16..32].iter().map(|byte| byte ^ MASK).collect()
-}
-
 /// A random text of these characters, masked: long enough not to occur in the process by chance.
 fn masked<const LENGTH: usize>(first: u8, many: u8) -> [u8; LENGTH] {
     let mut random = [0; LENGTH];

@@ -23,6 +23,20 @@ pub(crate) enum Command {
         #[command(flatten)]
         database: Database,
     },
+    /// Add a key to a keyring without using it, and print its id. Where machines have copies of the
+    /// keyring, give the new one to all of them, and then run `seconder keyring use` on each.
+    Add {
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Seal new values with this key of a keyring from now on.
+    Use {
+        #[command(flatten)]
+        database: Database,
+        /// Id of the key, as `seconder keyring list` prints it.
+        #[arg(long, value_name = "ID")]
+        key: KeyId,
+    },
     /// Print the keys of a keyring, oldest first: the id of each, when it was made in Unix seconds, and
     /// `current` for the one that new values are sealed with, or `old`.
     List {
@@ -40,7 +54,7 @@ pub(crate) enum Command {
         database: Database,
     },
     /// Remove a key with which nothing in the database is sealed, at the earliest an hour after the
-    /// current one was added. Copies of the database that were made before may need it: keep a copy of
+    /// keyring was changed. Copies of the database that were made before may need it: keep a copy of
     /// the keyring with them.
     Remove {
         #[command(flatten)]
@@ -55,6 +69,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Create { file } => Keyring::at(file).create(),
         Command::Rotate { database } => print(&ring(&database)?.rotate()?.to_string()),
+        Command::Add { database } => print(&ring(&database)?.add()?.to_string()),
+        Command::Use { database, key } => ring(&database)?.make_current(key),
         Command::List { database, values } => list(&database, values),
         Command::Reseal { database } => {
             let done = database.existing()?.require_engine()?.reseal()?;

@@ -108,9 +108,9 @@ impl Engine {
     /// Other databases that share the ring are not looked at.
     ///
     /// # Errors
-    /// [`Error::Storage`] if values were sealed with it, if it is the current key, or if that is less
-    /// than an hour old: something might still be sealed with the other one. [`Error::InvalidArgument`]
-    /// for a sandbox.
+    /// [`Error::Storage`] if values were sealed with it, if it is the current key, or if the ring was
+    /// changed less than an hour ago: something might still be sealed with the other one.
+    /// [`Error::InvalidArgument`] for a sandbox.
     pub fn remove_sealing_key(&self, key: KeyId) -> Result<()> {
         let ring = self.keyring()?;
         ring.check_removable(key)?;

@@ -166,6 +166,12 @@ pub(super) fn replace<T>(path: &Path, change: impl FnOnce(Keys) -> Result<(T, Ke
     done.map(|()| outcome).map_err(|error| failed(path, "replaced", &error))
 }
 
+/// When the file was changed, in seconds since the Unix epoch.
+pub(super) fn changed_at(path: &Path) -> Option<u64> {
+    let changed = fs::metadata(path).ok()?.modified().ok()?;
+    changed.duration_since(SystemTime::UNIX_EPOCH).ok().map(|changed| changed.as_secs())
+}
+
 /// Locks and reads the file.
 fn lock(path: &Path) -> Result<(File, Keys, Metadata)> {
     loop {

@@ -7,7 +7,7 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fmt;
 use std::str::FromStr;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The bytes of an id, which a sealed value begins with.
 pub(crate) const ID: usize = 8;
@@ -72,8 +72,8 @@ pub(crate) struct Key {
 
 impl Key {
     pub(crate) fn new(bytes: Box<Zeroizing<[u8; 32]>>, created_at: u64) -> Key {
-        let array: &[u8; 32] = &bytes;
-        let cipher = Box::new(Aes256Gcm::new(array.into()));
+        let cipher = expand(&bytes);
+        overwrite_stack();
         Key { id: KeyId::of(&bytes), created_at, bytes, cipher }
     }
 
@@ -121,6 +121,20 @@ impl Key {
         );
         opened.ok().map(|()| plain)
     }
+}
+
+/// Expands a key, which leaves copies of it on the stack.
+#[inline(never)]
+fn expand(bytes: &[u8; 32]) -> Box<Aes256Gcm> {
+    Box::new(Aes256Gcm::new(bytes.into()))
+}
+
+/// Overwrites what the function that was called before has left on the stack.
+#[inline(never)]
+fn overwrite_stack() {
+    let mut room = [0_u8; 16 * 1024];
+    room.zeroize();
+    std::hint::black_box(&room);
 }
 
 /// Fills the buffer from the system: a key or a nonce is never drawn from a source that a test has

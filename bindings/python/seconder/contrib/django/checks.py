@@ -56,7 +56,8 @@ def _opened_problem() -> _settings.Problem | None:
         url, options = _settings.arguments()
         if _scheme(url) == "sqlite":
             url = "sandbox:"
-            options.pop("must_exist", None)
+            for of_a_file in ("must_exist", "keyring"):
+                options.pop(of_a_file, None)
         seconder.open(url, **options).close()
     except seconder.InvalidArgument as error:
         key = error.parameter.upper() or "URL"
