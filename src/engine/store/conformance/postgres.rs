@@ -29,3 +29,16 @@ fn postgresql_decides_like_the_store_in_memory() {
     });
     result.unwrap();
 }
+
+#[test]
+fn what_threads_see_of_postgresql_by_two_nodes_has_an_order() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..8 {
+        let name = format!("nodes_{round}");
+        let url = server().database(&name);
+        let rest = url.strip_prefix("postgres:").unwrap();
+        let ring = folder.path().join(&name);
+        let node = || threads::sealed(Postgres::open(rest, false).unwrap(), &ring);
+        threads::explained(round, vec![node(), node()], Some(&node));
+    }
+}

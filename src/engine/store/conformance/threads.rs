@@ -177,7 +177,7 @@ pub(super) fn check(engine: &Engine, targets: &[Target], histories: &mut Histori
     }
 }
 
-fn explained(round: u64, stores: Vec<Store>, reopen: Option<&dyn Fn() -> Store>) {
+pub(super) fn explained(round: u64, stores: Vec<Store>, reopen: Option<&dyn Fn() -> Store>) {
     let clock = clock(NOW);
     let seeded = stores.into_iter().zip(round * 2..);
     let mut engines: Vec<_> = seeded.map(|(store, seed)| engine(store, &clock, seed)).collect();

@@ -1,10 +1,14 @@
 //! The forms of the statements, and how the server carries them out.
 
 use super::statements::{COMMON, STATEMENTS};
+use super::values::blobs;
 use super::{Postgres, Until};
+use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::conformance::postgres::server;
-use crate::engine::store::tables::TABLES;
-use crate::postgres::{List, Statement};
+use crate::engine::store::table::Row as _;
+use crate::engine::store::tables::{Email, Sequence, TABLES};
+use crate::engine::store::view::{Change, ChangeKind, Key, Which};
+use crate::postgres::{Connection, List, Problem, Statement};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -108,11 +112,7 @@ fn statements_use_only_the_words_that_relatives_of_postgresql_share() {
 /// nothing yet.
 #[test]
 fn no_statement_reads_a_whole_table() {
-    let url = server().database("plans");
-    let database = Postgres::open(url.strip_prefix("postgres:").unwrap(), false).unwrap();
-    let until = Until::within(Duration::from_secs(60));
-    let mut connection = database.connect(until).unwrap();
-    connection.set_deadline(until);
+    let mut connection = connection(&opened("plans"));
     for statement in every_statement() {
         let whole = ["select_0", "lock_0", "delete_0"];
         let explained = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];
@@ -147,4 +147,112 @@ fn no_statement_reads_a_whole_table() {
             assert!(!plan.contains(bad), "{name}: {sql}\n{plan}");
         }
     }
+}
+
+fn opened(name: &str) -> Postgres {
+    let url = server().database(name);
+    Postgres::open(url.strip_prefix("postgres:").unwrap(), false).unwrap()
+}
+
+/// A connection of its own, with time for a test.
+fn connection(database: &Postgres) -> Connection {
+    let until = Until::within(Duration::from_secs(30));
+    let mut connection = database.connect(until).unwrap();
+    connection.set_deadline(until);
+    connection
+}
+
+fn insert(connection: &mut Connection, mark: [u8; 16]) -> Result<(), Problem> {
+    connection.add(&COMMON.begin_batch, &[blobs(&[mark])])?;
+    connection.finish().map(drop)
+}
+
+#[test]
+fn a_commit_that_was_not_confirmed_is_never_guessed() {
+    let database = opened("unknown");
+    let mut batch = connection(&database);
+    insert(&mut batch, [1; 16]).unwrap();
+    assert_eq!(database.is_committed([1; 16], "lost"), Ok(true));
+
+    // What was looked for and not found can never be committed afterwards, however often it is asked.
+    for _ in 0..2 {
+        assert_eq!(database.is_committed([2; 16], "lost"), Ok(false));
+    }
+    let late = insert(&mut batch, [2; 16]);
+    assert!(matches!(late, Err(Problem::Rejected(report)) if report.is(&["23505"])));
+
+    // One that is still under way is waited for, whichever way it ends.
+    for (mark, end, is_committed) in [([3; 16], "COMMIT", true), ([4; 16], "ROLLBACK", false)] {
+        batch.simple("BEGIN").unwrap();
+        insert(&mut batch, mark).unwrap();
+        std::thread::scope(|scope| {
+            let found = scope.spawn(|| database.is_committed(mark, "lost"));
+            let mut other = connection(&database);
+            let waiting = "SELECT count(*) FROM pg_stat_activity \
+                           WHERE datname = 'unknown' AND wait_event_type = 'Lock'";
+            let is_waiting = |other: &mut Connection| {
+                other.simple(waiting).unwrap()[0].rows[0].text() == Some("1")
+            };
+            while !is_waiting(&mut other) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            batch.simple(end).unwrap();
+            assert_eq!(found.join().unwrap(), Ok(is_committed));
+        });
+    }
+}
+
+#[test]
+fn a_commit_that_cannot_be_looked_for_is_reported_as_unknown() {
+    let database = opened("unreachable");
+    let mut batch = connection(&database);
+    batch.simple("BEGIN").unwrap();
+    insert(&mut batch, [1; 16]).unwrap();
+    // It stays under way for as long as it is looked for.
+    let error = database.is_committed([1; 16], "it closed the connection").unwrap_err();
+    assert!(error.to_string().contains("it is not known whether"), "{error}");
+}
+
+/// Rows that become due are whoever's; a walk through a table locks those whose rows it meets.
+#[test]
+fn a_walk_that_changes_rows_locks_their_users_first() {
+    let database = opened("walk");
+    let key = Key { table: Email::TABLE, rows: Which::After(Vec::new(), 10) };
+    let email = |user: u64| Email { user_id: user, email: "ada@example.com".into() };
+    let change = |kind, row: Email| Change { table: Email::TABLE, kind, values: row.values() };
+    let done = database.write(&mut |rows| {
+        rows.apply((1..=3).map(|user| change(ChangeKind::Insert, email(user))).collect())
+    });
+    assert!(done.is_ok());
+    let mut tries = 0;
+    let done = database.write(&mut |rows| {
+        tries += 1;
+        let found = rows.load(std::slice::from_ref(&key))?;
+        assert_eq!(found[0].len(), 3);
+        rows.apply(vec![Change {
+            table: Email::TABLE,
+            kind: ChangeKind::Delete,
+            values: email(2).values(),
+        }])
+    });
+    assert!(done.is_ok());
+    assert_eq!(tries, 2, "the second time with the locks");
+    let rest = server().sql("walk", "SELECT count(*) FROM seconder.emails");
+    assert_eq!(rest, "2");
+}
+
+/// An update that finds no row any more fails as a whole, and is decided again.
+#[test]
+fn an_update_of_a_row_that_is_gone_is_no_success() {
+    let database = opened("gone");
+    let row = Sequence { name: "users".into(), last: 1 };
+    let update =
+        || Change { table: Sequence::TABLE, kind: ChangeKind::Update, values: row.values() };
+    let mut tries = 0;
+    let done = database.write(&mut |rows| {
+        tries += 1;
+        rows.apply(vec![update()])
+    });
+    assert!(matches!(done, Err(Fault::OfStore(_))));
+    assert!(tries > 1);
 }
