@@ -449,6 +449,8 @@ def main() -> None:
     sizes(options.programs, table)
     logins.size(options.programs, table)
     stack(options.programs, options.quick, table)
+    if options.only in "size of a user with an app in the database" and not options.quick:
+        stores.user_size(options.stores, options.programs, table)
     if options.quick:
         # A test build is slower, so whether a bound is met means nothing.
         table.rows = [(*cells, "") for *cells, _ in table.rows]

@@ -1,23 +1,35 @@
 //! Durable verifications by many threads: the engine, and what its database can do at best and at
 //! worst, for `make bench`.
 //!
-//! `stores prepare URL KEYRING THREADS` enrols users with authenticator apps, and prints their secrets.
-//! `stores engine URL KEYRING ROUND THREADS TURNS` verifies right codes of those users, whose secrets it
-//! reads from its standard input; each round with the same database is later than the one before. `stores loop FILE THREADS TURNS` reads and writes the same rows, in a
-//! transaction for each verification. `stores group FILE THREADS TURNS` writes one row for each, of
-//! many threads in one transaction.
+//! - `stores keyring FILE` makes a keyring, which a server's database needs first.
+//! - `stores prepare URL KEYRING THREADS` enrols users with authenticator apps, and prints their
+//!   secrets.
+//! - `stores engine URL KEYRING ROUND THREADS TURNS` verifies right codes of those users, whose secrets
+//!   it reads from its standard input; each round with the same database is later than the one before.
+//! - `stores loop URL THREADS TURNS` reads and writes the same rows, in a transaction for each
+//!   verification.
+//! - `stores group URL THREADS TURNS` writes one row for each, of many threads in one transaction.
+//! - `stores postgres` runs a server, and prints the URLs of its databases.
 //!
-//! Each prints the time and the processor time of a turn, in nanoseconds.
+//! `engine`, `loop` and `group` print the time and the processor time of a turn, in nanoseconds.
 
 #![allow(
     clippy::disallowed_methods,
     reason = "the peers need threads and the time, and a login process does not load them"
 )]
 
-use rusqlite::Connection;
+#[path = "stores/postgres.rs"]
+mod postgres;
+#[path = "../tests/postgres/server.rs"]
+#[allow(clippy::unwrap_used, reason = "a panic ends the benchmark")]
+mod server;
+#[path = "stores/sqlite.rs"]
+mod sqlite;
+
 use rustix::time::{ClockId, clock_gettime};
 use seconder::calls::{CreateUser, EnrolAuthenticator};
 use seconder::engine::{Clock, Message};
+use seconder::keyring::Keyring;
 use seconder::model::UserId;
 use seconder::otp::Totp;
 use seconder::{Handle, Service, Settings, Verdict, Verify};
@@ -49,8 +61,10 @@ fn main() -> Result<(), Failure> {
             clock.0.fetch_add(round.parse::<u64>()? * ROUND, Ordering::Relaxed);
             engine(open(url, keyring, &clock)?, &clock, &secrets, threads.parse()?, turns.parse()?)?
         }
-        ["loop", file, threads, turns] => transactions(file, threads.parse()?, turns.parse()?)?,
-        ["group", file, threads, turns] => group(file, threads.parse()?, turns.parse()?)?,
+        ["loop", url, threads, turns] => transactions(url, threads.parse()?, turns.parse()?)?,
+        ["group", url, threads, turns] => group(url, threads.parse()?, turns.parse()?)?,
+        ["postgres"] => return serve(),
+        ["keyring", file] => return Ok(Keyring::at(*file).create()?),
         _ => return Err("usage: stores prepare|engine|loop|group …, see stores.rs".into()),
     };
     writeln!(std::io::stdout(), "{printed}")?;
@@ -165,91 +179,51 @@ fn app(line: &str) -> Result<(UserId, Totp), Failure> {
     Ok((user_id.parse()?, Totp::from_uri(uri)?))
 }
 
-/// Opens a database as the engine does.
-fn database(file: &str) -> Result<Connection, Failure> {
-    let db = Connection::open(file)?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    db.pragma_update(None, "secure_delete", true)?;
-    db.execute_batch(
-        "CREATE TABLE IF NOT EXISTS written (
-            app_id INTEGER NOT NULL, user_id INTEGER NOT NULL, at INTEGER NOT NULL,
-            nonce INTEGER NOT NULL, what TEXT NOT NULL, PRIMARY KEY (app_id, user_id, at, nonce)
-        ) STRICT, WITHOUT ROWID",
-    )?;
-    Ok(db)
-}
-
 /// What a record of a verification says.
 const WRITTEN: &str = "verify right authenticator +1-XXX-XXX-0123";
 
-/// A transaction for each verification, with the rows that the engine reads and writes for it.
-fn transactions(file: &str, threads: usize, turns: usize) -> Result<String, Failure> {
-    let db = Mutex::new(database(file)?);
-    let users = db.lock().map_err(|_| "locked")?.query_row(
-        "SELECT count(*) FROM authenticators",
-        [],
-        |row| row.get::<_, i64>(0),
-    )?;
+/// A database of a peer, as one thread uses it.
+trait Database: Send {
+    /// A transaction with the rows that the engine reads and writes for a verification.
+    fn verify(&mut self, user: i64) -> Result<(), Failure>;
+    /// One row for each of these numbers, in one transaction.
+    fn write(&mut self, numbers: &[i64]) -> Result<(), Failure>;
+}
+
+fn database(url: &str) -> Result<Box<dyn Database>, Failure> {
+    Ok(match url.strip_prefix("sqlite:") {
+        Some(file) => Box::new(sqlite::Peer::open(file)?),
+        None => Box::new(postgres::Peer::open(url)?),
+    })
+}
+
+/// A transaction for each verification.
+fn transactions(url: &str, threads: usize, turns: usize) -> Result<String, Failure> {
+    // SQLite has one writer at a time, and a server has a connection for each thread.
+    let connections = if url.starts_with("sqlite:") { 1 } else { threads };
+    let databases: Vec<_> =
+        (0..connections).map(|_| Ok(Mutex::new(database(url)?))).collect::<Result<_, Failure>>()?;
     measured(threads, turns, |thread| {
         for turn in 0..turns {
-            let user = ((thread * USERS + turn % USERS) as i64) % users + 1;
-            let db = db.lock().map_err(|_| "a thread panicked")?;
-            one_verification(&db, user, turn as i64)?;
+            let user = (thread * USERS + turn % USERS + 1) as i64;
+            let database = databases[thread % connections].lock();
+            database.map_err(|_| "a thread panicked")?.verify(user)?;
         }
         Ok(())
     })
 }
 
-fn one_verification(db: &Connection, user: i64, turn: i64) -> Result<(), Failure> {
-    let read = |sql: &str, key: &dyn rusqlite::ToSql| -> Result<usize, rusqlite::Error> {
-        let mut statement = db.prepare_cached(sql)?;
-        let columns = statement.column_count();
-        let mut rows = statement.query([key])?;
-        let mut seen = 0;
-        while let Some(row) = rows.next()? {
-            seen += (0..columns).filter(|column| row.get_ref(*column).is_ok()).count();
-        }
-        Ok(seen)
-    };
-    db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    read("SELECT * FROM users WHERE user_id = ?1", &user)?;
-    read("SELECT * FROM codes WHERE subject = ?1", &format!("user:{user}"))?;
-    read("SELECT * FROM authenticators WHERE user_id = ?1", &user)?;
-    db.prepare_cached("UPDATE authenticators SET last_step = ?2, used_at = ?3 WHERE user_id = ?1")?
-        .execute([user, turn, turn])?;
-    db.prepare_cached("UPDATE users SET confirmed = 1, wrong_app_codes = 0 WHERE user_id = ?1")?
-        .execute([user])?;
-    db.prepare_cached(
-        "UPDATE statistics SET api_calls = api_calls + 1, auths = auths + 1 WHERE app_id = 1",
-    )?
-    .execute([])?;
-    insert(db, user, turn)?;
-    db.prepare_cached("COMMIT")?.execute([])?;
-    Ok(())
-}
-
-fn insert(db: &Connection, user: i64, turn: i64) -> Result<(), rusqlite::Error> {
-    // Rows of earlier rounds may have been written with the same numbers.
-    db.prepare_cached("INSERT INTO written VALUES (1, ?1, ?2, abs(random()) % 1000000000000, ?3)")?
-        .execute((user, turn, WRITTEN))
-        .map(drop)
-}
-
 /// One row for each turn. A thread of its own writes what all the others wait for.
-fn group(file: &str, threads: usize, turns: usize) -> Result<String, Failure> {
+fn group(url: &str, threads: usize, turns: usize) -> Result<String, Failure> {
     type Turn = (i64, Sender<()>);
-    let db = database(file)?;
+    let mut database = database(url)?;
     let (given, taken): (Sender<Turn>, Receiver<Turn>) = channel();
     std::thread::scope(|scope| {
-        let writer = scope.spawn(move || -> Result<(), rusqlite::Error> {
+        let writer = scope.spawn(move || -> Result<(), Failure> {
             while let Ok(first) = taken.recv() {
                 let batch: Vec<Turn> = std::iter::once(first).chain(taken.try_iter()).collect();
-                db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-                for (number, _) in &batch {
-                    insert(&db, *number, 0)?;
-                }
-                db.prepare_cached("COMMIT")?.execute([])?;
+                let numbers: Vec<i64> = batch.iter().map(|(number, _)| *number).collect();
+                database.write(&numbers)?;
                 for (_, done) in batch {
                     // A thread that has failed does not wait for it.
                     let _ = done.send(());
@@ -269,4 +243,14 @@ fn group(file: &str, threads: usize, turns: usize) -> Result<String, Failure> {
         writer.join().map_err(|_| "the writer panicked")??;
         printed
     })
+}
+
+/// Runs a PostgreSQL server until the standard input ends, and prints the URLs of a few databases.
+fn serve() -> Result<(), Failure> {
+    let server = server::Server::with(&["max_connections=100"]);
+    for name in ["one", "eight", "many"] {
+        writeln!(std::io::stdout(), "{}", server.database(name))?;
+    }
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    Ok(())
 }
