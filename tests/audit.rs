@@ -67,6 +67,7 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     clock.set(NOW + 1);
     let _ = service.unlock_user(user).unwrap();
     let expected = [
+        "create_user created",
         "enrol_authenticator done",
         "request_sms refused code cool_down",
         "request_sms sent code",
@@ -126,6 +127,7 @@ fn approvals_and_changes_of_what_protects_an_account_are_noted() {
         "create_approval created",
         "create_approval created",
         "create_approval refused snooze",
+        "create_user created",
         "delete_user done",
         "recognise recognised",
         "register_device done",
@@ -173,7 +175,7 @@ fn pages_follow_each_other_without_gaps() {
         assert!(whole.is_sorted_by_key(|entry| std::cmp::Reverse(entry.time)));
     }
     let count = |filter: AuditFilter| read(&service, &filter).len();
-    assert_eq!(count(of(user)), 15);
+    assert_eq!(count(of(user)), 16);
     assert_eq!(count(AuditFilter { verdict: Some("done".into()), ..AuditFilter::default() }), 30);
     let three = |since| AuditFilter {
         since: Some(since),

@@ -2,6 +2,8 @@
 
 use super::clock::Now;
 use super::operations::Subject;
+use super::operations::audit::Noted;
+use super::operations::budgets::Sending;
 use super::operations::codes::Outgoing;
 use super::operations::users::{self, EnrolUser, NewActivity, Profile};
 use super::phones::{self, Phone};
@@ -10,6 +12,8 @@ use crate::calls::*;
 use crate::model::UserId;
 use crate::{Handle, Result};
 use serde_json::{Map, Value};
+
+const NOT_SENT: &str = " The install message could not be sent.";
 
 impl Engine {
     /// The user with this id, if they belong to this application.
@@ -48,7 +52,7 @@ impl Engine {
         self.run(move |view| users::finish_welcome(view, &subject, job, done, now))?;
         Ok(match sent {
             Ok(()) => " An install message was sent.",
-            Err(_) => " The install message could not be sent.",
+            Err(_) => NOT_SENT,
         })
     }
 }
@@ -84,22 +88,41 @@ impl Handle<CreateUser> for Engine {
         let wanted = call.send_install_link_via_sms;
         let welcome = self.welcome(&phone).filter(|_| wanted && self.app.sms_enabled);
         let welcome = match welcome {
-            Some(message) => Some((message, self.nonce()?)),
+            Some(message) => {
+                let sending = Sending {
+                    app,
+                    number: phone.e164(),
+                    country: phone.country_code,
+                    network: None,
+                    limits: self.limits(),
+                    now: now.steady,
+                };
+                Some((message, self.nonce()?, sending))
+            }
             None => None,
         };
         let to_send = welcome.clone();
         let new_only = call.new_only;
         let user = EnrolUser { app, email, phone, welcome, new_only, now };
-        let enrolled = self.run(move |view| users::enrol(view, &user))?;
+        let trail = self.trail::<CreateUser>(now, None)?;
+        let enrolled = self.run(move |view| {
+            let enrolled = users::enrol(view, &user)?;
+            if enrolled.created {
+                let number = Some(user.phone.masked_e164());
+                trail.note(view, Noted { number, ..Noted::of(enrolled.user_id, "created") });
+            }
+            Ok(enrolled)
+        })?;
         if new_only && !enrolled.created {
             return Err(rejections::number_taken());
         }
         let mut reply = UserCreated::new(enrolled.user_id);
         reply.created = Some(enrolled.created);
         let install = match to_send {
-            Some((message, job)) if enrolled.created => {
+            Some((message, job, _)) if enrolled.welcome => {
                 self.send_welcome(enrolled.user_id, job, message, now)?
             }
+            Some(_) if enrolled.created => NOT_SENT,
             _ if !wanted => "",
             _ if self.app.install_link.is_none() => {
                 " No install message was sent, because the application has no install link."

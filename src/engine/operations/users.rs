@@ -1,5 +1,6 @@
 //! Users.
 
+use super::budgets::Sending;
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, codes, count, count_users, next_id, user};
 use crate::engine::clock::{Now, Time};
@@ -17,8 +18,8 @@ pub(in crate::engine) struct EnrolUser {
     pub(in crate::engine) app: AppId,
     pub(in crate::engine) email: String,
     pub(in crate::engine) phone: Phone,
-    /// The message to a user who is new, and the id of its job.
-    pub(in crate::engine) welcome: Option<(codes::Outgoing, i64)>,
+    /// The message to a user who is new, the id of its job, and what limits it.
+    pub(in crate::engine) welcome: Option<(codes::Outgoing, i64, Sending)>,
     /// Whether a number that a user has already changes nothing.
     pub(in crate::engine) new_only: bool,
     pub(in crate::engine) now: Now,
@@ -29,6 +30,8 @@ pub(in crate::engine) struct EnrolledUser {
     pub(in crate::engine) user_id: UserId,
     /// Whether the user was not there before.
     pub(in crate::engine) created: bool,
+    /// Whether the message may be sent.
+    pub(in crate::engine) welcome: bool,
 }
 
 /// A user as calls show them.
@@ -54,7 +57,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
         if !new.new_only {
             add_email(view, user_id, &new.email)?;
         }
-        return Ok(EnrolledUser { user_id, created: false });
+        return Ok(EnrolledUser { user_id, created: false, welcome: false });
     }
     let id = next_id(view, "users")?;
     let user_id = user_id(id)?;
@@ -80,7 +83,11 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     });
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
-    if let Some((message, job_id)) = &new.welcome {
+    let mut welcome = false;
+    if let Some((message, job_id, sending)) = &new.welcome
+        && sending.spend(view)?.is_ok()
+    {
+        welcome = true;
         view.put(Job {
             job_id: *job_id,
             app_id: new.app,
@@ -94,7 +101,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
             last_error: None,
         });
     }
-    Ok(EnrolledUser { user_id, created: true })
+    Ok(EnrolledUser { user_id, created: true, welcome })
 }
 
 /// Makes an e-mail the last one, unless the user has it already.
