@@ -20,6 +20,8 @@ const TAG: usize = 16;
 pub struct KeyId([u8; ID]);
 
 impl KeyId {
+    /// Leaves copies of the key on the stack.
+    #[inline(never)]
     fn of(bytes: &[u8; 32]) -> KeyId {
         // HMAC pads a key to a block with zeros.
         let mut block = Zeroizing::new([0; 64]);
@@ -72,9 +74,9 @@ pub(crate) struct Key {
 
 impl Key {
     pub(crate) fn new(bytes: Box<Zeroizing<[u8; 32]>>, created_at: u64) -> Key {
-        let cipher = expand(&bytes);
+        let (id, cipher) = (KeyId::of(&bytes), expand(&bytes));
         overwrite_stack();
-        Key { id: KeyId::of(&bytes), created_at, bytes, cipher }
+        Key { id, created_at, bytes, cipher }
     }
 
     /// A new key.
