@@ -8,8 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Ends the server when its standard input ends, as it does with the process that holds it.
-const SUPERVISOR: &str = r#"trap "" INT TERM; "$@" & read -r _; kill -INT $!; wait $!"#;
+/// Ends the server when its standard input ends, as it does with the process that holds it, and then
+/// removes what it left, unless it is to be started again.
+const SUPERVISOR: &str = r#"trap "" INT TERM; "$@" & read -r word; kill -INT $!; wait $!
+[ -n "$word" ] || rm -rf "$PWD""#;
 
 #[allow(dead_code, reason = "each test uses some of it")]
 pub(crate) struct Server {
@@ -133,7 +135,9 @@ impl Server {
     /// Stops the server, which ends all its connections.
     pub(crate) fn stop(&mut self) {
         if let Some(mut supervisor) = self.supervisor.take() {
-            drop(supervisor.stdin.take());
+            let mut input = supervisor.stdin.take().unwrap();
+            std::io::Write::write_all(&mut input, b"keep\n").unwrap();
+            drop(input);
             supervisor.wait().unwrap();
         }
     }
