@@ -104,8 +104,8 @@ impl Engine {
     #[cfg(feature = "postgres")]
     pub(crate) fn open_postgres(rest: &str, settings: EngineSettings) -> Result<Engine> {
         applications::check(&settings)?;
-        let database = store::Postgres::open(rest, settings.must_exist)?;
         let ring = keys::named_ring(&settings)?;
+        let database = store::Postgres::open(rest, settings.must_exist)?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let deliver = settings.deliver.clone();
         let deliver = deliver.unwrap_or_else(|| Arc::new(delivery::unset));

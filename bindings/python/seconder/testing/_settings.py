@@ -23,14 +23,25 @@ def check(url: str, settings: dict[str, Any], *, may_await: bool = False) -> Non
     if isinstance(url, str):
         scheme, _, path = url.partition(":")
         path = path.removeprefix("//")
-        # A path that names a file is moved to where none can be. The settings are checked first.
+        # What names a database is moved to where none can be. The settings are checked first.
         if scheme.lower() == "sqlite" and path and not path.startswith(":"):
             url = f"{scheme}:{NO_FOLDER}/{path}"
+        elif scheme.lower() in ("postgres", "postgresql"):
+            url = f"{scheme}://{_nowhere(path)}"
     try:
         really_open(url, **settings).close()
     except StorageError:
         # Whether there is such a database does not concern a test.
         pass
+
+
+def _nowhere(path: str) -> str:
+    """What follows the scheme of a server's database, with a socket that cannot be there as the host."""
+    authority, slash, rest = path.partition("/")
+    user, at, host = authority.rpartition("@")
+    address, _, after = host.rpartition("]")
+    _, colon, port = (after if address else host).partition(":")
+    return f"{user}{at}{NO_FOLDER.replace('/', '%2F')}{colon}{port}{slash}{rest}"
 
 
 def _nothing(value: object) -> None:
