@@ -222,7 +222,7 @@ test-bench:
 BENCH := build/bench
 BENCH_VENV := build/venv-bench
 BENCH_SERVER := $(CARGO) bench -q -p seconder --bench server $(if $(QUICK),--profile dev,--no-default-features --features https)
-BENCH_STORES := $(CARGO) bench -q -p seconder --bench stores $(if $(QUICK),--profile dev)
+BENCH_STORES := $(CARGO) bench -q -p seconder-server --bench stores $(if $(QUICK),--profile dev)
 BENCH_RUN := benches/run.py --programs $(BENCH) --peers-python $(BENCH_VENV)/bin/python
 
 .PHONY: bench
