@@ -133,6 +133,10 @@ impl Engine {
         let app = applications::select(&store, &settings)?;
         let EngineSettings { clock, random, post, authenticator, .. } = settings;
         let steady = Steady::new();
+        // Before the first call: all of them are judged by it, not only the one that reads it next.
+        if let Some(time) = store.look(stored::find)? {
+            steady.follow(time);
+        }
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,

@@ -98,8 +98,9 @@ impl Handle<Forget> for Engine {
                     let key = self.browser_key(user_id, &id);
                     let trail = self.trail::<Forget>(now, None)?;
                     self.run(move |view| {
-                        browsers::forget(view, &key)?;
-                        trail.done(view, user_id);
+                        if browsers::forget(view, &key)? {
+                            trail.done(view, user_id);
+                        }
                         Ok(())
                     })?;
                 }

@@ -17,6 +17,8 @@ use zeroize::Zeroizing;
 
 /// The most that is read at a time.
 const PIECE: usize = 16 * 1024;
+/// The longest message: no row of the engine is nearly as long, in bytes.
+const MOST: u32 = 64 * 1024 * 1024;
 
 /// A connection to one server.
 pub(crate) struct Connection {
@@ -244,6 +246,12 @@ impl Connection {
     /// Waits for the next message.
     pub(super) fn receive(&mut self) -> Result<Message, Problem> {
         loop {
+            // The parser makes room for as much as a message says that it has: one of a server of
+            // another kind could say anything.
+            let length = self.input.get(1..5).and_then(|length| length.try_into().ok());
+            if length.is_some_and(|length| u32::from_be_bytes(length) > MOST) {
+                return Err(self.broken(&"a message is too long"));
+            }
             match Message::parse(&mut self.input) {
                 Ok(Some(message)) => return Ok(message),
                 Ok(None) => {}

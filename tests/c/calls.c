@@ -316,7 +316,7 @@ static void approvals(seconder_service *service)
 
 static void phones(seconder_service *service, struct phone *phone)
 {
-    seconder_start_phone_verification_options options = {"en", 4};
+    seconder_start_phone_verification_options options = {"en", 4, NULL};
     seconder_phone_verification_status_options which = {0};
     seconder_phone_verification_started *started = NULL;
     seconder_phone_verification_record *record = NULL;

@@ -14,7 +14,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
 static void rejects(seconder_service *service, uint64_t user, seconder_totp *totp)
 {
     static const char *const typed[] = {"", "12345", "1234567890123", "12345a", " 123456", "\xE9" "23456"};
-    const seconder_verify_options options = {true, NULL};
+    const seconder_verify_options options = {true, NULL, NULL};
     uint64_t last_step = 0;
     size_t index;
     for (index = 0; index < sizeof typed / sizeof *typed; index++) {
@@ -37,7 +37,7 @@ static void rejects(seconder_service *service, uint64_t user, seconder_totp *tot
 int main(int count, char **arguments)
 {
     char url[4096];
-    const seconder_verify_options force = {true, NULL};
+    const seconder_verify_options force = {true, NULL, NULL};
     seconder_open_options options = {0};
     seconder_user_created *user = NULL;
     seconder_service *service;

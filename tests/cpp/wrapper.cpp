@@ -160,7 +160,8 @@ static void factors()
     CHECK(found->devices()[0]->id == device.id());
 
     CHECK(!found->codes_locked() && !found->authenticators_locked());
-    CHECK(!found->recovery_codes_locked() && !service.unlock_user(id).message().empty());
+    const Done unlocked = service.unlock_user(id);
+    CHECK(!found->recovery_codes_locked() && !unlocked.message().empty());
     CHECK(service.try_unlock_user(id + 1000).status() == Status::rejected);
 
     const RegisteredDevices listed = service.devices(id);

@@ -32,7 +32,7 @@ static int32_t deliver(const seconder_message *message, void *userdata)
 static void *log_in(void *argument)
 {
     struct login *login = argument;
-    const seconder_verify_options options = {true, NULL};
+    const seconder_verify_options options = {true, NULL, NULL};
     char code[16];
     /* Not `error`, which all threads would share. */
     CHECK(seconder_request_sms(login->service, login->user_id, NULL, 0, NULL, NULL) == SECONDER_OK);

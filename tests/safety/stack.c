@@ -73,7 +73,7 @@ static void *request(void *nothing)
 
 static void *verify(void *nothing)
 {
-    const seconder_verify_options forced = {true, NULL};
+    const seconder_verify_options forced = {true, NULL, NULL};
     seconder_verification *verification = NULL;
     int times;
     for (times = 0; times < 2; times++) {

@@ -265,13 +265,21 @@ class Service(Calls):
             path: The file to create.
 
         Raises:
+            InvalidArgument: The path is none.
             StorageError: The file exists or cannot be written, or the database is damaged or not in
                 a file.
 
         Example:
-            >>> service.backup("users-of-today.db")  # doctest: +SKIP
+            >>> from tempfile import TemporaryDirectory
+            >>> with TemporaryDirectory() as folder:
+            ...     with seconder.open(f"sqlite:{folder}/users.db", deliver=print) as own:
+            ...         own.backup(f"{folder}/users-of-today.db")
         """
-        self._call("backup", path=fspath(path))
+        try:
+            text = fspath(path)
+        except TypeError:
+            raise InvalidArgument("path must be the path of a file", parameter="path") from None
+        self._call("backup", path=text)
 
     def with_timeout(self, timeout: float) -> Self:
         """Returns the same service, on the same connections, with another timeout. Closing either

@@ -152,7 +152,6 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("sandbox:",), {"must_exist": True}),
     (("postgres://db",), {}),
     (("postgres://seconder@db:5432/app",), {"keyring": "ring", "timeout": 3}),
-    (("postgres://seconder@[::1]:0x/app",), {"keyring": "ring"}),
     (("mysql://db",), {}),
     (("app.db",), {}),
     ((7,), {}),

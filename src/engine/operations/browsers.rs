@@ -69,11 +69,13 @@ fn find(view: &mut View, key: &BrowserKey) -> Decided<Option<Browser>> {
     view.get::<Browser>((key.user_id.get(), key.id_hash))
 }
 
-pub(in crate::engine) fn forget(view: &mut View, key: &BrowserKey) -> Decided<()> {
-    if let Some(browser) = find(view, key)? {
-        view.delete(&browser);
+/// Forgets a browser. Returns whether it was remembered.
+pub(in crate::engine) fn forget(view: &mut View, key: &BrowserKey) -> Decided<bool> {
+    let found = find(view, key)?;
+    if let Some(browser) = &found {
+        view.delete(browser);
     }
-    Ok(())
+    Ok(found.is_some())
 }
 
 /// Forgets all browsers of a user. Returns whether there is such a user.

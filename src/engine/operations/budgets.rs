@@ -86,7 +86,7 @@ impl Sending {
         }
         for (subject, ..) in self.days(limits) {
             let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
-            if row.ends_at == self.end_of_day() {
+            if row.ends_at >= self.end_of_day() {
                 row.count = row.count.saturating_sub(1);
                 view.put(row);
             }
@@ -160,7 +160,8 @@ impl Sending {
         if most == 0 {
             return Ok(None);
         }
-        let ends_at = self.end_of_day();
+        // At midnight, some calls are a little late: they count for the day that has begun.
+        let ends_at = before.as_ref().map_or(Time(0), |row| row.ends_at).max(self.end_of_day());
         let count = before.filter(|row| row.ends_at == ends_at).map_or(0, |row| row.count);
         if count >= most {
             return Err(Over { limit, until: Some(ends_at) });

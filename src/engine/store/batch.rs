@@ -190,7 +190,11 @@ impl Queue {
         decide: impl FnMut(&mut View) -> Decided<()> + Send + 'static,
     ) -> Result<()> {
         let job = Decision { decide, outcome: None, slot: Arc::default() };
-        self.inner()?.along.push(Box::new(job));
+        let mut inner = self.inner()?;
+        // While a batch takes long, one is enough.
+        if inner.along.is_empty() {
+            inner.along.push(Box::new(job));
+        }
         Ok(())
     }
 
@@ -236,7 +240,8 @@ impl Queue {
         };
         let own = batch.iter_mut().map(|waiting| &mut waiting.job);
         let mut jobs: Vec<&mut Box<dyn Job>> = own.chain(&mut along).collect();
-        carry_out(backend, &self.counts, &mut jobs);
+        // Each decision has its outcome.
+        let _ = carry_out(backend, &self.counts, &mut jobs);
         // The next batch begins before those of this one wake up, which takes time.
         drop(handover);
         for Waiting { mut job, seat } in batch {
@@ -275,8 +280,9 @@ impl Drop for Handover<'_> {
     }
 }
 
-/// Carries out these decisions in one transaction.
-fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Job>]) {
+/// Carries out these decisions in one transaction. Each has an outcome afterwards; an error is one of the
+/// store.
+fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Job>]) -> Result<()> {
     let calls = counts.take();
     let mut written = false;
     let done = backend.write(&mut |rows| {
@@ -289,16 +295,36 @@ fn carry_out(backend: &dyn Backend, counts: &Counts, jobs: &mut [&mut Box<dyn Jo
     if done.is_err() || !written {
         counts.put_back(calls);
     }
-    let Err(fault) = done else { return };
+    let Err(fault) = done else { return Ok(()) };
     match fault {
         // One of them made it fail, and the others must not.
-        Fault::OfRow(_) if jobs.len() > 1 => {
-            jobs.iter_mut().for_each(|job| carry_out(backend, counts, std::slice::from_mut(job)));
-        }
-        Fault::OfRow(error) | Fault::OfStore(error) => {
+        Fault::OfRow(_) if jobs.len() > 1 => one_by_one(backend, counts, jobs),
+        Fault::OfRow(error) => {
             jobs.iter_mut().for_each(|job| job.fail(error.clone()));
+            Ok(())
+        }
+        Fault::OfStore(error) => {
+            jobs.iter_mut().for_each(|job| job.fail(error.clone()));
+            Err(error)
         }
     }
+}
+
+/// Carries out decisions of which one makes the others fail. Once the store itself fails, it is not
+/// tried for each of those that are left, which would take as many times its patience.
+fn one_by_one(
+    backend: &dyn Backend,
+    counts: &Counts,
+    jobs: &mut [&mut Box<dyn Job>],
+) -> Result<()> {
+    let mut done = Ok(());
+    for job in jobs {
+        match &done {
+            Ok(()) => done = carry_out(backend, counts, std::slice::from_mut(job)),
+            Err(error) => job.fail(Error::clone(error)),
+        }
+    }
+    done
 }
 
 fn decide_all(

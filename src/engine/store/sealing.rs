@@ -54,6 +54,12 @@ impl<B: Backend> Sealing<B> {
         if self.lock().contains(&current) {
             return Ok(());
         }
+        // The file may have been replaced by another ring, which must not become this database's.
+        let before = listed(&self.inner).map_err(Fault::OfStore)?;
+        let missing: Vec<_> = before.iter().filter(|id| keys.get(**id).is_none()).collect();
+        if !missing.is_empty() {
+            return Err(Fault::OfStore(wrong_ring(&self.ring, &missing)));
+        }
         let row = SealingKey { key_id: current.to_string(), added_at: Time::of(&*self.clock) };
         let listed = self.inner.write(&mut |rows| {
             let key = Key { table: SealingKey::TABLE, rows: Which::Prefix(row.key()) };

@@ -160,7 +160,9 @@ impl Backend for Sqlite {
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
         let connection = self.writer.lock().map_err(|_| Fault::OfStore(broken()))?;
         let db = connection.as_ref().ok_or_else(|| Fault::OfStore(broken()))?;
-        let origin = self.file.as_ref().map(|file| &file.origin);
+        // Until everything is spent after a restore, the traces of it stay: this may fail before.
+        let file = self.file.as_ref().filter(|file| !file.restored.load(Ordering::Relaxed));
+        let origin = file.map(|file| &file.origin);
         let done = self.check().map_err(Fault::OfStore).and_then(|()| transact(db, origin, work));
         // Nothing that was written to a log that is gone by now may be acknowledged.
         let done = done.and_then(|()| self.check().map_err(Fault::OfStore));

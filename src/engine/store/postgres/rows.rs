@@ -342,6 +342,10 @@ impl<'a> Transaction<'a> {
     /// Commits, and returns once that is on disk.
     pub(super) fn commit(self) -> Result<(), Problem> {
         if self.begun {
+            if self.wrote {
+                // A server that ends a COMMIT that waits for a standby confirms it all the same.
+                self.connection.add(&COMMON.patient, &[])?;
+            }
             self.connection.add(&COMMON.commit, &[])?;
             self.connection.finish()?;
         }

@@ -41,6 +41,7 @@ pub(super) struct Common {
     pub(super) begin_reading: Statement,
     pub(super) commit: Statement,
     pub(super) soon: Statement,
+    pub(super) patient: Statement,
     pub(super) fence: Statement,
     pub(super) begin_batch: Statement,
     pub(super) void_batch: Statement,
@@ -55,6 +56,7 @@ pub(super) static COMMON: LazyLock<Common> = LazyLock::new(|| {
         begin_reading: plain("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
         commit: plain("commit", "COMMIT"),
         soon: plain("soon", "SET LOCAL lock_timeout = 100"),
+        patient: plain("patient", "SET LOCAL statement_timeout = 0"),
         fence: statement(
             "fence",
             format!(

@@ -89,16 +89,19 @@ pub(in crate::engine) fn restore(of: &Copied, now: Time, progress: Progress) -> 
         let listed = listed_in(&mut Transaction(db));
         check(&listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?)
     })?;
-    if !exists {
-        return part.publish(&database);
-    }
-    fold_log(&database)?;
-    let _alone = held::exclusively(&database)?;
-    // Left of a database that is too damaged to be opened. With it, the copy would be damaged too.
+    let _alone = match exists {
+        true => {
+            fold_log(&database)?;
+            Some(held::exclusively(&database)?)
+        }
+        false => None,
+    };
+    // Left of a database that is too damaged to be opened, or whose file alone was removed. SQLite
+    // would take it for the log of the copy.
     for end in ["-wal", "-shm", "-journal"] {
         remove(&beside(&database, end))?;
     }
-    part.replace(&database)
+    if exists { part.replace(&database) } else { part.publish(&database) }
 }
 
 fn locate_target(copied: &Path, database: &Path) -> Result<PathBuf> {
