@@ -4,11 +4,10 @@
 use super::Engine;
 use super::clock::{Now, Time};
 use super::limits::{Caps, Limits};
-use super::operations::audit::Noted;
 use super::operations::users;
 use super::store::Store;
 use super::verify::accepted;
-use crate::calls::{Verification, Verify};
+use crate::calls::Verification;
 use crate::model::{Token, UserId};
 use crate::{Error, Result};
 use std::sync::{Mutex, PoisonError};
@@ -150,12 +149,8 @@ impl Engine {
             Some(true) => {}
         }
         let app = self.app.app_id;
-        let trail = self.trail::<Verify>(now, None)?;
-        let enrolled_at = self.run(move |view| {
-            let enrolled_at = users::confirm(view, app, user_id, now)?;
-            trail.note(view, Noted::of(user_id, "right"));
-            Ok(enrolled_at)
-        })?;
+        // The audit has no row of it: nothing was decided, and tests of applications may run for long.
+        let enrolled_at = self.run(move |view| users::confirm(view, app, user_id, now))?;
         Ok(Some(accepted("sms", enrolled_at.unwrap_or(now.clock))))
     }
 
