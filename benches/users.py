@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -74,6 +73,19 @@ def described(table: str | int, column: str | int, *key: str | int) -> bytes:
     return text
 
 
+def share(one: Path, other: Path, code: str) -> None:
+    """Gives the other database's user the code and the device of the first one's."""
+    ring = Ring(other.with_name(other.name + ".keys"))
+    with sqlite3.connect(one) as db:
+        device = db.execute("SELECT secret_hash FROM devices").fetchone()
+    db.close()
+    sealed = ring.seal(code.encode(), "codes", "code", "user:1", "")
+    with sqlite3.connect(other) as db:
+        db.execute("UPDATE codes SET code = ? WHERE subject = 'user:1'", [sealed])
+        db.execute("UPDATE devices SET secret_hash = ?", device)
+    db.close()
+
+
 def fill(path: Path, users: int) -> None:
     """Gives the database so many users, each with what the first one has.
 
@@ -133,14 +145,15 @@ def databases(program: Path, folder: Path, sizes: tuple[int, int]) -> Iterator[l
     paths = [folder / f"users-{users}.db" for users in sizes]
     remove(folder)
     try:
-        first = subprocess.run(
-            [program, "prepare", f"sqlite:{paths[0]}"], stdout=subprocess.PIPE, check=True
+        # Not a copy of the first one: codes in a copied database are not accepted.
+        first, _ = (
+            subprocess.run([program, "prepare", f"sqlite:{path}"], stdout=subprocess.PIPE, check=True)
+            for path in paths
         )
-        for end in ("", ".keys"):
-            shutil.copy(f"{paths[0]}{end}", f"{paths[1]}{end}")
+        prepared = json.loads(first.stdout)
+        share(*paths, prepared["code"])
         for path, users in zip(paths, sizes):
             fill(path, users)
-        prepared = json.loads(first.stdout)
         pairs = [[f"sqlite:{path}", str(users)] for path, users in zip(paths, sizes)]
         yield [*pairs[0], *pairs[1], prepared["code"], prepared["secret"]]
     finally:

@@ -48,6 +48,8 @@ impl Stage {
             Ok(())
         };
         let settings = Settings::new("sandbox:?accept=right").clock(clock.clone()).deliver(deliver);
+        // A test logs in often within a few minutes.
+        let settings = settings.limits("number_10_minutes=0 number_day=0");
         let service = settings.offline_days(7).open().unwrap();
         let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
         let folder = tempfile::tempdir().unwrap();
