@@ -391,7 +391,7 @@ def real_service(program: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     key.write_text("the-key-of-the-benchmark")
     options = ["--listen=127.0.0.1:0", "--database=sandbox:", f"--api-key-file={key}"]
     options += ["--self-signed", f"--certificate-out={certificate}"]
-    options += [f"--unix={folder.resolve()}/service.sock"]
+    options += [f"--unix={folder.resolve()}/service.sock", "--limit=key_rate=0"]
     command: list[str | Path] = [program, "serve", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as service:
         assert service.stderr is not None

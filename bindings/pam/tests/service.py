@@ -22,6 +22,8 @@ from urllib.request import Request, urlopen
 
 PROGRAM = os.environ.get("SECONDER_PROGRAM", "seconder")
 KEY = "the-key-of-the-tests"
+LIMITS = ("--limit=number_10_minutes=0", "--limit=number_day=0", "--limit=key_rate=0")
+"""The tests log in more often than people do."""
 numbers = itertools.count(100)
 
 
@@ -92,7 +94,10 @@ class Service:
         options += [f"--api-key-file={self.folder}/key", f"--certificate-out={self.certificate}"]
         options += [f"--unix={self.socket}", *self._options]
         self._process = subprocess.Popen(
-            [PROGRAM, "serve", *options], stderr=subprocess.PIPE, text=True, cwd=self.folder
+            [PROGRAM, "serve", *options, *LIMITS],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
         )
         assert self._process.stderr is not None
         printed = ""
