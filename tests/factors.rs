@@ -5,7 +5,7 @@
 mod fresh;
 mod stub;
 
-use fresh::{ManualClock, ada, forced, open, open_at};
+use fresh::{ManualClock, ada, at_once, forced, open, open_at};
 use seconder::calls::{
     Call, ConfirmAuthenticator, Factors, RouteMatch, UserStatus, Verification, match_route,
 };
@@ -16,26 +16,10 @@ use seconder::wire::{Format, Generation, Reply};
 use seconder::{CallRecord, Error, Handle, Service, Settings, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Mutex};
 use stub::{Stub, response};
 
 const NOW: u64 = 1_000_000;
-
-fn at_once<T: Send>(services: [&Service; 2], work: impl Fn(&Service, usize) -> T + Sync) -> Vec<T> {
-    let start = Barrier::new(32);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..32)
-            .map(|number| {
-                let (start, work) = (&start, &work);
-                scope.spawn(move || {
-                    start.wait();
-                    work(services[number % 2], number)
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
-}
 
 fn tally(results: Vec<String>) -> BTreeMap<String, usize> {
     let mut tally = BTreeMap::new();

@@ -4,9 +4,11 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod fresh;
 #[path = "postgres/server.rs"]
 mod server;
 
+use fresh::at_once;
 use seconder::calls::Verify;
 use seconder::engine::Message;
 use seconder::keyring::Keyring;
@@ -67,23 +69,6 @@ fn rejected(opened: Result<Service, Error>, words: &str) {
     let Err(error) = opened else { panic!("it was opened") };
     let text = error.to_string();
     assert!(text.contains(words) && !text.contains("hidden"), "{text}");
-}
-
-/// What 32 threads do at once, half of them on each node.
-fn at_once<T: Send>(nodes: [&Service; 2], work: impl Fn(&Service, usize) -> T + Sync) -> Vec<T> {
-    let start = Barrier::new(32);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..32)
-            .map(|number| {
-                let (start, work) = (&start, &work);
-                scope.spawn(move || {
-                    start.wait();
-                    work(nodes[number % 2], number)
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
 }
 
 #[test]
@@ -382,6 +367,7 @@ fn with_tls() -> Server {
     server.own(&server.folder().join("data/server.key"), 0o600);
     server.stop();
     server.set("ssl=on");
+    server.set("log_connections=on");
     server.go();
     server
 }
@@ -402,26 +388,29 @@ fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
     };
     let listed = |mode: &str, file: &Path| format!("sslmode={mode}&sslrootcert={}", file.display());
     let plain = |mode: &str| format!("sslmode={mode}");
-    let encrypted = || {
-        let ask = "SELECT bool_and(ssl)::text FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
-                   WHERE application_name = 'seconder'";
+    let connections = || {
+        let ask = "SELECT ssl, state, now() - backend_start, query FROM pg_stat_ssl \
+                   JOIN pg_stat_activity USING (pid) WHERE application_name = 'seconder' \
+                   ORDER BY backend_start DESC";
         server.sql("d", ask)
     };
-    let expect = |service: Result<Service, Error>, tls: &str| {
+    let expect = |service: Result<Service, Error>, is_encrypted: bool| {
         let service = service.unwrap();
-        assert_eq!(encrypted(), tls);
+        let found = connections();
+        let newest = if is_encrypted { "t|" } else { "f|" };
+        assert!(found.starts_with(newest), "{found}\n{}", server.log());
         drop(service);
         // The server notices soon that a connection is closed.
-        while !encrypted().is_empty() {
+        while !connections().is_empty() {
             std::thread::sleep(Duration::from_millis(10));
         }
     };
-    expect(open("localhost", plain("disable")), "false");
-    expect(open("localhost", plain("allow")), "false");
-    expect(open("localhost", plain("prefer")), "true");
-    expect(open("127.0.0.1", plain("require")), "true");
-    expect(open("127.0.0.1", listed("verify-ca", &ca)), "true");
-    expect(open("localhost", listed("verify-full", &ca)), "true");
+    expect(open("localhost", plain("disable")), false);
+    expect(open("localhost", plain("allow")), false);
+    expect(open("localhost", plain("prefer")), true);
+    expect(open("127.0.0.1", plain("require")), true);
+    expect(open("127.0.0.1", listed("verify-ca", &ca)), true);
+    expect(open("localhost", listed("verify-full", &ca)), true);
     rejected(open("127.0.0.1", listed("verify-full", &ca)), "for another host");
     rejected(open("localhost", listed("verify-full", &other)), "trusted authority");
     rejected(open("localhost", listed("verify-ca", &other)), "trusted authority");
@@ -430,10 +419,10 @@ fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
     rejected(open("localhost", plain("verify-full")), "sslrootcert");
     // The other kind of connection is tried where the mode allows both.
     admit(&server, "hostssl all all all trust\nhostnossl all all all reject");
-    expect(open("localhost", plain("allow")), "true");
+    expect(open("localhost", plain("allow")), true);
     rejected(open("localhost", plain("disable")), "pg_hba.conf");
     admit(&server, "hostssl all all all reject\nhostnossl all all all trust");
-    expect(open("localhost", plain("prefer")), "false");
+    expect(open("localhost", plain("prefer")), false);
     rejected(open("localhost", plain("require")), "pg_hba.conf");
 
     let without = Server::start();

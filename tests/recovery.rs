@@ -6,7 +6,7 @@
 mod fresh;
 mod stub;
 
-use fresh::{ManualClock, ada, forced, open, open_at};
+use fresh::{ManualClock, ada, at_once, forced, open, open_at};
 use seconder::calls::{
     CreateRecoveryCodes, OfflineLogin, PrepareOffline, ROUTES, ReportOffline, RouteMatch,
     match_route,
@@ -16,24 +16,8 @@ use seconder::model::{LoginName, UserId};
 use seconder::otp::Totp;
 use seconder::{CallRecord, Error, Handle, Service, Settings};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Mutex};
 use stub::{Stub, response};
-
-fn at_once<T: Send>(services: [&Service; 2], work: impl Fn(&Service, usize) -> T + Sync) -> Vec<T> {
-    let start = Barrier::new(32);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..32)
-            .map(|number| {
-                let (start, work) = (&start, &work);
-                scope.spawn(move || {
-                    start.wait();
-                    work(services[number % 2], number)
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
-}
 
 fn tally(results: impl IntoIterator<Item = String>) -> BTreeMap<String, usize> {
     let mut tally = BTreeMap::new();

@@ -7,7 +7,7 @@ use seconder::engine::{Clock, Message};
 use seconder::model::{Token, UserId};
 use seconder::{Service, Settings, Verify};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 pub(crate) fn url(path: &Path) -> String {
@@ -61,4 +61,24 @@ pub(crate) fn ada(service: &Service) -> UserId {
 /// A verification with `force`, which checks the code also for a user who was never confirmed.
 pub(crate) fn forced(token: Token, user: UserId) -> Verify {
     Verify { force: true, ..Verify::new(token, user) }
+}
+
+/// The same work on 32 threads, which begin together, on two services in turn.
+pub(crate) fn at_once<T: Send>(
+    services: [&Service; 2],
+    work: impl Fn(&Service, usize) -> T + Sync,
+) -> Vec<T> {
+    let start = Barrier::new(32);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..32)
+            .map(|number| {
+                let (start, work) = (&start, &work);
+                scope.spawn(move || {
+                    start.wait();
+                    work(services[number % 2], number)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
 }
