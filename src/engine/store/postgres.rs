@@ -27,7 +27,6 @@ use rows::{Transaction, Trouble};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// How long a batch or a read may take, with everything that it repeats. Those who wait for a batch
@@ -44,6 +43,8 @@ const TRIES_OF_KEY: u32 = 3;
 /// The longest pause before a batch is repeated. The shortest is a part of it that differs between
 /// nodes.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How many connections read at most.
+const READERS: usize = 4;
 /// How many marks of committed batches are deleted together.
 const MARKS: usize = 32;
 
@@ -51,9 +52,8 @@ const MARKS: usize = 32;
 pub(crate) struct Postgres {
     target: Target,
     tls: Option<Tls>,
-    /// `None` until the first batch, and after the connection was lost.
-    writer: Mutex<Writer>,
-    readers: Pool,
+    writer: Pool<Writer>,
+    readers: Pool<Option<Connection>>,
     /// In which rows this node counts.
     shard: u8,
     process: u32,
@@ -61,6 +61,7 @@ pub(crate) struct Postgres {
 
 #[derive(Default)]
 struct Writer {
+    /// `None` until the first batch, and after the connection was lost.
     connection: Option<Connection>,
     /// The marks of batches that are known to be committed.
     committed: Vec<[u8; 16]>,
@@ -94,8 +95,8 @@ impl Postgres {
         let database = Postgres {
             target,
             tls,
-            writer: Mutex::default(),
-            readers: Pool::default(),
+            writer: Pool::new(1),
+            readers: Pool::new(READERS),
             shard,
             process: std::process::id(),
         };
@@ -103,9 +104,7 @@ impl Postgres {
             let until = Until::within(PATIENCE);
             let mut connection = database.connect(until)?;
             schema::create(&mut connection, must_exist, until)?;
-            let mut writer = database.writer.lock().map_err(|_| broken())?;
-            writer.connection = Some(connection);
-            drop(writer);
+            database.writer.take(until)?.item.connection = Some(connection);
             Ok(database)
         })
     }
@@ -178,12 +177,12 @@ impl Postgres {
         work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let until = Until::within(PATIENCE);
-        let mut writer = self.writer.lock().map_err(|_| Fault::OfStore(broken()))?;
+        let mut writer = self.writer.take(until).map_err(Fault::OfStore)?;
         let mut guards = BTreeSet::new();
         let (mut tries, mut tries_of_key) = (0, 0);
         loop {
             let mark = unknown::mark().map_err(Fault::OfStore)?;
-            let error = match self.attempt(&mut writer, until, &mut guards, mark, work) {
+            let error = match self.attempt(&mut writer.item, until, &mut guards, mark, work) {
                 Ok(()) => return Ok(()),
                 Err(Next::Fail(fault)) => return Err(fault),
                 Err(Next::Lock) if !until.left().is_zero() => continue,
@@ -219,7 +218,7 @@ impl Postgres {
         let mut tries = 0;
         loop {
             let mut place = self.readers.take(until).map_err(Fault::OfStore)?;
-            let connected = self.connected(&mut place.connection, until).map_err(Fault::OfStore)?;
+            let connected = self.connected(&mut place.item, until).map_err(Fault::OfStore)?;
             let mut guards = BTreeSet::new();
             let mut snapshot =
                 Transaction::new(connected, false, &mut guards, &[], self.shard, [0; 16]);
@@ -233,7 +232,7 @@ impl Postgres {
                 (Err(fault), None) => Err(Next::Fail(fault)),
             };
             if done.is_err() && begun {
-                roll_back(&mut place.connection, until);
+                roll_back(&mut place.item, until);
             }
             tries += 1;
             match done {
@@ -319,8 +318,9 @@ impl Backend for Postgres {
 
     fn spend(&self, now: Time) -> Result<()> {
         interrupt::without(|| {
-            let mut writer = self.writer.lock().map_err(|_| broken())?;
-            let connection = self.connected(&mut writer.connection, Until::within(SPENDING))?;
+            let mut writer = self.writer.take(Until::within(PATIENCE))?;
+            let connection =
+                self.connected(&mut writer.item.connection, Until::within(SPENDING))?;
             schema::spend(connection, now)
         })
     }
@@ -336,9 +336,8 @@ impl Drop for Postgres {
         if std::process::id() != self.process {
             return;
         }
-        if let Ok(mut writer) = self.writer.lock() {
-            writer.connection.take().into_iter().for_each(Connection::close);
-        }
-        self.readers.close();
+        let writers = self.writer.drain().into_iter().filter_map(|writer| writer.connection);
+        let readers = self.readers.drain().into_iter().flatten();
+        writers.chain(readers).for_each(Connection::close);
     }
 }

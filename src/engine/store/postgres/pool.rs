@@ -1,57 +1,73 @@
-//! The connections that read, so that no read waits for a batch.
+//! What threads take in turn: the connections that read, so that no read waits for a batch, and the one
+//! that writes. Nobody waits for a turn longer than for a server, whatever the others wait for.
 
-use crate::postgres::{Connection, Until};
+use crate::postgres::Until;
 use crate::{Error, Result};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many there are at most. Each is opened when it is needed.
-const MOST: usize = 4;
-
-#[derive(Default)]
-pub(super) struct Pool {
-    places: Mutex<Places>,
+pub(super) struct Pool<T> {
+    most: usize,
+    places: Mutex<Places<T>>,
     freed: Condvar,
 }
 
-#[derive(Default)]
-struct Places {
+struct Places<T> {
     taken: usize,
-    idle: Vec<Connection>,
+    idle: Vec<T>,
 }
 
-/// The right to use a connection, which may have to be opened.
-pub(super) struct Place<'a> {
-    pool: &'a Pool,
-    pub(super) connection: Option<Connection>,
+/// The right to use something, which is new if there was none.
+pub(super) struct Place<'a, T: Default> {
+    pool: &'a Pool<T>,
+    pub(super) item: T,
 }
 
-impl Pool {
-    /// Waits for a place.
-    pub(super) fn take(&self, until: Until) -> Result<Place<'_>> {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = |places: &mut Places| places.taken >= MOST;
-        let waited = self.freed.wait_timeout_while(places, until.left(), full);
-        let (mut places, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() && places.taken >= MOST {
+impl<T: Default> Pool<T> {
+    /// At most so many are used at a time. Each is made when it is needed.
+    pub(super) fn new(most: usize) -> Pool<T> {
+        Pool {
+            most,
+            places: Mutex::new(Places { taken: 0, idle: Vec::new() }),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if there is none by this time.
+    pub(super) fn take(&self, until: Until) -> Result<Place<'_, T>> {
+        let full = |places: &mut Places<T>| places.taken >= self.most;
+        let waited = self.freed.wait_timeout_while(self.lock(), until.left(), full);
+        let (mut places, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if places.taken >= self.most {
             return Err(Error::storage(
-                "the database did not respond in time: check the server that it is on",
+                "the database did not respond in time: nothing was changed. Check the server that it \
+                 is on",
             ));
         }
         places.taken += 1;
-        Ok(Place { pool: self, connection: places.idle.pop() })
+        Ok(Place { pool: self, item: places.idle.pop().unwrap_or_default() })
     }
 
-    pub(super) fn close(&self) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.idle.drain(..).for_each(Connection::close);
+    /// What nobody uses any more.
+    pub(super) fn drain(&self) -> Vec<T> {
+        std::mem::take(&mut self.lock().idle)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places<T>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place<'_> {
+impl<T: Default> Drop for Place<'_, T> {
     fn drop(&mut self) {
-        let mut places = self.pool.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.pool.lock();
         places.taken -= 1;
-        places.idle.extend(self.connection.take());
+        // After a panic, nobody knows what was sent on a connection and what was answered.
+        if !std::thread::panicking() {
+            places.idle.push(std::mem::take(&mut self.item));
+        }
         self.pool.freed.notify_one();
     }
 }

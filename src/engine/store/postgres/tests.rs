@@ -2,7 +2,8 @@
 
 use super::statements::{COMMON, STATEMENTS};
 use super::values::blobs;
-use super::{Postgres, Until};
+use super::{PATIENCE, Postgres, Until};
+use crate::Error;
 use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::conformance::postgres::server;
 use crate::engine::store::table::Row as _;
@@ -10,7 +11,8 @@ use crate::engine::store::tables::{Email, Sequence, TABLES};
 use crate::engine::store::view::{Change, ChangeKind, Key, Which};
 use crate::postgres::{Connection, List, Problem, Statement};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// The statements on the tables of the engine, and those on the others.
 fn every_statement() -> Vec<&'static Statement> {
@@ -255,4 +257,37 @@ fn an_update_of_a_row_that_is_gone_is_no_success() {
     });
     assert!(matches!(done, Err(Fault::OfStore(_))));
     assert!(tries > 1);
+}
+
+/// As somebody does who waits for a server that hangs, or who changes all rows after a restore.
+#[test]
+fn nobody_waits_for_a_connection_that_another_thread_holds_beyond_the_deadline() {
+    let database = opened("held");
+    let (held, is_held) = mpsc::channel();
+    let (release, is_released) = mpsc::channel::<()>();
+    let (failed, has_failed) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let database = &database;
+        scope.spawn(move || {
+            database.write(&mut |_| {
+                held.send(()).unwrap();
+                // Until the other call has ended, or the test.
+                let _ = is_released.recv();
+                Ok(())
+            })
+        });
+        is_held.recv().unwrap();
+        scope.spawn(move || {
+            let begun = Instant::now();
+            let done = database.write(&mut |_| Ok(()));
+            failed.send((done, begun.elapsed())).unwrap();
+        });
+        let done = has_failed.recv_timeout(PATIENCE + Duration::from_secs(30));
+        drop(release);
+        let (done, took) = done.expect("it still waits");
+        assert!(matches!(done, Err(Fault::OfStore(Error::Storage { .. }))));
+        assert!(took >= PATIENCE, "{took:?}");
+    });
+    // The connection is in order.
+    assert!(database.write(&mut |_| Ok(())).is_ok());
 }
