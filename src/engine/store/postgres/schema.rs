@@ -221,9 +221,22 @@ fn statements(migration: &Migration, has_schema: bool) -> String {
 }
 
 /// Spends what may have been used since a copy was made: see `store/restored.rs`.
+///
+/// A node that has read rows before this and writes them afterwards would undo it. So everything is
+/// locked first that decisions lock before they read, in their order: whoever has decided is waited
+/// for, and whoever has not reads what is spent.
 pub(super) fn spend(connection: &mut Connection, now: Time) -> Result<()> {
     let statements = restored::statements(now, &format!("{SCHEMA}.")).join("; ");
-    let sql = format!("BEGIN; SET LOCAL statement_timeout = 0; {statements}; COMMIT");
+    let locked = |table: &str, key: &str| {
+        format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {SCHEMA}.{table} ORDER BY {key} FOR UPDATE) AS locked"
+        )
+    };
+    let (users, fences) = (locked("users", "bucket, user_id"), locked("fences", "fence"));
+    let sql = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; \
+         SET LOCAL lock_timeout = 0; {users}; {fences}; {statements}; COMMIT"
+    );
     match connection.simple(&sql) {
         Ok(_) => Ok(()),
         Err(problem) => {

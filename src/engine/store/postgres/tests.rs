@@ -4,15 +4,17 @@ use super::statements::{COMMON, STATEMENTS};
 use super::values::blobs;
 use super::{PATIENCE, Postgres, Until};
 use crate::Error;
+use crate::engine::clock::Time;
 use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::conformance::postgres::server;
-use crate::engine::store::table::Row as _;
-use crate::engine::store::tables::{Email, Sequence, TABLES};
+use crate::engine::store::table::{Row as _, Value};
+use crate::engine::store::tables::{Authenticator, Email, Sequence, TABLES};
 use crate::engine::store::view::{Change, ChangeKind, Key, Which};
 use crate::postgres::{Connection, List, Problem, Statement};
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
 /// The statements on the tables of the engine, and those on the others.
 fn every_statement() -> Vec<&'static Statement> {
@@ -152,7 +154,12 @@ fn no_statement_reads_a_whole_table() {
 }
 
 fn opened(name: &str) -> Postgres {
-    let url = server().database(name);
+    server().database(name);
+    opened_again(name)
+}
+
+fn opened_again(name: &str) -> Postgres {
+    let url = server().url(name);
     Postgres::open(url.strip_prefix("postgres:").unwrap(), false).unwrap()
 }
 
@@ -290,4 +297,54 @@ fn nobody_waits_for_a_connection_that_another_thread_holds_beyond_the_deadline()
     });
     // The connection is in order.
     assert!(database.write(&mut |_| Ok(())).is_ok());
+}
+
+/// The node has read what it changes before another one spends it.
+#[test]
+fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhile() {
+    let (node, other) = (opened("spent"), opened_again("spent"));
+    let app = |last_step| Authenticator {
+        user_id: 7,
+        authenticator_id: 1,
+        label: None,
+        secret: Zeroizing::new(Vec::new()).into(),
+        digits: 6,
+        period: 30,
+        last_step: Some(last_step),
+        used_at: None,
+        prepared_step: None,
+        created_at: Time(0),
+    };
+    let change = |kind, last_step| {
+        let mut values = app(last_step).values();
+        values[3] = Value::Blob(Vec::new());
+        Change { table: Authenticator::TABLE, kind, values }
+    };
+    server().sql(
+        "spent",
+        "INSERT INTO seconder.users SELECT 7, 7, 1, 1, '', '', NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, \
+         NULL, 1, 0",
+    );
+    assert!(node.write(&mut |rows| rows.apply(vec![change(ChangeKind::Insert, 5)])).is_ok());
+    let key = Key { table: Authenticator::TABLE, rows: Which::Prefix(vec![Value::Int(7)]) };
+    let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'spent' \
+                AND state = 'active' AND wait_event_type = 'Lock'";
+    std::thread::scope(|scope| {
+        let (other, key) = (&other, &key);
+        let mut spending = None;
+        let done = node.write(&mut |rows| {
+            assert_eq!(rows.load(std::slice::from_ref(key))?[0].len(), 1);
+            let spending = spending
+                .get_or_insert_with(|| scope.spawn(move || other.spend(Time(30_000 * 1_000))));
+            // It waits for this node, or has not been hindered by it.
+            while !spending.is_finished() && server().sql("postgres", busy) != "1" {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            rows.apply(vec![change(ChangeKind::Update, 6)])
+        });
+        assert!(done.is_ok());
+        spending.unwrap().join().unwrap().unwrap();
+    });
+    let step = server().sql("spent", "SELECT last_step FROM seconder.authenticators");
+    assert_eq!(step, "1001");
 }
