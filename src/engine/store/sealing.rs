@@ -54,16 +54,16 @@ impl<B: Backend> Sealing<B> {
         if self.lock().contains(&current) {
             return Ok(());
         }
-        // The file may have been replaced by another ring, which must not become this database's.
-        let before = listed(&self.inner).map_err(Fault::OfStore)?;
-        let missing: Vec<_> = before.iter().filter(|id| keys.get(**id).is_none()).collect();
-        if !missing.is_empty() {
-            return Err(Fault::OfStore(wrong_ring(&self.ring, &missing)));
-        }
         let row = SealingKey { key_id: current.to_string(), added_at: Time::of(&*self.clock) };
-        let listed = self.inner.write(&mut |rows| {
-            let key = Key { table: SealingKey::TABLE, rows: Which::Prefix(row.key()) };
-            if rows.load(&[key])?.iter().any(|found| !found.is_empty()) {
+        self.inner.write(&mut |rows| {
+            let before = listed_in(rows)?;
+            // Another process may have made its ring the database's meanwhile, or the file may have been
+            // replaced by another ring.
+            let missing: Vec<_> = before.iter().filter(|id| keys.get(**id).is_none()).collect();
+            if !missing.is_empty() {
+                return Err(Fault::OfStore(wrong_ring(&self.ring, &missing)));
+            }
+            if before.contains(&current) {
                 return Ok(());
             }
             rows.apply(vec![Change {
@@ -71,13 +71,7 @@ impl<B: Backend> Sealing<B> {
                 kind: ChangeKind::Insert,
                 values: row.values(),
             }])
-        });
-        match listed {
-            // Another process has listed it meanwhile.
-            Err(Fault::OfRow(_))
-                if self::listed(&self.inner).is_ok_and(|l| l.contains(&current)) => {}
-            listed => listed?,
-        }
+        })?;
         self.lock().insert(current);
         Ok(())
     }
@@ -272,3 +266,6 @@ fn describe(table: &Schema, place: usize, values: &[Value]) -> Vec<u8> {
     }
     described
 }
+
+#[cfg(test)]
+mod tests;

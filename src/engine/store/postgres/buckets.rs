@@ -8,8 +8,9 @@
 //!   at a time decides on a user. No such row means that there is no such user: ids are never given
 //!   again, and whoever adds the user inserts the row.
 //! - rows of other subjects, such as a number, by one of 4096 fences, which always exist.
-//! - applications by a fence of their own, which whoever changes any of them locks before reading
-//!   any. Those who only read them lock nothing, because nearly every decision may.
+//! - applications, and the list of the keyring's keys, by a fence of their own, which whoever changes
+//!   any of them locks before reading any. Those who only read them lock nothing, because nearly every
+//!   decision may.
 //! - counts by nothing: they are only added to, and nothing is decided by them.
 //! - every other row by itself, and what is concluded from its absence by its key: the node that
 //!   inserts it second gets an error and decides again.
@@ -18,7 +19,7 @@ use crate::engine::store::table::{Schema, Value};
 
 /// How many buckets there are. It never changes, because buckets are stored.
 pub(super) const BUCKETS: i64 = 4096;
-/// The fence of the list of applications, after those of the buckets.
+/// The fence of the lists of applications and of keys, after those of the buckets.
 pub(super) const LIST: i64 = BUCKETS;
 
 /// Whose the rows of a table are, by what their key begins with.
@@ -26,7 +27,7 @@ pub(super) const LIST: i64 = BUCKETS;
 pub(super) enum Scope {
     User,
     Subject,
-    /// Applications: read without locks, and changed by whoever has locked the list before.
+    /// Applications and keys: read without locks, and changed by whoever has locked the lists before.
     Listed,
     /// Counts.
     Counted,
@@ -44,7 +45,7 @@ pub(super) enum Guard {
 impl Scope {
     pub(super) fn of(table: &Schema) -> Scope {
         match (table.name, table.columns.first().map(|column| column.name)) {
-            ("applications", _) => Scope::Listed,
+            ("applications" | "sealing_keys", _) => Scope::Listed,
             ("statistics", _) => Scope::Counted,
             (_, Some("user_id")) => Scope::User,
             (_, Some("subject")) => Scope::Subject,

@@ -302,7 +302,7 @@ fn nobody_waits_for_a_connection_that_another_thread_holds_beyond_the_deadline()
 /// The node has read what it changes before another one spends it.
 #[test]
 fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhile() {
-    let (node, other) = (opened("spent"), opened_again("spent"));
+    let (node, other) = (opened("spend"), opened_again("spend"));
     let app = |last_step| Authenticator {
         user_id: 7,
         authenticator_id: 1,
@@ -321,13 +321,13 @@ fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhil
         Change { table: Authenticator::TABLE, kind, values }
     };
     server().sql(
-        "spent",
+        "spend",
         "INSERT INTO seconder.users SELECT 7, 7, 1, 1, '', '', NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, \
          NULL, 1, 0",
     );
     assert!(node.write(&mut |rows| rows.apply(vec![change(ChangeKind::Insert, 5)])).is_ok());
     let key = Key { table: Authenticator::TABLE, rows: Which::Prefix(vec![Value::Int(7)]) };
-    let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'spent' \
+    let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'spend' \
                 AND state = 'active' AND wait_event_type = 'Lock'";
     std::thread::scope(|scope| {
         let (other, key) = (&other, &key);
@@ -345,6 +345,6 @@ fn what_is_spent_after_a_restore_stays_so_whatever_another_node_decides_meanwhil
         assert!(done.is_ok());
         spending.unwrap().join().unwrap().unwrap();
     });
-    let step = server().sql("spent", "SELECT last_step FROM seconder.authenticators");
+    let step = server().sql("spend", "SELECT last_step FROM seconder.authenticators");
     assert_eq!(step, "1001");
 }
