@@ -7,6 +7,8 @@
 mod fresh;
 #[path = "postgres/server.rs"]
 mod server;
+#[path = "postgres/trust.rs"]
+mod trust;
 
 use fresh::at_once;
 use seconder::calls::Verify;
@@ -123,6 +125,45 @@ fn two_nodes_decide_as_one() {
     // Counts of both arrive, each in a row of its node.
     let stats = both[0].app_stats().unwrap();
     assert_eq!(stats.total_users, Some(34));
+}
+
+/// Each has a ring of its own, and the database is new.
+#[test]
+fn of_nodes_with_several_rings_that_start_at_once_one_gets_the_database() {
+    let server = Server::start();
+    let rings = [0, 1].map(|number| server.folder().join(format!("ring_{number}")));
+    rings.iter().for_each(|ring| Keyring::at(ring).create().unwrap());
+    for round in 0..4 {
+        let url = server.database(&format!("rings_{round}"));
+        let open = |ring: &Path| Settings::new(&url).keyring(ring).open();
+        let start = Barrier::new(8);
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let work = |place: usize| {
+                let (start, ring, open) = (&start, &rings[place % 2], &open);
+                move || {
+                    start.wait();
+                    open(ring)
+                }
+            };
+            let threads: Vec<_> = (0..8).map(|place| scope.spawn(work(place))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let winner = opened.iter().position(Result::is_ok).unwrap() % 2;
+        for (place, node) in opened.into_iter().enumerate() {
+            match place % 2 == winner {
+                true => enrol(&node.unwrap(), 100),
+                false => {
+                    rejected(node, "is not that of the database");
+                    continue;
+                }
+            };
+        }
+        // Nothing is left that the other ring has sealed, so the database needs this one alone.
+        rejected(open(&rings[1 - winner]), "is not that of the database");
+        let service = open(&rings[winner]).unwrap();
+        let sealed = service.engine().unwrap().sealed_values().unwrap();
+        assert_eq!(sealed.len(), 1, "{sealed:?}");
+    }
 }
 
 /// The process that `a_node_that_is_killed_loses_nothing` kills.
@@ -303,130 +344,4 @@ fn a_database_that_cannot_be_used_is_rejected_and_left_unchanged() {
     server.sql("rights", "CREATE ROLE guest LOGIN");
     rejected(open(&rights.replace("//seconder@", "//guest@")), "rights");
     rejected(open("postgres://u:hidden@127.0.0.1:1/d?sslmode=disable"), "refused");
-}
-
-/// What `pg_hba.conf` says from now on.
-fn admit(server: &Server, lines: &str) {
-    let file = server.folder().join("data/pg_hba.conf");
-    std::fs::write(file, format!("local all all trust\n{lines}\n")).unwrap();
-    server.sql("postgres", "SELECT pg_reload_conf()");
-    // The server reads it soon, and a new connection after that.
-    std::thread::sleep(Duration::from_millis(300));
-}
-
-#[test]
-fn passwords_of_the_url_and_of_a_file_are_accepted_and_never_shown() {
-    let server = Server::start();
-    server.database("d");
-    server.sql("postgres", "CREATE ROLE anna LOGIN SUPERUSER PASSWORD 'p@ss w\\rd'");
-    let port = server.port();
-    let open = |account: &str, query: &str| {
-        settings(&server, &format!("postgres://{account}@127.0.0.1:{port}/d?{query}")).open()
-    };
-    for kind in ["scram-sha-256", "md5"] {
-        admit(&server, &format!("host all all 127.0.0.1/32 {kind}"));
-        open("anna:p%40ss%20w%5Crd", "").unwrap();
-        rejected(open("anna:hidden", ""), "password");
-    }
-    let file = server.folder().join("passes");
-    std::fs::write(&file, "# Ours.\n127.0.0.1:*:d:anna:p@ss w\\\\rd\n").unwrap();
-    let query = format!("passfile={}", file.display());
-    mode(&file, 0o644);
-    rejected(open("anna", &query), "chmod 600");
-    mode(&file, 0o600);
-    open("anna", &query).unwrap();
-    rejected(open("bert", &query), "has none for");
-    rejected(open("anna", "passfile=/nowhere"), "cannot be read");
-    admit(&server, "host all all 127.0.0.1/32 password");
-    rejected(open("anna:hidden", "sslmode=disable"), "clear text");
-    admit(&server, "host all all 127.0.0.1/32 reject");
-    rejected(open("anna:hidden", ""), "pg_hba.conf");
-}
-
-fn mode(file: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
-}
-
-/// A server with a certificate for `localhost` by an authority of its own.
-fn with_tls() -> Server {
-    let mut server = Server::start();
-    let authority = {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-        (params.self_signed(&key).unwrap().pem(), rcgen::Issuer::new(params, key))
-    };
-    let key = rcgen::KeyPair::generate().unwrap();
-    let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    let own = params.signed_by(&key, &authority.1).unwrap();
-    let write = |name: &str, text: &str| std::fs::write(server.folder().join(name), text).unwrap();
-    write("ca.crt", &authority.0);
-    write("data/server.crt", &own.pem());
-    write("data/server.key", &key.serialize_pem());
-    server.own(&server.folder().join("data/server.key"), 0o600);
-    server.stop();
-    server.set("ssl=on");
-    server.set("log_connections=on");
-    server.go();
-    server
-}
-
-#[test]
-fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
-    let server = with_tls();
-    server.database("d");
-    let port = server.port();
-    let ca = server.folder().join("ca.crt");
-    let other = server.folder().join("other.crt");
-    let key = rcgen::KeyPair::generate().unwrap();
-    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    params.distinguished_name.push(rcgen::DnType::CommonName, "another");
-    std::fs::write(&other, params.self_signed(&key).unwrap().pem()).unwrap();
-    let open = |host: &str, query: String| {
-        settings(&server, &format!("postgres://seconder@{host}:{port}/d?{query}")).open()
-    };
-    let listed = |mode: &str, file: &Path| format!("sslmode={mode}&sslrootcert={}", file.display());
-    let plain = |mode: &str| format!("sslmode={mode}");
-    let connections = || {
-        let ask = "SELECT ssl, state, now() - backend_start, query FROM pg_stat_ssl \
-                   JOIN pg_stat_activity USING (pid) WHERE application_name = 'seconder' \
-                   ORDER BY backend_start DESC";
-        server.sql("d", ask)
-    };
-    let expect = |service: Result<Service, Error>, is_encrypted: bool| {
-        let service = service.unwrap();
-        let found = connections();
-        let newest = if is_encrypted { "t|" } else { "f|" };
-        assert!(found.starts_with(newest), "{found}\n{}", server.log());
-        drop(service);
-        // The server notices soon that a connection is closed.
-        while !connections().is_empty() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
-    expect(open("localhost", plain("disable")), false);
-    expect(open("localhost", plain("allow")), false);
-    expect(open("localhost", plain("prefer")), true);
-    expect(open("127.0.0.1", plain("require")), true);
-    expect(open("127.0.0.1", listed("verify-ca", &ca)), true);
-    expect(open("localhost", listed("verify-full", &ca)), true);
-    rejected(open("127.0.0.1", listed("verify-full", &ca)), "for another host");
-    rejected(open("localhost", listed("verify-full", &other)), "trusted authority");
-    rejected(open("localhost", listed("verify-ca", &other)), "trusted authority");
-    rejected(open("localhost", listed("require", &other)), "trusted authority");
-    rejected(open("localhost", "sslrootcert=system".to_owned()), "trusted authority");
-    rejected(open("localhost", plain("verify-full")), "sslrootcert");
-    // The other kind of connection is tried where the mode allows both.
-    admit(&server, "hostssl all all all trust\nhostnossl all all all reject");
-    expect(open("localhost", plain("allow")), true);
-    rejected(open("localhost", plain("disable")), "pg_hba.conf");
-    admit(&server, "hostssl all all all reject\nhostnossl all all all trust");
-    expect(open("localhost", plain("prefer")), false);
-    rejected(open("localhost", plain("require")), "pg_hba.conf");
-
-    let without = Server::start();
-    without.database("d");
-    let url = format!("postgres://seconder@localhost:{}/d?sslmode=require", without.port());
-    rejected(settings(&without, &url).open(), "has no TLS");
 }

@@ -1,0 +1,133 @@
+//! Passwords and TLS: whom the server lets in, and which server is trusted.
+
+use super::server::Server;
+use super::{rejected, settings};
+use seconder::{Error, Service};
+use std::path::Path;
+use std::time::Duration;
+
+/// What `pg_hba.conf` says from now on.
+fn admit(server: &Server, lines: &str) {
+    let file = server.folder().join("data/pg_hba.conf");
+    std::fs::write(file, format!("local all all trust\n{lines}\n")).unwrap();
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    // The server reads it soon, and a new connection after that.
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+#[test]
+fn passwords_of_the_url_and_of_a_file_are_accepted_and_never_shown() {
+    let server = Server::start();
+    server.database("d");
+    server.sql("postgres", "CREATE ROLE anna LOGIN SUPERUSER PASSWORD 'p@ss w\\rd'");
+    let port = server.port();
+    let open = |account: &str, query: &str| {
+        settings(&server, &format!("postgres://{account}@127.0.0.1:{port}/d?{query}")).open()
+    };
+    for kind in ["scram-sha-256", "md5"] {
+        admit(&server, &format!("host all all 127.0.0.1/32 {kind}"));
+        open("anna:p%40ss%20w%5Crd", "").unwrap();
+        rejected(open("anna:hidden", ""), "password");
+    }
+    let file = server.folder().join("passes");
+    std::fs::write(&file, "# Ours.\n127.0.0.1:*:d:anna:p@ss w\\\\rd\n").unwrap();
+    let query = format!("passfile={}", file.display());
+    mode(&file, 0o644);
+    rejected(open("anna", &query), "chmod 600");
+    mode(&file, 0o600);
+    open("anna", &query).unwrap();
+    rejected(open("bert", &query), "has none for");
+    rejected(open("anna", "passfile=/nowhere"), "cannot be read");
+    admit(&server, "host all all 127.0.0.1/32 password");
+    rejected(open("anna:hidden", "sslmode=disable"), "clear text");
+    admit(&server, "host all all 127.0.0.1/32 reject");
+    rejected(open("anna:hidden", ""), "pg_hba.conf");
+}
+
+fn mode(file: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A server with a certificate for `localhost` by an authority of its own.
+fn with_tls() -> Server {
+    let mut server = Server::start();
+    let authority = {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        (params.self_signed(&key).unwrap().pem(), rcgen::Issuer::new(params, key))
+    };
+    let key = rcgen::KeyPair::generate().unwrap();
+    let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let own = params.signed_by(&key, &authority.1).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(server.folder().join(name), text).unwrap();
+    write("ca.crt", &authority.0);
+    write("data/server.crt", &own.pem());
+    write("data/server.key", &key.serialize_pem());
+    server.own(&server.folder().join("data/server.key"), 0o600);
+    server.stop();
+    server.set("ssl=on");
+    server.set("log_connections=on");
+    server.go();
+    server
+}
+
+#[test]
+fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
+    let server = with_tls();
+    server.database("d");
+    let port = server.port();
+    let ca = server.folder().join("ca.crt");
+    let other = server.folder().join("other.crt");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.distinguished_name.push(rcgen::DnType::CommonName, "another");
+    std::fs::write(&other, params.self_signed(&key).unwrap().pem()).unwrap();
+    let open = |host: &str, query: String| {
+        settings(&server, &format!("postgres://seconder@{host}:{port}/d?{query}")).open()
+    };
+    let listed = |mode: &str, file: &Path| format!("sslmode={mode}&sslrootcert={}", file.display());
+    let plain = |mode: &str| format!("sslmode={mode}");
+    let connections = || {
+        let ask = "SELECT ssl, state, now() - backend_start, query FROM pg_stat_ssl \
+                   JOIN pg_stat_activity USING (pid) WHERE application_name = 'seconder' \
+                   ORDER BY backend_start DESC";
+        server.sql("d", ask)
+    };
+    let expect = |service: Result<Service, Error>, is_encrypted: bool| {
+        let service = service.unwrap();
+        let found = connections();
+        let newest = if is_encrypted { "t|" } else { "f|" };
+        assert!(found.starts_with(newest), "{found}\n{}", server.log());
+        drop(service);
+        // The server notices soon that a connection is closed.
+        while !connections().is_empty() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    expect(open("localhost", plain("disable")), false);
+    expect(open("localhost", plain("allow")), false);
+    expect(open("localhost", plain("prefer")), true);
+    expect(open("127.0.0.1", plain("require")), true);
+    expect(open("127.0.0.1", listed("verify-ca", &ca)), true);
+    expect(open("localhost", listed("verify-full", &ca)), true);
+    rejected(open("127.0.0.1", listed("verify-full", &ca)), "for another host");
+    rejected(open("localhost", listed("verify-full", &other)), "trusted authority");
+    rejected(open("localhost", listed("verify-ca", &other)), "trusted authority");
+    rejected(open("localhost", listed("require", &other)), "trusted authority");
+    rejected(open("localhost", "sslrootcert=system".to_owned()), "trusted authority");
+    rejected(open("localhost", plain("verify-full")), "sslrootcert");
+    // The other kind of connection is tried where the mode allows both.
+    admit(&server, "hostssl all all all trust\nhostnossl all all all reject");
+    expect(open("localhost", plain("allow")), true);
+    rejected(open("localhost", plain("disable")), "pg_hba.conf");
+    admit(&server, "hostssl all all all reject\nhostnossl all all all trust");
+    expect(open("localhost", plain("prefer")), false);
+    rejected(open("localhost", plain("require")), "pg_hba.conf");
+
+    let without = Server::start();
+    without.database("d");
+    let url = format!("postgres://seconder@localhost:{}/d?sslmode=require", without.port());
+    rejected(settings(&without, &url).open(), "has no TLS");
+}
