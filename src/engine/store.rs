@@ -3,6 +3,7 @@
 
 mod backend;
 mod batch;
+mod cache;
 #[cfg(test)]
 mod conformance;
 mod memory;
@@ -26,13 +27,13 @@ pub(super) use sealed::Sealed;
 pub(super) use sealing::{listed, wrong_ring};
 pub(super) use sqlite::{Copied, Sqlite, restore};
 pub use sqlite::{after_fork, before_fork};
-pub(super) use table::damaged;
+pub(super) use table::{Row, damaged};
 pub(super) use tables::{
     Activity, Application, Approval, Audit, Authenticator, Browser, Budget, Device, Email, Job,
     Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, Sequence,
     Statistics, User,
 };
-pub(super) use view::{Cached, Decided, Page, View};
+pub(super) use view::{Decided, Page, View};
 
 use super::clock::Time;
 use crate::Result;

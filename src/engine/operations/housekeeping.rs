@@ -3,7 +3,7 @@
 use super::lookups::{self, Kind};
 use crate::engine::clock::Time;
 use crate::engine::store::{
-    Audit, Browser, Budget, Cached, Decided, Job, NumberCheck, SentCode, View,
+    Audit, Browser, Budget, Decided, Job, NumberCheck, Row, SentCode, View,
 };
 
 /// Until when rows have expired.
@@ -38,7 +38,7 @@ pub(in crate::engine) fn delete_expired(
 }
 
 /// Deletes the rows of one table, each with what belongs to it.
-fn each<R: Cached>(
+fn each<R: Row>(
     view: &mut View,
     now: Time,
     left: &mut u32,

@@ -234,7 +234,7 @@ pub(in crate::engine) fn damaged(table: &str, column: &str) -> Error {
     ))
 }
 
-/// Declares the rows of tables, and what holds rows of all of them.
+/// Declares the rows of tables, and the lists of all of them.
 macro_rules! tables {
     ($(
         $(#[$doc:meta])*
@@ -284,32 +284,13 @@ macro_rules! tables {
             $($row),*
         }
 
-        /// The rows of all tables that a batch has loaded.
-        #[derive(Default)]
-        pub(in crate::engine) struct Loaded {
-            $($name: $crate::engine::store::view::Cache<$row>),*
-        }
-
-        $(
-            impl $crate::engine::store::view::Cached for $row {
-                fn cache(loaded: &mut Loaded) -> &mut $crate::engine::store::view::Cache<$row> {
-                    &mut loaded.$name
-                }
-            }
-        )*
-
-        impl Loaded {
-            /// The cache of every table, in the order in which they are declared.
-            pub(in crate::engine) fn each(
-                &mut self,
-            ) -> Vec<&mut dyn $crate::engine::store::view::AnyCache> {
-                vec![$(&mut self.$name),*]
-            }
-        }
-
         /// Every table.
         pub(in crate::engine) const TABLES: &[&$crate::engine::store::table::Schema] =
             &[$(<$row as $crate::engine::store::table::Row>::SCHEMA),*];
+
+        /// Makes a row of its values, for each of them.
+        pub(in crate::engine) const READERS: &[$crate::engine::store::cache::Reader] =
+            &[$($crate::engine::store::cache::read::<$row>),*];
     };
     (@due $due:ident) => { Some(stringify!($due)) };
     (@due) => { None };

@@ -3,10 +3,12 @@
 //! A decision that reads a row which is not loaded yet stops with [`Stop::Missing`], and is made
 //! again once it is. It is a pure function, so nothing but time is lost.
 
+use super::cache::{Cache, Pending, typed};
 use super::table::{Prefix, Row, Schema, Value};
-use super::tables::{Loaded, Statistics};
+use super::tables::{READERS, Statistics, TABLES};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Which rows to load.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,174 +104,11 @@ pub(in crate::engine) enum ChangeKind {
     Add,
 }
 
-/// A row with a cache among those of [`Loaded`].
-pub(in crate::engine) trait Cached: Row {
-    fn cache(loaded: &mut Loaded) -> &mut Cache<Self>;
-}
-
-/// The rows of one table.
-pub(in crate::engine) struct Cache<R> {
-    slots: BTreeMap<Vec<Value>, Slot<R>>,
-    /// The prefixes of which all rows are loaded.
-    prefixes: BTreeSet<Vec<Value>>,
-    due: BTreeMap<(i64, u32), Vec<Vec<Value>>>,
-    pages: BTreeMap<Page, Vec<Vec<Value>>>,
-    /// What the decision that is being made has changed so far.
-    pending: Vec<Pending<R>>,
-    deleted: Vec<Vec<Value>>,
-    appended: Vec<R>,
-}
-
-struct Slot<R> {
-    /// As the store has it.
-    stored: Option<R>,
-    now: Option<R>,
-}
-
-enum Pending<R> {
-    Put(Vec<Value>, Option<R>),
-    DeleteAll(Vec<Value>),
-    Append(R),
-}
-
-impl<R> Default for Cache<R> {
-    fn default() -> Cache<R> {
-        Cache {
-            slots: BTreeMap::new(),
-            prefixes: BTreeSet::new(),
-            due: BTreeMap::new(),
-            pages: BTreeMap::new(),
-            pending: Vec::new(),
-            deleted: Vec::new(),
-            appended: Vec::new(),
-        }
-    }
-}
-
-impl<R: Row> Cache<R> {
-    fn has(&self, key: &[Value]) -> bool {
-        self.slots.contains_key(key)
-            || (0..=key.len()).any(|length| self.prefixes.contains(&key[..length]))
-    }
-
-    fn row(&self, key: &[Value]) -> Option<&R> {
-        for pending in self.pending.iter().rev() {
-            match pending {
-                Pending::Put(of, row) if of == key => return row.as_ref(),
-                Pending::DeleteAll(prefix) if key.starts_with(prefix) => return None,
-                _ => {}
-            }
-        }
-        self.slots.get(key).and_then(|slot| slot.now.as_ref())
-    }
-
-    /// The keys of the rows with this prefix, also of those that were removed.
-    fn keys(&self, prefix: &[Value]) -> BTreeSet<Vec<Value>> {
-        let stored = self.slots.range(prefix.to_vec()..).map(|(key, _)| key);
-        let stored = stored.take_while(|key| key.starts_with(prefix));
-        let put = self.pending.iter().filter_map(|pending| match pending {
-            Pending::Put(key, _) if key.starts_with(prefix) => Some(key),
-            _ => None,
-        });
-        stored.chain(put).cloned().collect()
-    }
-
-    fn merge(&mut self, pending: Pending<R>) {
-        match pending {
-            Pending::Put(key, row) => match self.slots.get_mut(&key) {
-                Some(slot) => slot.now = row,
-                None => drop(self.slots.insert(key, Slot { stored: None, now: row })),
-            },
-            Pending::DeleteAll(prefix) => {
-                let below = self.slots.range_mut(prefix.clone()..);
-                for (_, slot) in below.take_while(|(key, _)| key.starts_with(&prefix)) {
-                    (slot.stored, slot.now) = (None, None);
-                }
-                self.appended.retain(|row| !row.key().starts_with(&prefix));
-                self.prefixes.insert(prefix.clone());
-                self.deleted.push(prefix);
-            }
-            Pending::Append(row) => self.appended.push(row),
-        }
-    }
-}
-
-/// What a batch does with the cache of every table.
-pub(in crate::engine) trait AnyCache {
-    fn absorb(&mut self, rows: &Which, found: Vec<Vec<Value>>) -> crate::Result<()>;
-    /// Keeps what the decision changed.
-    fn keep(&mut self);
-    /// Drops what the decision changed.
-    fn discard(&mut self);
-    fn is_changed(&self) -> bool;
-    fn changes(&self, changes: &mut Vec<Change>);
-}
-
-impl<R: Row> AnyCache for Cache<R> {
-    fn absorb(&mut self, which: &Which, found: Vec<Vec<Value>>) -> crate::Result<()> {
-        let mut keys = Vec::new();
-        for values in found {
-            let row = R::of(values)?;
-            let key = row.key();
-            // The store still has what this batch deletes.
-            if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
-                continue;
-            }
-            keys.push(key.clone());
-            // One that is here already may have been changed.
-            self.slots
-                .entry(key)
-                .or_insert_with(|| Slot { stored: Some(row.clone()), now: Some(row) });
-        }
-        match which {
-            Which::Prefix(prefix) => drop(self.prefixes.insert(prefix.clone())),
-            Which::Due(until, most) => drop(self.due.insert((*until, *most), keys)),
-            Which::Page(page) => drop(self.pages.insert(page.clone(), keys)),
-            // No decision walks through a table.
-            Which::After(..) => {}
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self) {
-        for pending in std::mem::take(&mut self.pending) {
-            self.merge(pending);
-        }
-    }
-
-    fn discard(&mut self) {
-        self.pending.clear();
-    }
-
-    fn is_changed(&self) -> bool {
-        !self.deleted.is_empty()
-            || !self.appended.is_empty()
-            || self.slots.values().any(|slot| slot.stored != slot.now)
-    }
-
-    fn changes(&self, changes: &mut Vec<Change>) {
-        let mut change = |kind, values| changes.push(Change { table: R::TABLE, kind, values });
-        for prefix in &self.deleted {
-            change(ChangeKind::DeleteAll, prefix.clone());
-        }
-        for (key, slot) in &self.slots {
-            match (&slot.stored, &slot.now) {
-                (None, Some(row)) => change(ChangeKind::Insert, row.values()),
-                (Some(old), Some(row)) if old != row => change(ChangeKind::Update, row.values()),
-                (Some(_), None) => change(ChangeKind::Delete, key.clone()),
-                _ => {}
-            }
-        }
-        for row in &self.appended {
-            change(ChangeKind::Insert, row.values());
-        }
-    }
-}
-
 /// What decisions see, and what they have changed.
 #[derive(Default)]
 pub(in crate::engine) struct View {
-    loaded: Loaded,
+    /// Of each table, in the order of `TABLES`.
+    caches: [Cache; TABLES.len()],
     missing: BTreeSet<Key>,
     /// The calls that were counted before.
     calls: Vec<Statistics>,
@@ -280,9 +119,9 @@ pub(in crate::engine) struct View {
     counting: Vec<Option<Statistics>>,
 }
 
-fn is_due<R: Row>(row: &R, until: crate::engine::clock::Time) -> bool {
-    let due = R::SCHEMA.columns.iter().position(|column| Some(column.name) == R::SCHEMA.due);
-    due.is_some_and(|due| matches!(row.values()[due], Value::Int(at) if at <= until.0))
+fn is_due(schema: &Schema, values: &[Value], until: crate::engine::clock::Time) -> bool {
+    let due = schema.columns.iter().position(|column| Some(column.name) == schema.due);
+    due.is_some_and(|due| matches!(values[due], Value::Int(at) if at <= until.0))
 }
 
 impl View {
@@ -290,70 +129,75 @@ impl View {
         View { calls, ..View::default() }
     }
 
+    fn cache<R: Row>(&mut self) -> &mut Cache {
+        &mut self.caches[R::TABLE]
+    }
+
     /// The row with this key.
-    pub(in crate::engine) fn get<R: Cached>(&mut self, key: impl Prefix) -> Decided<Option<R>> {
+    pub(in crate::engine) fn get<R: Row>(&mut self, key: impl Prefix) -> Decided<Option<R>> {
         let key = key.values();
-        let cache = R::cache(&mut self.loaded);
+        let cache = self.cache::<R>();
         match cache.has(&key) {
-            true => Ok(cache.row(&key).cloned()),
-            false => Err(self.missing::<R>(Which::Prefix(key))),
+            true => Ok(cache.row(&key).and_then(typed)),
+            false => Err(self.missing(R::TABLE, Which::Prefix(key))),
         }
     }
 
     /// The rows whose key begins so, in the order of their keys.
-    pub(in crate::engine) fn all<R: Cached>(&mut self, prefix: impl Prefix) -> Decided<Vec<R>> {
+    pub(in crate::engine) fn all<R: Row>(&mut self, prefix: impl Prefix) -> Decided<Vec<R>> {
         let prefix = prefix.values();
-        let cache = R::cache(&mut self.loaded);
-        if !(0..=prefix.len()).any(|length| cache.prefixes.contains(&prefix[..length])) {
-            return Err(self.missing::<R>(Which::Prefix(prefix)));
+        let cache = self.cache::<R>();
+        match cache.has_all(&prefix) {
+            true => Ok(cache.rows(&cache.keys(&prefix))),
+            false => Err(self.missing(R::TABLE, Which::Prefix(prefix))),
         }
-        let keys = cache.keys(&prefix);
-        Ok(keys.iter().filter_map(|key| cache.row(key)).cloned().collect())
     }
 
     /// The rows that were due at this time, the earliest first, and at most so many.
-    pub(in crate::engine) fn due<R: Cached>(
+    pub(in crate::engine) fn due<R: Row>(
         &mut self,
         until: crate::engine::clock::Time,
         most: u32,
     ) -> Decided<Vec<R>> {
-        let cache = R::cache(&mut self.loaded);
+        let cache = self.cache::<R>();
         match cache.due.get(&(until.0, most)) {
             Some(keys) => {
                 // One may have been replaced since by another decision of the batch.
-                let rows = keys.iter().filter_map(|key| cache.row(key));
-                Ok(rows.filter(|row| is_due(*row, until)).cloned().collect())
+                let mut rows: Vec<R> = cache.rows(keys);
+                rows.retain(|row| is_due(R::SCHEMA, &row.values(), until));
+                Ok(rows)
             }
-            None => Err(self.missing::<R>(Which::Due(until.0, most))),
+            None => Err(self.missing(R::TABLE, Which::Due(until.0, most))),
         }
     }
 
     /// A page of rows, as they were before the batch: for those who only read.
-    pub(in crate::engine) fn page<R: Cached>(&mut self, page: Page) -> Decided<Vec<R>> {
-        let cache = R::cache(&mut self.loaded);
+    pub(in crate::engine) fn page<R: Row>(&mut self, page: Page) -> Decided<Vec<R>> {
+        let cache = self.cache::<R>();
         match cache.pages.get(&page) {
-            Some(keys) => Ok(keys.iter().filter_map(|key| cache.row(key)).cloned().collect()),
-            None => Err(self.missing::<R>(Which::Page(page))),
+            Some(keys) => Ok(cache.rows(keys)),
+            None => Err(self.missing(R::TABLE, Which::Page(page))),
         }
     }
 
     /// Adds a row, or replaces the one with its key.
-    pub(in crate::engine) fn put<R: Cached>(&mut self, row: R) {
-        R::cache(&mut self.loaded).pending.push(Pending::Put(row.key(), Some(row)));
+    pub(in crate::engine) fn put<R: Row>(&mut self, row: R) {
+        let put = Pending::Put(row.key(), Some(Rc::new(row)));
+        self.cache::<R>().pending.push(put);
     }
 
-    pub(in crate::engine) fn delete<R: Cached>(&mut self, row: &R) {
-        R::cache(&mut self.loaded).pending.push(Pending::Put(row.key(), None));
+    pub(in crate::engine) fn delete<R: Row>(&mut self, row: &R) {
+        self.cache::<R>().pending.push(Pending::Put(row.key(), None));
     }
 
     /// Deletes all rows whose key begins so, which need not be loaded.
-    pub(in crate::engine) fn delete_all<R: Cached>(&mut self, prefix: impl Prefix) {
-        R::cache(&mut self.loaded).pending.push(Pending::DeleteAll(prefix.values()));
+    pub(in crate::engine) fn delete_all<R: Row>(&mut self, prefix: impl Prefix) {
+        self.cache::<R>().pending.push(Pending::DeleteAll(prefix.values()));
     }
 
     /// Adds a row that cannot exist yet, without a look.
-    pub(in crate::engine) fn append<R: Cached>(&mut self, row: R) {
-        R::cache(&mut self.loaded).pending.push(Pending::Append(row));
+    pub(in crate::engine) fn append<R: Row>(&mut self, row: R) {
+        self.cache::<R>().pending.push(Pending::Append(Rc::new(row)));
     }
 
     /// Adds to the counts of a month.
@@ -372,15 +216,15 @@ impl View {
         self.counting.push(None);
     }
 
-    fn missing<R: Cached>(&mut self, rows: Which) -> Stop {
-        self.missing.insert(Key { table: R::TABLE, rows });
+    fn missing(&mut self, table: usize, rows: Which) -> Stop {
+        self.missing.insert(Key { table, rows });
         Stop::Missing
     }
 
     /// Asks for rows that the decision is going to read, so that they are loaded together.
-    pub(in crate::engine) fn ask<R: Cached>(&mut self, prefix: impl Prefix) {
+    pub(in crate::engine) fn ask<R: Row>(&mut self, prefix: impl Prefix) {
         let prefix = prefix.values();
-        if !R::cache(&mut self.loaded).has(&prefix) {
+        if !self.cache::<R>().has(&prefix) {
             self.missing.insert(Key { table: R::TABLE, rows: Which::Prefix(prefix) });
         }
     }
@@ -391,14 +235,12 @@ impl View {
     }
 
     pub(super) fn absorb(&mut self, key: &Key, rows: Vec<Vec<Value>>) -> crate::Result<()> {
-        match self.loaded.each().into_iter().nth(key.table) {
-            Some(cache) => cache.absorb(&key.rows, rows),
-            None => Ok(()),
-        }
+        let table = key.table;
+        self.caches[table].absorb(TABLES[table], READERS[table], &key.rows, rows)
     }
 
     pub(super) fn keep(&mut self) {
-        self.loaded.each().into_iter().for_each(AnyCache::keep);
+        self.caches.iter_mut().for_each(Cache::keep);
         for counting in std::mem::take(&mut self.counting) {
             match counting {
                 Some(counted) => self.counted.push(counted),
@@ -411,19 +253,21 @@ impl View {
     }
 
     pub(super) fn discard(&mut self) {
-        self.loaded.each().into_iter().for_each(AnyCache::discard);
+        self.caches.iter_mut().for_each(|cache| cache.pending.clear());
         self.counting.clear();
     }
 
     /// Whether the decisions have changed anything.
-    pub(super) fn is_changed(&mut self) -> bool {
-        !self.counted.is_empty() || self.loaded.each().into_iter().any(|cache| cache.is_changed())
+    pub(super) fn is_changed(&self) -> bool {
+        !self.counted.is_empty() || self.caches.iter().any(Cache::is_changed)
     }
 
     /// Everything that was changed, in an order in which it can be written.
-    pub(super) fn changes(&mut self) -> Vec<Change> {
+    pub(super) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
-        self.loaded.each().into_iter().for_each(|cache| cache.changes(&mut changes));
+        for (table, cache) in self.caches.iter().enumerate() {
+            cache.changes(table, &mut changes);
+        }
         let mut sums: BTreeMap<Vec<Value>, Statistics> = BTreeMap::new();
         for counted in self.calls.iter().chain(&self.counted) {
             let sum = sums.entry(counted.key());
