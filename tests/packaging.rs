@@ -38,6 +38,30 @@ fn third_party_licence_notices_are_complete() {
     }
 }
 
+/// What `.cargo/config.toml` says is left out is left out, because a quarter of SQLite is a tenth of the
+/// library.
+#[test]
+fn sqlite_lacks_what_no_statement_uses() {
+    let database = rusqlite::Connection::open_in_memory().unwrap();
+    let mut options = database.prepare("PRAGMA compile_options").unwrap();
+    let options = options.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let options: Vec<String> = options.map(Result::unwrap).collect();
+    let flags = read(".cargo/config.toml");
+    let mut removed = 0;
+    for flag in flags.split_whitespace() {
+        let has = |name: &str| options.iter().any(|option| option.split('=').next() == Some(name));
+        if let Some(name) = flag.strip_prefix("-USQLITE_") {
+            assert!(!has(name), ".cargo/config.toml: SQLite has {name} all the same");
+            removed += 1;
+        }
+        if let Some(name) = flag.strip_prefix("-DSQLITE_") {
+            assert!(has(name.trim_end_matches('\\')), ".cargo/config.toml: SQLite lacks {name}");
+            removed += 1;
+        }
+    }
+    assert!(removed > 10, ".cargo/config.toml has no flags for SQLite");
+}
+
 /// `make install` replaces every placeholder of the templates.
 #[test]
 fn installed_templates_are_filled_in() {
