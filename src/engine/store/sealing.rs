@@ -58,10 +58,14 @@ impl<B: Backend> Sealing<B> {
         self.inner.write(&mut |rows| {
             let before = listed_in(rows)?;
             // Another process may have made its ring the database's meanwhile, or the file may have been
-            // replaced by another ring.
-            let missing: Vec<_> = before.iter().filter(|id| keys.get(**id).is_none()).collect();
-            if !missing.is_empty() {
-                return Err(Fault::OfStore(wrong_ring(&self.ring, &missing)));
+            // replaced by another ring. A key that was added since is in the file before it is listed.
+            if before.iter().any(|id| keys.get(*id).is_none()) {
+                let newer = self.ring.keys();
+                let missing = before.iter().filter(|id| newer.get(**id).is_none());
+                let missing: Vec<_> = missing.collect();
+                if !missing.is_empty() {
+                    return Err(Fault::OfStore(wrong_ring(&self.ring, &missing)));
+                }
             }
             if before.contains(&current) {
                 return Ok(());
