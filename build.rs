@@ -28,7 +28,7 @@ mod header {
     use std::path::Path;
 
     /// The sources of the header, in the order in which the header presents them.
-    const SOURCES: [&str; 25] = [
+    const SOURCES: [&str; 26] = [
         "status",
         "error",
         "text",
@@ -49,6 +49,7 @@ mod header {
         "phones",
         "application",
         "engine",
+        "audit",
         "devices",
         "callback",
         "verifier",

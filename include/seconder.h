@@ -393,6 +393,11 @@ typedef struct seconder_approval_created seconder_approval_created;
 typedef struct seconder_approval_requests seconder_approval_requests;
 
 /**
+ * A page of decisions, the latest first.
+ */
+typedef struct seconder_audit_page seconder_audit_page;
+
+/**
  * What a user's authenticator app needs. Anyone who sees it can generate the user's codes.
  */
 typedef struct seconder_authenticator_enrolled seconder_authenticator_enrolled;
@@ -1289,6 +1294,92 @@ typedef struct seconder_approval_request {
      */
     int64_t expires_at;
 } seconder_approval_request;
+
+/**
+ * Options of seconder_audit(): which decisions to read.
+ */
+typedef struct seconder_audit_options {
+    /**
+     * Those about this user. 0: about everybody.
+     */
+    uint64_t user_id;
+    /**
+     * Those from this time on, in Unix seconds. 0: from the first one on.
+     */
+    uint64_t since;
+    /**
+     * Those before this time, in Unix seconds. 0: up to the latest.
+     */
+    uint64_t until;
+    /**
+     * Those with this verdict, such as "wrong". NULL: all.
+     */
+    const char *verdict;
+    /**
+     * What seconder_audit_page_next() of the page before returned. NULL: the first page.
+     */
+    const char *after;
+    /**
+     * The most decisions on a page, 1 to 1000. Default: 100.
+     */
+    uint64_t most;
+} seconder_audit_options;
+
+/**
+ * A decision of the engine. It has no secret and no code.
+ */
+typedef struct seconder_audit_entry {
+    /**
+     * When, in milliseconds since the Unix epoch, by the clock of the process that decided.
+     */
+    int64_t time;
+    /**
+     * Distinguishes those of one user and millisecond.
+     */
+    int64_t nonce;
+    /**
+     * The application.
+     */
+    int64_t app_id;
+    /**
+     * The user. 0 for a number that belongs to no user, and for the application.
+     */
+    uint64_t user_id;
+    /**
+     * How many such decisions it stands for. Of those that change nothing, such as guesses that have
+     * to wait, a user has one a minute.
+     */
+    uint64_t times;
+    /**
+     * The call, without `seconder_`, such as "verify"; "open" for the opening of the database.
+     */
+    const char *call;
+    /**
+     * What was decided, such as "right", "wrong" or "refused".
+     */
+    const char *verdict;
+    /**
+     * Why, such as "other_action"; for "configured" the names of what was changed. NULL if the
+     * verdict says it all.
+     */
+    const char *reason;
+    /**
+     * "code", "authenticator" or "recovery_code"; several are joined by "+". NULL if there was none.
+     */
+    const char *factor;
+    /**
+     * The number, masked. NULL if there was none.
+     */
+    const char *number;
+    /**
+     * The address of the user. NULL if the call has none.
+     */
+    const char *user_ip;
+    /**
+     * The limit that was reached. NULL if none was.
+     */
+    const char *over_limit;
+} seconder_audit_entry;
 
 /**
  * A callback as it was received (interface 5.5). A text that is missing may be NULL.
@@ -3050,6 +3141,43 @@ const struct seconder_approval_request *seconder_approval_requests_get(const str
  * Frees the reply of seconder_open_approvals(). NULL is fine.
  */
 void seconder_approval_requests_free(struct seconder_approval_requests *requests);
+
+/**
+ * Reads what an engine in this process has decided, the latest first, page by page: the audit.
+ *
+ * Each page reads a limited number of rows by their keys, so it may hold fewer decisions than `most`,
+ * also none, although more follow: read on until seconder_audit_page_next() is NULL. Decisions are
+ * kept for the days of the limit `audit_days`, also those about a user who was deleted. Free `out`
+ * with seconder_audit_page_free(). SECONDER_STORAGE if the database cannot be read;
+ * SECONDER_INVALID_ARGUMENT if the service is a remote one, or for an `after` that no page returned.
+ */
+SECONDER_MUST_USE
+seconder_status seconder_audit(const struct seconder_service *service,
+                               const struct seconder_audit_options *options,
+                               size_t options_size,
+                               struct seconder_audit_page **out,
+                               struct seconder_error **error);
+
+/**
+ * The number of decisions on the page.
+ */
+size_t seconder_audit_page_entry_count(const struct seconder_audit_page *page);
+
+/**
+ * The decision at `index`, the latest first, owned by `page`; NULL if `index` is out of range.
+ */
+const struct seconder_audit_entry *seconder_audit_page_entry(const struct seconder_audit_page *page,
+                                                             size_t index);
+
+/**
+ * What to pass as `after` to read on, owned by `page`. NULL at the end.
+ */
+const char *seconder_audit_page_next(const struct seconder_audit_page *page);
+
+/**
+ * Frees a page of seconder_audit(). NULL is fine.
+ */
+void seconder_audit_page_free(struct seconder_audit_page *page);
 
 /**
  * Verifies a callback's signature and parses it (interface 5.5). `api_key` is the application's

@@ -797,6 +797,21 @@ struct AppStatsOptions {
     std::optional<std::string> user_ip = {};
 };
 
+/// Which decisions to read, documented in seconder_audit_options.
+struct AuditOptions {
+    /// 0 is everybody.
+    std::uint64_t user_id = 0;
+    /// In Unix seconds; 0 is from the first one on.
+    std::uint64_t since = 0;
+    /// In Unix seconds, and not included; 0 is up to the latest.
+    std::uint64_t until = 0;
+    std::optional<std::string> verdict = {};
+    /// What next() of the page before returned.
+    std::optional<std::string> after = {};
+    /// 0 is the default, 100.
+    std::uint64_t most = 0;
+};
+
 /// An enrolled user.
 class UserCreated : public detail::Handle<seconder_user_created, seconder_user_created_free> {
 public:
@@ -1532,6 +1547,29 @@ public:
     std::vector<const seconder_approval_request *> all() const && = delete;
 };
 
+/// A page of what an engine in this process has decided.
+class AuditPage : public detail::Handle<seconder_audit_page, seconder_audit_page_free> {
+public:
+    using Handle::Handle;
+
+    /// The latest first. There may be none although more follow.
+    std::vector<const seconder_audit_entry *> entries() const &
+    {
+        std::vector<const seconder_audit_entry *> entries;
+        for (std::size_t i = 0; i < seconder_audit_page_entry_count(get()); ++i)
+            entries.push_back(seconder_audit_page_entry(get(), i));
+        return entries;
+    }
+    std::vector<const seconder_audit_entry *> entries() const && = delete;
+
+    /// What to pass as `after` to read on; none at the end.
+    std::optional<std::string> next() const
+    {
+        const char *next = seconder_audit_page_next(get());
+        return next == nullptr ? std::nullopt : std::optional<std::string>(next);
+    }
+};
+
 /// An answer to an approval request, sent by the service itself.
 class Event : public detail::Handle<seconder_event, seconder_event_free> {
 public:
@@ -2002,6 +2040,21 @@ public:
         return detail::run([&](auto error) { return seconder_backup(get(), path.c_str(), error); });
     }
 
+    /// Reads what an engine in this process has decided, page by page: see seconder_audit().
+    Result<AuditPage> try_audit(const AuditOptions &options = {}) const
+    {
+        seconder_audit_options c = {};
+        c.user_id = options.user_id;
+        c.since = options.since;
+        c.until = options.until;
+        c.verdict = detail::text(options.verdict);
+        c.after = detail::text(options.after);
+        c.most = options.most;
+        return detail::with_out<AuditPage>([&](auto out, auto error) {
+            return seconder_audit(get(), &c, sizeof c, out, error);
+        });
+    }
+
 #if SECONDER_EXCEPTIONS
     Service with(std::chrono::milliseconds timeout, Repeats repeats = Repeats::standard) const
     {
@@ -2165,6 +2218,7 @@ public:
     }
     void clear_sandbox() const { try_clear_sandbox().value(); }
     void backup(const Text &path) const { try_backup(path).value(); }
+    AuditPage audit(const AuditOptions &options = {}) const { return try_audit(options).value(); }
 #endif
 };
 

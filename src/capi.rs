@@ -14,6 +14,7 @@
 
 pub mod application;
 pub mod approvals;
+pub mod audit;
 pub mod browsers;
 pub mod callback;
 pub mod checks;
@@ -52,6 +53,7 @@ const _: fn() = || {
     shared::<application::seconder_statistics>();
     shared::<approvals::seconder_approval>();
     shared::<approvals::seconder_approval_created>();
+    shared::<audit::seconder_audit_page>();
     shared::<browsers::seconder_browser_check>();
     shared::<browsers::seconder_remembered>();
     shared::<callback::seconder_event>();

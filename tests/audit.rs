@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, forced, open_at};
-use seconder::calls::{CreateApproval, RequestSms};
+use seconder::calls::{CreateApproval, RequestSms, Verdict};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::model::UserId;
 use seconder::otp::Totp;
@@ -21,7 +21,7 @@ fn read(service: &Service, filter: &AuditFilter) -> Vec<AuditEntry> {
 fn shown(service: &Service, filter: &AuditFilter) -> Vec<String> {
     let one = |entry: &AuditEntry| {
         let mut text = format!("{} {}", entry.call, entry.verdict);
-        for more in [&entry.factor, &entry.over_limit].into_iter().flatten() {
+        for more in [&entry.factor, &entry.over_limit, &entry.reason].into_iter().flatten() {
             text.push_str(&format!(" {more}"));
         }
         match entry.times {
@@ -72,7 +72,7 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
         "request_sms refused code cool_down",
         "request_sms sent code",
         "unlock_user done",
-        "verify not_checked",
+        "verify not_checked not_confirmed",
         "verify right authenticator",
         "verify right code",
         "verify wrong authenticator",
@@ -98,6 +98,49 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     for secret in [code.as_str(), right.expose(), "5550100123", "000000\""] {
         assert!(!all.contains(secret), "{secret}");
     }
+}
+
+#[test]
+fn what_a_verdict_leaves_open_has_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, sent) = open_at(&path, &clock);
+    let user = ada(&service);
+    let verify = |code: &str| service.handle(&forced(code.parse().unwrap(), user)).unwrap();
+    let last = |verdict: &str| {
+        let filter = AuditFilter { verdict: Some(verdict.into()), ..of(user) };
+        let entry = read(&service, &filter).into_iter().next().unwrap();
+        (entry.reason, entry.times)
+    };
+    let because = |reason: &str| (Some(reason.to_owned()), 1);
+    let _ = verify("1234567");
+    assert_eq!(last("wrong"), because("none_to_compare"));
+    clock.set(NOW + 1);
+    let action = Some("pay".parse().unwrap());
+    let _ = service.handle(&RequestSms { action, ..RequestSms::new(user) }).unwrap();
+    let code = sent.lock().unwrap()[0].code.clone();
+    let other = if code == "7654321" { "1234567" } else { "7654321" };
+    let _ = verify(&code);
+    assert_eq!(last("wrong"), because("other_action"));
+    for turn in 2..6 {
+        clock.set(NOW + 100 * turn);
+        let _ = verify(other);
+        assert_eq!(last("wrong"), (None, 1));
+    }
+    clock.set(NOW + 590);
+    let action = Some("pay".parse().unwrap());
+    let call = Verify { action, ..forced(code.parse().unwrap(), user) };
+    assert_ne!(service.handle(&call).unwrap().verdict, Verdict::Right);
+    assert_eq!(last("wrong"), because("too_many_tries"));
+    // Opening it again with the same settings is no change.
+    for _ in 0..2 {
+        let url = fresh::url(&path);
+        drop(Settings::new(&url).limits("sends=6").application_name("Example").open().unwrap());
+    }
+    let filter = AuditFilter { verdict: Some("configured".into()), ..AuditFilter::default() };
+    let reasons: Vec<_> = read(&service, &filter).into_iter().map(|e| e.reason.unwrap()).collect();
+    assert_eq!(reasons, ["application_name limits"]);
 }
 
 #[test]

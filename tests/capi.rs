@@ -37,6 +37,7 @@ const PROGRAMS: &[&str] = &[
     "finaliser",
     "sandbox",
     "calls",
+    "audit",
     "browsers",
     "factors",
     "leaks",

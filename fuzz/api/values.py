@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -177,6 +177,20 @@ class Values:
 
     def _login(self) -> Any:
         return self.one("ada", "bob", "root", "a b", "-x")
+
+    def _since(self) -> Any:
+        return self.one(None, 0, 1.5, datetime.fromtimestamp(1, timezone.utc))
+
+    _until = _since
+
+    def _verdict(self) -> Any:
+        return self.one(None, "wrong", "sent", "x")
+
+    def _after(self) -> Any:
+        return self.one(None, "1.1.1", "x")
+
+    def _most(self) -> Any:
+        return self.one(1, 100, 1001)
 
     def _days(self) -> Any:
         return self.one(None, 1, 7, 30, 400)

@@ -140,11 +140,12 @@ pub struct AuditEntry {
     pub user_id: Option<u64>,
     /// The call, as it is named in all languages; `open` for the opening of the database.
     pub call: String,
-    /// What was decided: `right`, `wrong`, `reused`, `not_checked`, `wait`, `locked`; `sent`, `refused`,
-    /// `not_delivered`; `done`, `created`, `configured`; `approved`, `denied`, `reported`;
-    /// `recognised`, `not_recognised`.
+    /// What was decided: `right`, `wrong`, `reused`, `not_checked`, `none_pending`, `wait`, `locked`;
+    /// `sent`, `refused`, `not_delivered`; `done`, `created`, `configured`; `approved`, `denied`,
+    /// `reported`; `recognised`, `not_recognised`.
     pub verdict: String,
-    /// Why.
+    /// Why, where the verdict leaves that open: `none_to_compare`, `other_action`, `too_many_tries`,
+    /// `not_confirmed`; for `configured`, the names of the settings that changed.
     pub reason: Option<String>,
     /// `code`, `authenticator` or `recovery_code`; several are joined by `+`.
     pub factor: Option<String>,

@@ -69,17 +69,18 @@ impl Handle<ConfirmAuthenticator> for Engine {
                     (row.authenticator_id, now.clock.seconds() / row.period);
                 return Ok(match accepted {
                     true => verify::right_app(Match::Step { authenticator_id, step }),
-                    false => MatchResult::Wrong(Vec::new(), Vec::new()),
+                    false => MatchResult::Wrong(Vec::new(), Vec::new(), None),
                 });
             }
             if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
                 return Ok(MatchResult::Barred(barred));
             }
             Ok(match app.row.fits(code.as_str()) {
-                true => verify::match_apps(&code, &[app], now)?
-                    .unwrap_or_else(|| MatchResult::Wrong(vec![Factor::Authenticator], Vec::new())),
+                true => verify::match_apps(&code, &[app], now)?.unwrap_or_else(|| {
+                    MatchResult::Wrong(vec![Factor::Authenticator], Vec::new(), None)
+                }),
                 // It cannot be a code of the app, so nothing is learnt from it.
-                false => MatchResult::Wrong(Vec::new(), Vec::new()),
+                false => MatchResult::Wrong(Vec::new(), Vec::new(), None),
             })
         })
     }

@@ -15,6 +15,8 @@ use subtle::ConstantTimeEq;
 
 /// How often a check of a recovery code starts over after the set was replaced meanwhile.
 const ROUNDS: u32 = 8;
+/// Why a token is wrong that nothing of the user's is as long as.
+const NONE_TO_COMPARE: &str = "none_to_compare";
 
 /// The result of comparing a token with everything that is stored.
 pub(super) enum MatchResult {
@@ -23,8 +25,8 @@ pub(super) enum MatchResult {
     /// What to consume, and the kind of device that generated or received the code.
     Right(Match, &'static str),
     Used,
-    /// What counts the token, and which codes lose a try, by their actions.
-    Wrong(Vec<Factor>, Vec<String>),
+    /// What counts the token, which codes lose a try, by their actions, and what the audit says of why.
+    Wrong(Vec<Factor>, Vec<String>, Option<&'static str>),
     /// No code is looked at of any factor that the token may belong to.
     Barred(Barred),
 }
@@ -47,10 +49,10 @@ impl Checked {
     fn uncounted(
         view: &mut View,
         trail: &Trail,
-        (user_id, verdict): (UserId, &'static str),
+        noted: Noted,
         verification: Verification,
     ) -> Checked {
-        trail.note_refusal(view, Noted::of(user_id, verdict));
+        trail.note_refusal(view, noted);
         Checked::Uncounted(Box::new(verification))
     }
 
@@ -63,23 +65,23 @@ impl Checked {
     fn committed(
         view: &mut View,
         trail: &Trail,
-        (user_id, found): (UserId, &Match),
+        (user_id, found, reason): (UserId, &Match, Option<&str>),
         verification: Verification,
         barred: Option<Barred>,
     ) -> Checked {
         let factors = found.factors();
-        match barred {
-            Some(barred) => Checked::barred(view, trail, user_id, barred),
-            None if factors.is_empty() => {
-                Checked::uncounted(view, trail, (user_id, "wrong"), verification)
-            }
-            None => {
-                let is_wrong = matches!(found, Match::Nothing { .. });
-                let verdict = if is_wrong { "wrong" } else { "right" };
-                trail.note(view, Noted { factors, ..Noted::of(user_id, verdict) });
-                Checked::Done(Box::new(verification))
-            }
+        if let Some(barred) = barred {
+            return Checked::barred(view, trail, user_id, barred);
         }
+        let is_wrong = matches!(found, Match::Nothing { .. });
+        let verdict = if is_wrong { "wrong" } else { "right" };
+        let noted = Noted { factors, ..Noted::of(user_id, verdict) };
+        if noted.factors.is_empty() {
+            let noted = noted.because(Some(NONE_TO_COMPARE));
+            return Checked::uncounted(view, trail, noted, verification);
+        }
+        trail.note(view, noted.because(reason));
+        Checked::Done(Box::new(verification))
     }
 }
 
@@ -128,25 +130,28 @@ impl Engine {
         let decide = move |view: &mut View, trail: &Trail| {
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
             let enrolled_at = state.created_at().unwrap_or(now.clock);
+            let mut reason = None;
             let (found, verification) = match compare(&state)? {
                 MatchResult::NotChecked => {
                     let reply = verification(Verdict::NotChecked);
-                    return Ok(Checked::uncounted(view, trail, (user_id, "not_checked"), reply));
+                    return Ok(Checked::uncounted(view, trail, not_checked(user_id), reply));
                 }
                 MatchResult::Barred(barred) => {
                     return Ok(Checked::barred(view, trail, user_id, barred));
                 }
                 MatchResult::Used => {
                     let reply = Verification::wrong(true);
-                    return Ok(Checked::uncounted(view, trail, (user_id, "reused"), reply));
+                    let noted = Noted::of(user_id, "reused");
+                    return Ok(Checked::uncounted(view, trail, noted, reply));
                 }
                 MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
-                MatchResult::Wrong(factors, compared) => {
+                MatchResult::Wrong(factors, compared, why) => {
+                    reason = why;
                     (Match::Nothing { factors, compared }, Verification::wrong(false))
                 }
             };
             let barred = commit(view, state, &found, now, limits::delay)?;
-            Ok(Checked::committed(view, trail, (user_id, &found), verification, barred))
+            Ok(Checked::committed(view, trail, (user_id, &found, reason), verification, barred))
         };
         let kind = user_id.to_string();
         let checked = self.run_refusable(trail, &kind, decide, Checked::changes_nothing)?;
@@ -167,7 +172,7 @@ impl Engine {
             let (confirmed, (rows, wrong)) = found.ok_or_else(rejections::user_not_found)?;
             let (trail, kind) = (self.trail::<Verify>(now, call.user_ip)?, user_id.to_string());
             if !confirmed && !force {
-                self.note_refusal(trail, &kind, Noted::of(user_id, "not_checked"))?;
+                self.note_refusal(trail, &kind, not_checked(user_id))?;
                 return Ok(verification(Verdict::NotChecked));
             }
             if let Some(barred) = wrong.bar(limits::delay, now) {
@@ -177,6 +182,8 @@ impl Engine {
                 return rejections::barred(barred, now);
             }
             let Some(salt) = rows.first().map(|row| row.salt.clone()) else {
+                let noted = Noted::of(user_id, "wrong").because(Some(NONE_TO_COMPARE));
+                self.note_refusal(trail, &kind, noted)?;
                 return Ok(Verification::wrong(false));
             };
             let hash = recovery::hash(&call.token, salt.get()?);
@@ -191,8 +198,8 @@ impl Engine {
                 let (found, verification) = match recovery::find(&hash, &rows) {
                     Some(row) if row.spent => {
                         let reply = Verification::wrong(true);
-                        let kind = (user_id, "reused");
-                        return Ok(Some(Checked::uncounted(view, trail, kind, reply)));
+                        let noted = Noted::of(user_id, "reused");
+                        return Ok(Some(Checked::uncounted(view, trail, noted, reply)));
                     }
                     Some(row) => {
                         let found = Match::Recovery { hash: row.hash.clone() };
@@ -205,7 +212,7 @@ impl Engine {
                     }
                 };
                 let barred = commit(view, state, &found, now, limits::delay)?;
-                let found = (user_id, &found);
+                let found = (user_id, &found, None);
                 Ok(Some(Checked::committed(view, trail, found, verification, barred)))
             };
             let refused =
@@ -227,6 +234,10 @@ impl Engine {
         let left = rows.map_or(0, |(rows, _)| recovery::left(&rows));
         self.shared.deliver.recovery_code_used(user_id, left);
     }
+}
+
+fn not_checked(user_id: UserId) -> Noted {
+    Noted::of(user_id, "not_checked").because(Some("not_confirmed"))
 }
 
 fn outcome(checked: Checked, now: Now) -> Result<Verification> {
@@ -253,6 +264,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> Result<MatchRe
     let mut tried = Vec::new();
     let mut compared = Vec::new();
     let mut used = false;
+    let mut reason = None;
     if !codes.is_empty() {
         match bar(Factor::Code) {
             Some(barred) => bars.push(barred),
@@ -262,7 +274,7 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> Result<MatchRe
                 match match_codes(call, &codes, now)? {
                     Some(MatchResult::Used) => used = true,
                     Some(right) => return Ok(right),
-                    None => {}
+                    None => reason = why_wrong(call, &codes)?,
                 }
             }
         }
@@ -283,8 +295,21 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> Result<MatchRe
     Ok(match bars.into_iter().reduce(Barred::first) {
         _ if used => MatchResult::Used,
         Some(barred) if tried.is_empty() => MatchResult::Barred(barred),
-        _ => MatchResult::Wrong(tried, compared),
+        _ => MatchResult::Wrong(tried, compared, reason),
     })
+}
+
+/// Why a code that was sent to the user is wrong all the same, if the token is one.
+fn why_wrong(call: &Verify, codes: &[&SentCode]) -> Result<Option<&'static str>> {
+    let action = call.action.as_ref().map_or("", |action| action.as_str());
+    let mut reason = None;
+    for code in codes {
+        if same(code.code.get()?, call.token.as_str()) && !code.spent {
+            let other = code.action != action;
+            reason = Some(if other { "other_action" } else { "too_many_tries" });
+        }
+    }
+    Ok(reason)
 }
 
 /// Compares a token with codes. A code is valid only for the action that it was sent for.

@@ -21,6 +21,7 @@ static void every_call_without_a_service(void)
     seconder_registered_devices *devices = GARBAGE(seconder_registered_devices);
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
+    seconder_audit_page *page = GARBAGE(seconder_audit_page);
     seconder_service *service = GARBAGE(seconder_service);
 
     EXPECT_INVALID("service",
@@ -64,6 +65,8 @@ static void every_call_without_a_service(void)
                    seconder_respond_to_approval(NULL, "a", 1, "s", "deny", NULL, &error));
     EXPECT_INVALID("service", seconder_clear_sandbox(NULL, &error));
     EXPECT_INVALID("service", seconder_backup(NULL, "copy.db", &error));
+    EXPECT_INVALID("service", seconder_audit(NULL, NULL, 0, &page, &error));
+    CHECK(page == NULL);
     EXPECT_INVALID("service", seconder_open_approvals(NULL, 1, "s", &requests, &error));
     EXPECT_INVALID("service",
                    seconder_wait_for_approval(NULL, "a", 1, 0, NULL, 0, &approval, &error));
@@ -103,6 +106,7 @@ static void missing_texts_and_out_arguments(void)
     EXPECT_INVALID("user_id", seconder_delete_user(service, UINT64_MAX, NULL, 0, NULL, &error));
     EXPECT_INVALID("out", seconder_register_device(service, 1, "ios", NULL, &error));
     EXPECT_INVALID("path", seconder_backup(service, NULL, &error));
+    EXPECT_INVALID("out", seconder_audit(service, NULL, 0, NULL, &error));
 
     EXPECT_INVALID("api_key",
                    seconder_callback_verify(NULL, &callback, sizeof callback, &event, &error));
@@ -203,6 +207,9 @@ static void missing_handles(void)
     seconder_device_free(NULL);
     seconder_event_free(NULL);
     seconder_approval_requests_free(NULL);
+    CHECK(seconder_audit_page_entry_count(NULL) == 0 && seconder_audit_page_next(NULL) == NULL);
+    CHECK(seconder_audit_page_entry(NULL, 0) == NULL);
+    seconder_audit_page_free(NULL);
     seconder_verifier_free(NULL);
     seconder_totp_free(NULL);
     seconder_text_free(NULL);

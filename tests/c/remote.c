@@ -32,6 +32,7 @@ int main(void)
     seconder_device *device = GARBAGE(seconder_device);
     seconder_approval_requests *requests = GARBAGE(seconder_approval_requests);
     seconder_approval *approval = GARBAGE(seconder_approval);
+    seconder_audit_page *page = GARBAGE(seconder_audit_page);
     seconder_totp *totp = NULL;
     EXPECT_INVALID("url", seconder_open("sqlite:/tmp/none.db", NULL, NULL, 0, &service, &error));
     EXPECT_INVALID("url", seconder_open("sandbox:", NULL, NULL, 0, &service, &error));
@@ -64,7 +65,8 @@ int main(void)
     EXPECT_NO_ENGINE(seconder_respond_to_approval(service, "a", 1, "s", "deny", &approval, &error));
     EXPECT_NO_ENGINE(seconder_clear_sandbox(service, &error));
     EXPECT_NO_ENGINE(seconder_backup(service, "copy.db", &error));
-    CHECK(device == NULL && requests == NULL && approval == NULL);
+    EXPECT_NO_ENGINE(seconder_audit(service, NULL, 0, &page, &error));
+    CHECK(device == NULL && requests == NULL && approval == NULL && page == NULL);
     error = NULL;
     CHECK(seconder_api_key(service, &error) == NULL);
     CHECK(seconder_error_status(error) == SECONDER_INVALID_ARGUMENT);

@@ -26,6 +26,7 @@ static_assert(is_owner<ApprovalCreated>() && is_owner<Approval>() && is_owner<Ev
 static_assert(is_owner<PhoneVerificationStarted>() && is_owner<PhoneInformation>());
 static_assert(is_owner<Application>() && is_owner<Statistics>() && is_owner<Device>());
 static_assert(is_owner<ApprovalRequests>() && is_owner<Verifier>() && is_owner<Totp>());
+static_assert(is_owner<AuditPage>());
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 static_assert(!std::is_constructible_v<bool, Approval>, "an approval must not convert to bool");
 
@@ -332,6 +333,40 @@ static void messages_arrive(const std::string &folder)
     CHECK(service.try_verify(code, id).status() == Status::token_reused);
 }
 
+static void the_audit_is_read_page_by_page(const std::string &folder)
+{
+    std::string code;
+    OpenOptions given;
+    given.deliver = [&code](const Message &message) {
+        code = message.code();
+        return true;
+    };
+    const Service service = open("sqlite:" + folder + "/audit.db", nullptr, given);
+    const std::uint64_t id = service.create_user("ada@example.com", "555-010-0123", "1").user_id();
+    service.request_sms(id);
+    static_cast<void>(service.verify(code, id, VerifyOptions{true, {}}));
+    AuditOptions options;
+    options.user_id = id;
+    options.most = 2;
+    std::vector<std::string> verdicts;
+    do {
+        const AuditPage page = service.audit(options);
+        for (const seconder_audit_entry *entry : page.entries()) {
+            CHECK(entry->user_id == id && entry->time > 0 && entry->times == 1);
+            verdicts.emplace_back(entry->verdict);
+        }
+        options.after = page.next();
+    } while (options.after);
+    CHECK(verdicts.size() == 3);
+    options.verdict = "sent";
+    const AuditPage sent = service.audit(options);
+    CHECK(sent.entries().size() == 1 && !sent.next());
+    const std::string_view number = sent.entries()[0]->number;
+    CHECK(number == "+1-XXX-XXX-XX23" && sent.entries()[0]->over_limit == nullptr);
+    options.most = 1001;
+    CHECK(service.try_audit(options).status() == Status::invalid_argument);
+}
+
 static void an_application_keeps_its_settings(const std::string &folder)
 {
     std::string text = "none";
@@ -557,6 +592,7 @@ int main(int, char **argv)
     functions_may_throw(argv[1]);
     messages_arrive(argv[1]);
     an_application_keeps_its_settings(argv[1]);
+    the_audit_is_read_page_by_page(argv[1]);
     approvals_are_answered_and_called_back(argv[1]);
     codes_are_made_and_checked();
     forms_are_checked_and_queries_signed();

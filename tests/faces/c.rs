@@ -140,6 +140,10 @@ fn every_struct_has_the_fields_of_its_rust_type() {
     is_struct("Logo", &serde(fields::<Logo>()), "seconder_logo", &[], &[]);
     let request = members("src/engine/approvals.rs", "ApprovalRequest");
     is_struct("ApprovalRequest", &request, "seconder_approval_request", &[], &[]);
+    let entry = members("src/engine/audit.rs", "AuditEntry");
+    is_struct("AuditEntry", &entry, "seconder_audit_entry", &[], &[]);
+    let filter = members("src/engine/audit.rs", "AuditFilter");
+    is_struct("AuditFilter", &filter, "seconder_audit_options", &[], &["after", "most"]);
     let received = members("src/callback.rs", "Received");
     is_struct("Received", &received, "seconder_callback", &[], &[]);
     let seen = members("src/callback/replay.rs", "ReplayEntry");
@@ -166,6 +170,9 @@ fn every_field_of_events_messages_and_devices_has_an_accessor() {
         ),
     ];
     expect_all("SignedCallback", &callback, "seconder_signed_callback_", &listed, &there);
+    let page = members("src/engine/audit.rs", "AuditPage");
+    let listed = [mapped("entries", &["seconder_audit_page_entry_count"], "a list is counted")];
+    expect_all("AuditPage", &page, "seconder_audit_page_", &listed, &there);
     let device = members("src/engine/devices.rs", "DeviceRegistered");
     let id = [mapped("device_id", &["seconder_device_id"], "the name has `device` already")];
     expect_all("DeviceRegistered", &device, "seconder_device_", &id, &there);
@@ -270,6 +277,8 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
     let files = [
         "src/engine.rs",
         "src/engine/approvals.rs",
+        "src/engine/audit.rs",
+        "src/engine/backups.rs",
         "src/engine/devices.rs",
         "src/engine/sandbox.rs",
     ];
@@ -278,6 +287,7 @@ fn every_method_of_the_service_and_the_engine_has_a_function() {
         mapped("names", &[], "for a server in front of the engine; C has set them itself"),
         mapped("authenticate", &[], "for a server in front of the engine"),
         mapped("maintain", &[], "for a server in front of the engine; every few calls do it too"),
+        mapped("restored", &[], "for operators, after a machine was set back: `seconder restored`"),
     ];
     expect_all("Engine", &engine, "seconder_", &others, &c_functions());
 }

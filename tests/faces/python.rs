@@ -178,6 +178,7 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
     for file in [
         "src/engine.rs",
         "src/engine/approvals.rs",
+        "src/engine/audit.rs",
         "src/engine/backups.rs",
         "src/engine/devices.rs",
         "src/engine/sandbox.rs",
@@ -185,7 +186,8 @@ fn every_method_of_the_service_and_the_engine_is_exposed() {
         rust.extend(methods(file, "Engine"));
     }
     rust.extend(["close".to_owned(), "reopen".to_owned()]);
-    let others: [Mapped; 12] = [
+    let others: [Mapped; 13] = [
+        ("audit", &["audit", "audit_pages"], "an iterator asks for one page after the other"),
         ("with_interrupt", &["cancel"], "each handle has a flag of its own"),
         ("with_log", &[], "the logger `seconder` of logging"),
         ("with_engine", &[], "the engine's methods are made with it"),

@@ -173,10 +173,14 @@ static void *application(void *nothing)
 {
     seconder_application *details = NULL;
     seconder_statistics *statistics = NULL;
+    seconder_audit_page *page = NULL;
     MADE(seconder_app_details(service, NULL, 0, &details, &error));
     seconder_application_free(details);
     MADE(seconder_app_stats(service, NULL, 0, &statistics, &error));
     seconder_statistics_free(statistics);
+    if (local)
+        MADE(seconder_audit(service, NULL, 0, &page, &error));
+    seconder_audit_page_free(page);
     return nothing;
 }
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     _K = TypeVar("_K", bound=type)
 
 _PACKAGE = __name__.partition(".")[0]
-_IS_COROUTINE = 0x80
-"""``inspect.CO_COROUTINE``; importing :mod:`inspect` takes long."""
+_IS_GENERATOR, _IS_COROUTINE, _IS_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+"""``inspect.CO_GENERATOR`` and so on; importing :mod:`inspect` takes long."""
 
 
 def guarded(function: _F) -> _F:
@@ -34,6 +34,31 @@ def guarded(function: _F) -> _F:
                 raise error.with_traceback(_bare(error))
 
         return awaited  # type: ignore[return-value]
+    if function.__code__.co_flags & _IS_ASYNC_GENERATOR:
+
+        @wraps(function)
+        async def each_awaited(*args: Any, **options: Any) -> Any:
+            items = function(*args, **options)
+            args, options = (), {}
+            try:
+                async for item in items:
+                    yield item
+            except BaseException as error:
+                raise error.with_traceback(_bare(error))
+
+        return each_awaited  # type: ignore[return-value]
+    if function.__code__.co_flags & _IS_GENERATOR:
+
+        @wraps(function)
+        def each(*args: Any, **options: Any) -> Any:
+            items = function(*args, **options)
+            args, options = (), {}
+            try:
+                yield from items
+            except BaseException as error:
+                raise error.with_traceback(_bare(error))
+
+        return each  # type: ignore[return-value]
 
     @wraps(function)
     def called(*args: Any, **options: Any) -> Any:

@@ -19,7 +19,8 @@ from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from datetime import datetime
     from os import PathLike
     from types import TracebackType
     from typing import Any, Literal, NoReturn, TypeVar
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         Application,
         ApprovalCreated,
         ApprovalRequest,
+        AuditPage,
         AuthenticatorEnrolled,
         CallRecord,
         CodeRequested,
@@ -424,6 +426,47 @@ class AsyncService:
     async def backup(self, path: str | PathLike[str]) -> None:
         """As :meth:`seconder.Service.backup`."""
         return await self._run(self._service.backup, path)
+
+    async def audit(
+        self,
+        *,
+        user_id: int | None = None,
+        since: datetime | float | None = None,
+        until: datetime | float | None = None,
+        verdict: str | None = None,
+        after: str | None = None,
+        most: int = 100,
+    ) -> AuditPage:
+        """As :meth:`seconder.Service.audit`."""
+        return await self._run(
+            self._service.audit,
+            user_id=user_id,
+            since=since,
+            until=until,
+            verdict=verdict,
+            after=after,
+            most=most,
+        )
+
+    async def audit_pages(
+        self,
+        *,
+        user_id: int | None = None,
+        since: datetime | float | None = None,
+        until: datetime | float | None = None,
+        verdict: str | None = None,
+        most: int = 100,
+    ) -> AsyncIterator[AuditPage]:
+        """As :meth:`seconder.Service.audit_pages`, for ``async for``."""
+        after: str | None = None
+        while True:
+            page = await self.audit(
+                user_id=user_id, since=since, until=until, verdict=verdict, after=after, most=most
+            )
+            yield page
+            after = page.next
+            if after is None:
+                return
 
     async def wait_for_approval(
         self, uuid: str, user_id: int, *, timeout: float, bound: bool = True

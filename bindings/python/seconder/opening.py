@@ -117,14 +117,16 @@ def open(
             document. Default: for a remote service the document's; for an engine those in the
             database, and the document's in a new one. A database that was created with other names
             is rejected.
-        must_exist: Whether the database of a ``sqlite:`` or ``postgres:`` URL must exist: a missing or empty one is
-            then a :class:`seconder.StorageError`. With it, a mistyped path is an error rather than a new
-            database without users. Default: the database is created.
-        keyring: The file with the keys that seal the secrets in the database of a ``sqlite:`` or ``postgres:`` URL,
-            which a copy of the database is of no use without. It is created with a new database,
-            readable by its owner only; without it, or with another one, the database is a
-            :class:`seconder.StorageError`. Default: the file beside the database that is named like
-            it with ``.keys`` at the end.
+        must_exist: Whether the database of a ``sqlite:`` or ``postgres:`` URL must exist: one that is
+            missing or has no tables is then a :class:`seconder.StorageError`. With it, a mistyped path is
+            an error rather than a new database without users. Default: the file or the tables are
+            created.
+        keyring: The file with the keys that seal the secrets in the database of a ``sqlite:`` or
+            ``postgres:`` URL. A database that was created with one is a
+            :class:`seconder.StorageError` without it, or with another one. Default for ``sqlite:``: the
+            file beside the database that is named like it with ``.keys`` at the end; it is created with
+            a new database, readable by its owner only. With ``postgres:`` it is required: create it
+            with ``seconder keyring create``, and copy it to each machine.
         application_name: The name in messages and authenticator apps, for an engine. Default: the
             one in the database, and ``Seconder`` in a new one.
         callback_url: Where an engine posts the responses to approval requests (section 6): an
@@ -158,10 +160,11 @@ def open(
             service keeps a reference to it until it is closed, which the garbage collector cannot
             see: close a service that its own function refers to.
             The install message has an empty ``code``.
-            Default: a folder of text files beside the database, with the database's name and
-            ``.spool`` in place of ``.db``. A file is removed after its code has expired. Nobody gets
-            these messages, so the first time that a process opens a ``sqlite:`` service without
-            ``deliver`` there is a :class:`seconder.SpoolWarning`.
+            Default for ``sqlite:``: a folder of text files beside the database, with the database's
+            name and ``.spool`` in place of ``.db``. A file is removed after its code has expired. Nobody
+            gets these messages, so the first time that a process opens a ``sqlite:`` service without
+            ``deliver`` there is a :class:`seconder.SpoolWarning`. With ``postgres:``, there is no
+            default: without ``deliver``, requesting a code fails. A ``sandbox:`` delivers nothing.
         deliver_timeout: How long ``deliver`` may take, in seconds: more than 0 and at most 3600.
             After that, the message counts as not delivered. A plain function cannot be ended, so
             with a limit it runs in a thread of its own, which is given up. Default: 15 for the async

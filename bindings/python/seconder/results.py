@@ -596,6 +596,60 @@ class ApprovalRequest(Result):
         return cls(**{**reply, "expires_at": None if expires_at is None else _moment(expires_at)})
 
 
+class AuditEntry(Result):
+    """A decision of an engine. It has no secret and no code."""
+
+    time: datetime
+    """When, in UTC, by the clock of the process that decided."""
+    call: str
+    """The call, such as ``verify``; ``open`` for the opening of the database."""
+    verdict: str
+    """What was decided, such as ``right``, ``wrong`` or ``refused``: docs/limits.md lists them."""
+    reason: str | None = None
+    """Why: docs/limits.md lists the reasons. None if the verdict says it all."""
+    user_id: int | None = None
+    """The user. None for a number that belongs to no user, and for the application."""
+    factor: str | None = None
+    """``code``, ``authenticator`` or ``recovery_code``; several are joined by ``+``."""
+    over_limit: str | None = None
+    """The limit that was reached."""
+    number: str | None = None
+    """The number, masked."""
+    user_ip: str | None = None
+    """The address of the user, if the call has it."""
+    times: int = 1
+    """How many such decisions it stands for. Of those that change nothing, such as guesses that have
+    to wait, a user has one a minute."""
+    app_id: int | None = None
+    """The application."""
+    nonce: int | None = None
+    """Distinguishes those of one user and millisecond."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        from datetime import timedelta
+
+        at = reply["time"]
+        # A float has not enough digits for all milliseconds.
+        moment = _moment(at // 1000)
+        time = None if moment is None else moment + timedelta(milliseconds=at % 1000)
+        return cls(**{**reply, "time": time})
+
+
+class AuditPage(Result):
+    """A page of the decisions of an engine, the latest first."""
+
+    entries: tuple[AuditEntry, ...] = ()
+    """The decisions. There may be none although more follow."""
+    next: str | None = None
+    """What to pass as ``after`` to read on; None at the end."""
+
+    @classmethod
+    def _read(cls, reply: dict[str, Any]) -> Self:
+        entries = tuple(AuditEntry._read(entry) for entry in reply["entries"])
+        return cls(entries=entries, next=reply["next"])
+
+
 _APPROVAL_STATUS = {status.value: status for status in ApprovalStatus}
 
 

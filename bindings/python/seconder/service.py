@@ -9,11 +9,12 @@ from seconder._frames import guarded_class
 from seconder.calls import Calls
 from seconder.enums import Repeats
 from seconder.errors import InvalidArgument
-from seconder.results import Approval, ApprovalRequest, DeviceRegistered
+from seconder.results import Approval, ApprovalRequest, AuditPage, DeviceRegistered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
     from os import PathLike
     from types import TracebackType
     from typing import Any, Literal, NoReturn
@@ -256,7 +257,8 @@ class Service(Calls):
 
     def backup(self, path: str | PathLike[str]) -> None:
         """Copies the database file as of one moment into a new file, which only its owner can read.
-        Calls of other threads go on meanwhile. Only an engine in this process supports it.
+        Calls of other threads go on meanwhile. Only an engine in this process, on a ``sqlite:``
+        database, supports it.
 
         The copy is checked and on disk when this returns; after an exception, there is none. Put it
         back with ``seconder restore``. The keyring is not in it.
@@ -280,6 +282,99 @@ class Service(Calls):
         except TypeError:
             raise InvalidArgument("path must be the path of a file", parameter="path") from None
         self._call("backup", path=text)
+
+    def audit(
+        self,
+        *,
+        user_id: int | None = None,
+        since: datetime | float | None = None,
+        until: datetime | float | None = None,
+        verdict: str | None = None,
+        after: str | None = None,
+        most: int = 100,
+    ) -> AuditPage:
+        """Reads a page of what the engine has decided, the latest first. Only an engine in this process
+        supports it.
+
+        Each page reads a limited number of rows, so it may hold fewer decisions than ``most``, also
+        none, although more follow. :meth:`audit_pages` reads them all. They are kept for the days of
+        the limit ``audit_days``, also those about a user who was deleted.
+
+        Args:
+            user_id: Those about this user.
+            since: Those from this time on: an aware datetime, or Unix seconds.
+            until: Those before this time.
+            verdict: Those with this verdict, such as ``wrong``.
+            after: What the page before has as :attr:`seconder.AuditPage.next`.
+            most: The most decisions on the page, 1 to 1000.
+
+        Returns:
+            The decisions, and how to read on.
+
+        Raises:
+            InvalidArgument: ``most`` is out of range, a datetime is not aware, no page has returned
+                ``after``, or the service is a remote one.
+            StorageError: The database cannot be read.
+
+        Example:
+            >>> with seconder.open("sandbox:?accept=right") as own:
+            ...     user = own.create_user("ada@example.com", "555-010-0123", 1)
+            ...     for entry in own.audit(user_id=user.user_id).entries:
+            ...         print(entry.call, entry.verdict, entry.number)
+            create_user created +1-XXX-XXX-XX23
+        """
+        reply = self._call(
+            "audit",
+            user_id=user_id,
+            since=_seconds("since", since),
+            until=_seconds("until", until),
+            verdict=verdict,
+            after=after,
+            most=most,
+        )
+        return AuditPage._read(reply)
+
+    def audit_pages(
+        self,
+        *,
+        user_id: int | None = None,
+        since: datetime | float | None = None,
+        until: datetime | float | None = None,
+        verdict: str | None = None,
+        most: int = 100,
+    ) -> Iterator[AuditPage]:
+        """Reads what the engine has decided page by page, as :meth:`audit` does, to the end. Only an
+        engine in this process supports it.
+
+        Args:
+            user_id: Those about this user.
+            since: Those from this time on: an aware datetime, or Unix seconds.
+            until: Those before this time.
+            verdict: Those with this verdict, such as ``wrong``.
+            most: The most decisions on a page, 1 to 1000.
+
+        Returns:
+            An iterator over the pages, each of which is read when it is asked for.
+
+        Raises:
+            InvalidArgument: As :meth:`audit`, when the first page is asked for.
+            StorageError: The database cannot be read.
+
+        Example:
+            >>> with seconder.open("sandbox:?accept=right") as own:
+            ...     user = own.create_user("ada@example.com", "555-010-0123", 1)
+            ...     sum(len(page.entries) for page in own.audit_pages(verdict="created"))
+            2
+        """
+        after: str | None = None
+        while True:
+            page = self.audit(
+                user_id=user_id, since=since, until=until, verdict=verdict, after=after, most=most
+            )
+            yield page
+            after = page.next
+            if after is None:
+                return
 
     def with_timeout(self, timeout: float) -> Self:
         """Returns the same service, on the same connections, with another timeout. Closing either
@@ -401,3 +496,17 @@ class Service(Calls):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Service cannot be pickled or copied: open one in each process")
+
+
+def _seconds(name: str, given: datetime | float | None) -> int | None:
+    """Unix seconds, rounded up: a time with a fraction is between two of them."""
+    moment = getattr(given, "timestamp", None)
+    if moment is not None and getattr(given, "tzinfo", None) is None:
+        raise InvalidArgument(f"{name} must be an aware datetime", parameter=name)
+    try:
+        seconds: Any = given if moment is None else moment()
+        return None if seconds is None else -int(-seconds // 1)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(
+            f"{name} must be an aware datetime, or Unix seconds", parameter=name
+        ) from None

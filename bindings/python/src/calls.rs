@@ -6,7 +6,7 @@ use crate::fields::{internal, read, read_call, with_new_user_id, with_user_id, w
 use crate::values::Params;
 use crate::waiting::wait_for_approval;
 use seconder::calls::*;
-use seconder::engine::{ApprovalRequest, Engine, RespondToApproval};
+use seconder::engine::{ApprovalRequest, AuditFilter, Engine, RespondToApproval};
 use seconder::model::{ApprovalId, DeviceId, Secret, Token, UserId, VerificationCode};
 use seconder::{Call, Error, Handle, Service};
 use serde::Deserialize;
@@ -53,6 +53,7 @@ const CALLS: &[(&str, Handler)] = &[
     ("api_key", api_key),
     ("clear_sandbox", clear_sandbox),
     ("backup", backup),
+    ("audit", audit),
     ("wait_for_approval", wait_for_approval),
 ];
 
@@ -220,6 +221,25 @@ fn backup(service: &Service, params: Params) -> Result<Value, Failure> {
     let Backup { path } = read(params)?;
     service.with_engine("backup", None, |engine: &Engine| engine.backup(&path, |_, _| {}))?;
     Ok(Value::Null)
+}
+
+#[derive(Deserialize)]
+struct Audit {
+    user_id: Option<UserId>,
+    since: Option<u64>,
+    until: Option<u64>,
+    verdict: Option<String>,
+    after: Option<String>,
+    most: u32,
+}
+
+fn audit(service: &Service, params: Params) -> Result<Value, Failure> {
+    service.require_engine()?;
+    let Audit { user_id, since, until, verdict, after, most } = read(params)?;
+    let filter = AuditFilter { user_id, since, until, verdict };
+    let look = |engine: &Engine| engine.audit(&filter, after.as_deref(), most);
+    let page = service.with_engine("audit", user_id, look)?;
+    Ok(json!({ "entries": page.entries, "next": page.next }))
 }
 
 fn clear_sandbox(service: &Service, _params: Params) -> Result<Value, Failure> {

@@ -21,6 +21,8 @@ SAMPLES: list[results.Result] = [
     seconder.Approval(APPROVED, uuid="u", user_id=7, created_at=SOON),
     seconder.ApprovalCreated("u"),
     seconder.ApprovalRequest("u", "Log in?", {"city": "Oslo"}, SOON),
+    seconder.AuditEntry(SOON, "verify", "wrong", user_id=7, factor="code", times=3),
+    seconder.AuditPage((seconder.AuditEntry(SOON, "open", "created"),), "1.7.2"),
     seconder.Authenticator("1", confirmed=True, label="ada", created_at=SOON),
     seconder.AuthenticatorEnrolled(label="ada", uri="otpauth://hush", qr_code="data:hush"),
     seconder.CodeRequested(message="sent", cellphone="+1-XXX-XXX-XX23", resend_after=30),

@@ -116,6 +116,21 @@ def test_wrong_codes_are_not_sent(tmp_path: Path, sent: list[dict[str, Any]], ty
     shows_nothing(sent)
 
 
+def test_the_arguments_of_an_iterator_are_not_sent(
+    remote: RemoteService, sent: list[dict[str, Any]]
+) -> None:
+    with remote.open() as service:
+        captured(lambda: list(service.audit_pages(verdict=TEXT)))
+
+        async def ask() -> None:
+            async for page in seconder.AsyncService(service).audit_pages(verdict=TEXT):
+                raise AssertionError(page)
+
+        captured(lambda: asyncio.run(ask()))
+    assert len(sent) == 2
+    shows_nothing(sent)
+
+
 def test_keys_and_secrets_of_functions_are_not_sent(
     tmp_path: Path, sent: list[dict[str, Any]]
 ) -> None:

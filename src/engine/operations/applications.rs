@@ -123,9 +123,27 @@ pub(in crate::engine) fn configure(
     if row == before {
         return Ok(());
     }
-    trail.note(view, Noted { verdict: "configured", ..Noted::default() });
+    let changed = changed(&before, &row);
+    let noted = Noted { verdict: "configured", ..Noted::default() };
+    trail.note(view, noted.because(Some(&changed)));
     view.put(row);
     Ok(())
+}
+
+/// The names of the settings that differ.
+fn changed(before: &Application, after: &Application) -> String {
+    let settings = [
+        ("application_name", before.name != after.name),
+        ("token_length", before.token_length != after.token_length),
+        ("offline_days", before.offline_days != after.offline_days),
+        ("replies", before.replies != after.replies),
+        ("callback_url", before.callback_url != after.callback_url),
+        ("callback_ca_file", before.callback_ca_file != after.callback_ca_file),
+        ("install_link", before.install_link != after.install_link),
+        ("limits", before.limits != after.limits),
+    ];
+    let names = settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name);
+    names.collect::<Vec<_>>().join(" ")
 }
 
 /// The counts of each month from this one on, and the number of users.

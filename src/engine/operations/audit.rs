@@ -27,6 +27,7 @@ pub(in crate::engine) struct Noted {
     /// None for a number that belongs to no user, and for an application.
     pub(in crate::engine) user_id: Option<UserId>,
     pub(in crate::engine) verdict: &'static str,
+    /// Why, where the verdict leaves that open.
     pub(in crate::engine) reason: Option<String>,
     pub(in crate::engine) factors: Vec<Factor>,
     /// Masked.
@@ -38,6 +39,10 @@ pub(in crate::engine) struct Noted {
 impl Noted {
     pub(in crate::engine) fn of(user_id: UserId, verdict: &'static str) -> Noted {
         Noted { user_id: Some(user_id), verdict, ..Noted::default() }
+    }
+
+    pub(in crate::engine) fn because(self, reason: Option<&str>) -> Noted {
+        Noted { reason: reason.map(str::to_owned), ..self }
     }
 
     pub(in crate::engine) fn barred(self, barred: Barred) -> Noted {
