@@ -9,7 +9,7 @@ use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
 use seconder::engine::{AuditFilter, Message};
 use seconder::http::{Caller, RawRequest, respond};
 use seconder::model::UserId;
-use seconder::{Error, Handle, Service, Settings, Verdict};
+use seconder::{Error, Handle, Service, Settings, Verdict, Verify};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -116,6 +116,41 @@ fn an_address_a_country_and_an_application_have_limits() {
 }
 
 #[test]
+fn an_application_says_how_long_a_code_lives_and_how_many_wrong_tries_it_survives() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "code_life=3600 tries=2", &clock);
+    let user = ada(&world.service);
+    let request = |action: &str| {
+        let action = Some(action.parse().unwrap());
+        let call = RequestSms { force: true, action, ..RequestSms::new(user) };
+        let _ = world.service.handle(&call).unwrap();
+        world.sent.lock().unwrap().last().unwrap().clone()
+    };
+    let verify = |code: &str, action: &str| {
+        let call = forced(code.parse().unwrap(), user);
+        let action = Some(action.parse().unwrap());
+        world.service.handle(&Verify { action, ..call }).unwrap().verdict
+    };
+    let (used, late, void) = (request("one"), request("two"), request("three"));
+    clock.set(NOW + 3599);
+    assert_eq!(verify(&used, "one"), Verdict::Right);
+    clock.set(NOW + 3600);
+    assert_eq!(verify(&late, "two"), Verdict::Wrong);
+    assert_eq!(verify(&void, "three"), Verdict::Wrong);
+    let code = request("three");
+    let other = if code == "7654321" { "1234567" } else { "7654321" };
+    assert_eq!(verify(other, "three"), Verdict::Wrong);
+    clock.set(NOW + 3700);
+    assert_eq!(verify(other, "three"), Verdict::Wrong);
+    clock.set(NOW + 3800);
+    assert_eq!(verify(&code, "three"), Verdict::Wrong, "the third try is not looked at");
+    // Another one is made, because nobody can use that one any more.
+    clock.set(NOW + 3900);
+    assert_ne!(request("three"), code);
+}
+
+#[test]
 fn limits_are_stored_and_those_that_are_not_given_stay() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
@@ -130,7 +165,7 @@ fn limits_are_stored_and_those_that_are_not_given_stay() {
     assert_eq!(stored.countries, [1, 44]);
     let stored = limits("number_day=20 countries=all");
     assert_eq!((stored.number_day, stored.cool_down), (20, 1));
-    assert_eq!(limits("").to_string().split(' ').next(), Some("cool_down=1"));
+    assert!(limits("").to_string().starts_with("code_life=600 tries=5 cool_down=1 "));
     for wrong in ["number_day=101", "no_such=1", "sends", "countries=x"] {
         let error = Settings::new(&url(&path)).limits(wrong).open().unwrap_err();
         assert!(error.to_string().contains("limits"), "{error}");

@@ -17,6 +17,7 @@ use crate::model::{Action, ApprovalId, DisplayText, UserId};
 use crate::{Error, Handle, Result, Stage};
 use serde_json::{Map, Value};
 use std::net::IpAddr;
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 // The texts of live services, which some clients match.
@@ -121,10 +122,10 @@ impl Engine {
             subject: order.subject,
             action: order.action,
             fresh,
-            life: limits::CODE_LIFE,
+            life: Duration::from_secs(self.app.limits.code_life.into()),
             cool_down: self.caps().cool_down,
             sends: self.caps().sends,
-            tries: limits::TRIES,
+            tries: self.app.limits.tries,
             message,
             job,
             uuid: order.uuid,
@@ -247,11 +248,11 @@ fn check_number(
     view: &mut View,
     subject: &Subject,
     typed: &str,
-    lenient: bool,
+    (lenient, tries): (bool, u32),
     now: Now,
 ) -> Decided<Checked> {
     let Some(state) = state(view, subject)? else { return Ok(Checked::NoneIsPending) };
-    let pending = state.codes.iter().find(|code| code.lives(now));
+    let pending = state.codes.iter().find(|code| code.lives(now, tries));
     let lenient = lenient && (typed == sandbox::PHONE_CODE || pending.is_some());
     let Some(code) = pending else {
         return Ok(if lenient { Checked::Right } else { Checked::NoneIsPending });
@@ -343,11 +344,12 @@ impl Handle<CheckPhoneVerification> for Engine {
         let phone = Phone::parse(call.country_code, &call.phone_number)
             .map_err(phones::invalid("phone_number"))?;
         let subject = Subject::Phone(self.app.app_id, phone.e164());
-        let (typed, lenient) = (call.verification_code.clone(), self.is_lenient());
+        let (typed, how) =
+            (call.verification_code.clone(), (self.is_lenient(), self.app.limits.tries));
         let number = phone.masked_e164();
         let kind = kind_of(&subject);
         let decide = move |view: &mut View, trail: &Trail| {
-            let checked = check_number(view, &subject, typed.as_str(), lenient, now)?;
+            let checked = check_number(view, &subject, typed.as_str(), how, now)?;
             let number = Some(number.clone());
             let of = |verdict| Noted { verdict, number: number.clone(), ..Noted::default() };
             match checked {
@@ -388,7 +390,8 @@ impl Handle<PhoneVerificationStatus> for Engine {
             }
             _ => return Err(rejections::no_pending_verification()),
         };
-        let found = self.look(move |view| verifications::find(view, &key, now.steady))?;
+        let tries = self.app.limits.tries;
+        let found = self.look(move |view| verifications::find(view, &key, now.steady, tries))?;
         let found = found.ok_or_else(rejections::no_pending_verification)?;
         let left = found.expires_at.after(now.steady).filter(|_| !found.verified && !found.is_void);
         Ok(PhoneVerificationRecord {

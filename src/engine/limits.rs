@@ -9,15 +9,17 @@ use std::time::Duration;
 
 /// The default number of digits of a code by SMS or voice.
 pub(super) const TOKEN_LENGTH: u8 = 7;
-/// How long a code remains valid.
+/// How long a code remains valid by default.
 pub(super) const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
+/// How long a code of any application can remain valid.
+pub(super) const LONGEST_CODE_LIFE: Duration = Duration::from_secs(60 * 60);
 /// The shortest time between two messages with codes for one action, by SMS or by voice, to one
 /// user, or to one number that is being verified.
 pub(super) const COOL_DOWN: Duration = Duration::from_secs(30);
 /// How many messages with codes that were not used yet one user, or one number that is being
 /// verified, can be sent, by SMS and voice and for all actions together.
 pub(super) const SENDS: u32 = 5;
-/// How many wrong tries invalidate a code.
+/// How many wrong tries invalidate a code, by default.
 pub(super) const TRIES: u32 = 5;
 /// After how many wrong codes in a row a factor of a user is locked.
 pub(super) const MOST_WRONG: u32 = 100;
@@ -101,6 +103,10 @@ macro_rules! adjustable {
 }
 
 adjustable! {
+    /// Seconds for which a code by SMS or voice is valid.
+    code_life: CODE_LIFE.as_secs() as u32, 60 to 3600;
+    /// Wrong tries after which such a code is void.
+    tries: TRIES, 1 to 10;
     /// Seconds between two messages for one action by one channel.
     cool_down: COOL_DOWN.as_secs() as u32, 0 to 3600;
     /// Messages with codes that were not used, to one user or number.
@@ -290,8 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn no_code_can_live_longer_than_the_longest_life() {
+        let (_, _, _, most) = Limits::ranges().find(|(name, ..)| *name == "code_life").unwrap();
+        assert_eq!(Duration::from_secs(most.into()), LONGEST_CODE_LIFE);
+    }
+
+    #[test]
     fn invalid_limits_are_rejected() {
         for text in [
+            "code_life=59",
+            "code_life=3601",
+            "tries=0",
+            "tries=11",
             "sends",
             "sends=",
             "sends=0",

@@ -96,9 +96,10 @@ impl Handle<Verify> for Engine {
         }
         let user_id = call.user_id;
         let (trail, call) = (self.trail::<Verify>(now, call.user_ip)?, call.clone());
+        let tries = self.app.limits.tries;
         self.check(user_id, trail, move |state| match state.confirmed() || call.force {
             false => Ok(MatchResult::NotChecked),
-            true => match_factors(&call, state, now),
+            true => match_factors(&call, state, now, tries),
         })
     }
 
@@ -250,7 +251,7 @@ fn outcome(checked: Checked, now: Now) -> Result<Verification> {
 
 /// Compares a token with all codes and apps that it may belong to, by its length. Each such factor
 /// that may be tried is, and counts the token if it is wrong.
-fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> Result<MatchResult> {
+fn match_factors(call: &Verify, state: &VerifyState, now: Now, tries: u32) -> Result<MatchResult> {
     let typed = call.token.as_str();
     let mut codes = Vec::new();
     for code in &state.codes {
@@ -270,8 +271,9 @@ fn match_factors(call: &Verify, state: &VerifyState, now: Now) -> Result<MatchRe
             Some(barred) => bars.push(barred),
             None => {
                 tried.push(Factor::Code);
-                compared.extend(codes.iter().filter(|c| c.lives(now)).map(|c| c.action.clone()));
-                match match_codes(call, &codes, now)? {
+                let living = codes.iter().filter(|code| code.lives(now, tries));
+                compared.extend(living.map(|code| code.action.clone()));
+                match match_codes(call, &codes, now, tries)? {
                     Some(MatchResult::Used) => used = true,
                     Some(right) => return Ok(right),
                     None => reason = why_wrong(call, &codes)?,
@@ -313,7 +315,12 @@ fn why_wrong(call: &Verify, codes: &[&SentCode]) -> Result<Option<&'static str>>
 }
 
 /// Compares a token with codes. A code is valid only for the action that it was sent for.
-fn match_codes(call: &Verify, codes: &[&SentCode], now: Now) -> Result<Option<MatchResult>> {
+fn match_codes(
+    call: &Verify,
+    codes: &[&SentCode],
+    now: Now,
+    tries: u32,
+) -> Result<Option<MatchResult>> {
     let action = call.action.as_ref().map_or("", |action| action.as_str());
     let Some(code) = codes.iter().find(|code| code.action == action) else { return Ok(None) };
     if !same(code.code.get()?, call.token.as_str()) {
@@ -321,7 +328,7 @@ fn match_codes(call: &Verify, codes: &[&SentCode], now: Now) -> Result<Option<Ma
     }
     Ok(match code.spent {
         true => Some(MatchResult::Used),
-        false if code.lives(now) => {
+        false if code.lives(now, tries) => {
             Some(MatchResult::Right(Match::Code { action: code.action.clone() }, "sms"))
         }
         false => None,
@@ -380,10 +387,12 @@ pub(super) fn accepted(made_with: &str, enrolled_at: Time) -> Verification {
 }
 
 impl SentCode {
-    pub(super) fn lives(&self, now: Now) -> bool {
+    /// Whether it is accepted, if so many wrong tries make it void.
+    pub(super) fn lives(&self, now: Now, tries: u32) -> bool {
         // A code that would live longer than any code can was issued while the clock was wrong.
-        let possible = self.expires_at <= now.steady.plus(limits::CODE_LIFE + limits::CLOCK_SLACK);
-        !self.spent && self.wrong_tries < limits::TRIES && self.expires_at > now.steady && possible
+        let longest = limits::LONGEST_CODE_LIFE + limits::CLOCK_SLACK;
+        let possible = self.expires_at <= now.steady.plus(longest);
+        !self.spent && self.wrong_tries < tries && self.expires_at > now.steady && possible
     }
 
     fn fits(&self, typed: &str, now: Now) -> Result<bool> {

@@ -2,7 +2,7 @@
 
 use super::{Deliver, Message};
 use crate::engine::clock::{Clock, System, Time};
-use crate::engine::limits::{CLOCK_SLACK, CODE_LIFE};
+use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ fn has_expired(name: &str, now: Time) -> bool {
     if !ours || ![written, process, number, end].into_iter().all(digits) {
         return false;
     }
-    let latest = now.plus(CODE_LIFE + CLOCK_SLACK);
+    let latest = now.plus(LONGEST_CODE_LIFE + CLOCK_SLACK);
     end.parse().is_ok_and(|end| Time(end) <= now || Time(end) > latest)
 }
 

@@ -4,7 +4,7 @@ use super::codes::IssueCode;
 use super::lookups::{self, Kind};
 use super::{AppId, Subject};
 use crate::engine::clock::Time;
-use crate::engine::limits::{TRIES, VERIFICATION_RECORD};
+use crate::engine::limits::VERIFICATION_RECORD;
 use crate::engine::store::{Decided, NumberCheck, SentCode, View};
 use crate::model::ApprovalId;
 
@@ -66,6 +66,7 @@ pub(in crate::engine) fn find(
     view: &mut View,
     key: &VerificationKey,
     now: Time,
+    tries: u32,
 ) -> Decided<Option<Verification>> {
     let (app, subject) = match key {
         VerificationKey::Uuid(app, uuid) => {
@@ -83,6 +84,6 @@ pub(in crate::engine) fn find(
     Ok(Some(Verification {
         expires_at: found.expires_at,
         verified: found.verified,
-        is_void: code.is_some_and(|code| code.wrong_tries >= TRIES),
+        is_void: code.is_some_and(|code| code.wrong_tries >= tries),
     }))
 }

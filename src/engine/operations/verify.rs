@@ -373,7 +373,10 @@ mod tests {
     fn guess(store: &Store, action: &'static str) -> bool {
         let looked = store.run(move |view| {
             let state = state(view, &subject())?.expect("a number has a state");
-            let lives = state.codes.iter().any(|code| code.action == action && code.lives(NOW));
+            let lives = state
+                .codes
+                .iter()
+                .any(|code| code.action == action && code.lives(NOW, limits::TRIES));
             if lives {
                 let compared = vec![action.to_owned()];
                 let wrong = Match::Nothing { factors: vec![Factor::Code], compared };
