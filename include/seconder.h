@@ -695,10 +695,11 @@ typedef struct seconder_open_options {
      */
     const char *install_link;
     /**
-     * `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database, which a copy of the
-     * database is of no use without. Default: the file beside the database that is named like it with
-     * `.keys` at the end. It is created with a new database, readable by its owner only; without it,
-     * or with another one, a database is SECONDER_STORAGE.
+     * `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. A
+     * database that was created with one is SECONDER_STORAGE without it, or with another one. Default
+     * for `sqlite:`: the file beside the database that is named like it with `.keys` at the end; it is
+     * created with a new database, readable by its owner only. With `postgres:` it is required:
+     * `seconder keyring create` makes the file, of which each machine has a copy.
      */
     const char *keyring;
     /**
@@ -754,15 +755,16 @@ typedef struct seconder_open_options {
      */
     bool nested_as_json;
     /**
-     * `sqlite:` and `postgres:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
-     * it, a mistyped path is an error rather than a new database without users. Default: the
-     * database is created.
+     * `sqlite:` and `postgres:`: requires that the database exists: a file that is missing, and a
+     * database without tables, is SECONDER_STORAGE. With it, a mistyped path is an error rather than a
+     * new database without users. Default: the file or the tables are created.
      */
     bool must_exist;
     /**
-     * Engine: the function that delivers SMS and voice calls. Default: messages are written as
-     * text files to a folder beside the database, named like the database with `.spool` for `.db`; a
-     * file is removed after its code has expired.
+     * Engine: the function that delivers SMS and voice calls. Default for `sqlite:`: messages are
+     * written as text files to a folder beside the database, named like the database with `.spool` for
+     * `.db`; a file is removed after its code has expired. With `postgres:` there is none, and
+     * requesting a code fails; a sandbox delivers nothing.
      */
     seconder_deliver deliver;
     /**

@@ -15,8 +15,9 @@ pub(crate) struct Database {
     pub(crate) url: String,
     /// File with the keys that seal the secrets in the database: without it, a copy of the database is
     /// of no use. By default `keyring` in the folder of CREDENTIALS_DIRECTORY, where systemd puts what
-    /// LoadCredential=keyring:FILE names, if it is there; otherwise the file next to the database with
-    /// its name and .keys, which is created with it.
+    /// LoadCredential=keyring:FILE names, if it is there; otherwise, for sqlite:, the file next to the
+    /// database with its name and .keys, which is created with it. With postgres: there is no other
+    /// default: `seconder keyring create` makes the file.
     #[arg(long, value_name = "FILE")]
     pub(crate) keyring: Option<PathBuf>,
     /// File with the API key of the application; without it, a new database gets a generated key,

@@ -99,10 +99,11 @@ pub struct seconder_open_options {
     /// at most 2048 characters. "" removes the stored one. Default: the link stored in the database,
     /// none in a new one, and then no message is sent.
     pub install_link: *const c_char,
-    /// `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database, which a copy of the
-    /// database is of no use without. Default: the file beside the database that is named like it with
-    /// `.keys` at the end. It is created with a new database, readable by its owner only; without it,
-    /// or with another one, a database is SECONDER_STORAGE.
+    /// `sqlite:` and `postgres:`: the file with the keys that seal the secrets in the database. A
+    /// database that was created with one is SECONDER_STORAGE without it, or with another one. Default
+    /// for `sqlite:`: the file beside the database that is named like it with `.keys` at the end; it is
+    /// created with a new database, readable by its owner only. With `postgres:` it is required:
+    /// `seconder keyring create` makes the file, of which each machine has a copy.
     pub keyring: *const c_char,
     /// Engine: limits of the application, as name=value, separated by spaces or commas, such as
     /// "number_day=10 countries=1+44". Those that are not given stay as they are stored in the
@@ -138,13 +139,14 @@ pub struct seconder_open_options {
     /// objects are left out; and a name that is empty or has brackets is
     /// SECONDER_INVALID_ARGUMENT.
     pub nested_as_json: Flag,
-    /// `sqlite:` and `postgres:`: requires that the database exists: a missing or empty one is SECONDER_STORAGE. With
-    /// it, a mistyped path is an error rather than a new database without users. Default: the
-    /// database is created.
+    /// `sqlite:` and `postgres:`: requires that the database exists: a file that is missing, and a
+    /// database without tables, is SECONDER_STORAGE. With it, a mistyped path is an error rather than a
+    /// new database without users. Default: the file or the tables are created.
     pub must_exist: Flag,
-    /// Engine: the function that delivers SMS and voice calls. Default: messages are written as
-    /// text files to a folder beside the database, named like the database with `.spool` for `.db`; a
-    /// file is removed after its code has expired.
+    /// Engine: the function that delivers SMS and voice calls. Default for `sqlite:`: messages are
+    /// written as text files to a folder beside the database, named like the database with `.spool` for
+    /// `.db`; a file is removed after its code has expired. With `postgres:` there is none, and
+    /// requesting a code fails; a sandbox delivers nothing.
     pub deliver: seconder_deliver,
     /// Passed to the deliver function. It must be safe to use from many threads at once.
     pub deliver_userdata: *mut c_void,

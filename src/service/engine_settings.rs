@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Settings {
-    /// Delivers the SMS and voice calls of an engine. Default: to text files in a folder next to
-    /// the database, which has the database's name with `.spool` in place of `.db`: a
-    /// [`Spool`](crate::engine::Spool).
+    /// Delivers the SMS and voice calls of an engine. Default for `sqlite:`: to text files in a folder
+    /// next to the database, which has the database's name with `.spool` in place of `.db`: a
+    /// [`Spool`](crate::engine::Spool). With `postgres:` there is none, and requesting a code fails; a
+    /// sandbox delivers nothing.
     pub fn deliver(mut self, deliver: impl Deliver + 'static) -> Settings {
         self.engine.deliver = Some(Arc::new(deliver));
         self.note("deliver")
@@ -26,10 +27,11 @@ impl Settings {
     }
 
     /// The file with the keys that seal the secrets in an engine's database: what a copied database
-    /// needs before anybody can use a secret, a code or an API key in it. Default: the file next to the
-    /// database with the database's name and `.keys`. It is created with a new database, readable by
-    /// its owner only; the database is not opened without it afterwards. For `sqlite:` only. See
-    /// [`Keyring`](crate::keyring::Keyring).
+    /// needs before anybody can use a secret, a code or an API key in it. A database that was created
+    /// with one is not opened without it. Default for `sqlite:`: the file next to the database with the
+    /// database's name and `.keys`, which is created with a new database, readable by its owner only.
+    /// With `postgres:` it is required: `seconder keyring create` makes the file, of which each machine
+    /// has a copy. See [`Keyring`](crate::keyring::Keyring).
     pub fn keyring(mut self, file: impl Into<PathBuf>) -> Settings {
         self.engine.keyring = Some(file.into());
         self.note("keyring")

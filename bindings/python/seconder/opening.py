@@ -75,9 +75,10 @@ def open(
         url: The backend: ``https://…`` is a remote service; ``unix:/path/of.sock`` a service on this
             machine, by its Unix socket; ``sqlite:/path/file.db`` an engine in this process;
             ``postgres://user@host/database`` one on a database that several processes and machines
-            share (docs/scale.md has its parameters; ``keyring`` is required); ``sandbox:`` an engine in memory that accepts every token, for the tests
-            of applications (``sandbox:?accept=0000000`` accepts only that one, and
-            ``sandbox:?accept=right`` checks codes as ``sqlite:`` does). A sandbox that does not
+            share (docs/scale.md has its parameters; ``keyring`` is required); ``sandbox:`` an engine
+            in memory that accepts every token, for the tests of applications
+            (``sandbox:?accept=0000000`` accepts only that one, and ``sandbox:?accept=right`` checks
+            codes as ``sqlite:`` does). A sandbox that does not
             check codes has no waits and caps, and accepts ``0000`` for every phone number. With
             ``clear_every``, as in ``sandbox:?accept=0000000&clear_every=86400``, it is emptied
             every that many seconds, 1 to 31536000, when a call begins;

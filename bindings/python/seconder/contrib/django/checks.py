@@ -26,6 +26,7 @@ USERS = ("seconder.contrib.django.otp", "seconder.contrib.django.allauth")
 """The apps that cannot work without the setting."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_SERVER = ("postgres", "postgresql")
 
 
 def register() -> None:
@@ -54,6 +55,12 @@ def _opened_problem() -> _settings.Problem | None:
     an engine in memory takes the same options."""
     try:
         url, options = _settings.arguments()
+        if _scheme(url) in _SERVER:
+            # Its settings are checked before it would connect, to where no server can be.
+            from seconder.testing._settings import check
+
+            check(url, options)
+            return None
         if _scheme(url) == "sqlite":
             url = "sandbox:"
             for of_a_file in ("must_exist", "keyring"):
@@ -74,8 +81,10 @@ def check_url(**rest: Any) -> list[CheckMessage]:
     if _scheme(url) == "http" and urlsplit(url).hostname not in _LOOPBACK:
         text = 'SECONDER["URL"] is plain HTTP: codes and the API key would travel in the clear.'
         found.append(Error(text, hint="Use https:.", id="seconder.E005"))
-    if _scheme(url) in ("sqlite", "postgres", "postgresql") and not setting.get("DELIVER"):
+    if _scheme(url) in ("sqlite", *_SERVER) and not setting.get("DELIVER"):
         text = "Codes are written to text files beside the database and reach no phone."
+        if _scheme(url) in _SERVER:
+            text = "No code can be sent: every request of one would fail."
         hint = 'Set SECONDER["DELIVER"] to a function that sends an SMS.'
         found.append(Warning(text, hint=hint, id="seconder.W006"))
     return found
@@ -143,7 +152,7 @@ def check_deployment(**rest: Any) -> list[CheckMessage]:
     if settings.DEBUG or _scheme(_url()) != "sandbox":
         return []
     text = 'SECONDER["URL"] is a sandbox, which accepts wrong codes and forgets its users.'
-    return [Error(text, hint="Use https: or sqlite:.", id="seconder.E011")]
+    return [Error(text, hint="Use https:, unix:, sqlite: or postgres:.", id="seconder.E011")]
 
 
 def _setting() -> Mapping[str, Any]:

@@ -78,6 +78,18 @@ def test_an_engine_without_deliver_is_a_warning(folder: Path) -> None:
     assert not os.listdir(folder)
 
 
+def test_a_database_on_a_server_is_checked_without_connecting(folder: Path) -> None:
+    setting = {"URL": "postgres://seconder@db.invalid/app", "KEYRING": f"{folder}/ring"}
+    assert found(setting) == ["seconder.W006"]
+    with override_settings(SECONDER=setting):
+        (warning,) = checks.check_url()
+    assert "No code can be sent" in warning.msg
+    assert found({**setting, "DELIVER": deliver}) == []
+    assert found({**setting, "DELIVER": deliver, "TOKEN_LENGTH": 3}) == ["seconder.E003"]
+    assert found({"URL": setting["URL"], "DELIVER": deliver}) == ["seconder.E003"]
+    assert not os.listdir(folder)
+
+
 @pytest.mark.parametrize(
     "folder_mode, file_mode, ids",
     [
