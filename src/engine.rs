@@ -241,18 +241,28 @@ impl Engine {
         mut decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
     ) -> Result<T> {
         let Shared { store, steady, .. } = &*self.shared;
-        if let Some(most) = store.count_decision() {
-            let until = self.expired(self.now());
-            store.take_along(move |view| delete_expired(view, until, most).map(drop))?;
-        }
-        let Some(time) = steady.to_store() else { return store.run(decide) };
+        self.count_decision()?;
+        let time = steady.to_store();
         let outcome = store.run(move |view| {
             let outcome = decide(view)?;
-            stored::raise(view, time)?;
+            // Not two closures, each of which would contain the decision.
+            if let Some(time) = time {
+                stored::raise(view, time)?;
+            }
             Ok(outcome)
         })?;
-        steady.was_stored(time);
+        if let Some(time) = time {
+            steady.was_stored(time);
+        }
         Ok(outcome)
+    }
+
+    /// Has the next batch delete expired rows, if it is its turn.
+    fn count_decision(&self) -> Result<()> {
+        let store = &self.shared.store;
+        let Some(most) = store.count_decision() else { return Ok(()) };
+        let until = self.expired(self.now());
+        store.take_along(move |view| delete_expired(view, until, most).map(drop))
     }
 
     /// Makes a decision that rarely changes anything.

@@ -215,23 +215,39 @@ impl Remote {
     /// Makes a call, and reads its reply with `read`.
     pub(crate) fn ask<C: Call, T>(&self, call: &C, read: impl Fn(Reply) -> Result<T>) -> Result<T> {
         let request = calls::request(call, self.client.format, self.client.generation);
-        let request = Wiped(request);
-        let exchange = Exchange {
-            body: body(&request.0, C::FREE_FORM, self.client.nested_as_json)?,
-            key_in_header: C::KEY_IN_HEADER || request.0.generation == Generation::Current,
-            request: &request.0,
+        let about = About {
+            free_form: C::FREE_FORM,
+            key_in_header: C::KEY_IN_HEADER,
+            reads: C::REPEATABLE,
+            repeatable: self.repeats.allow::<C>(),
         };
         let mut result = None;
-        let exchanged = self.exchange(&exchange, self.repeats.allow::<C>(), &mut |reply| {
+        self.send(Wiped(request), about, &mut |reply| {
             result = Some(read(reply)?);
             Ok(())
-        });
-        exchanged.map_err(|error| if C::REPEATABLE { error.of_reading() } else { error })?;
+        })?;
         result.ok_or_else(|| Error::Internal { message: "a reply was not read".into() })
     }
 
-    /// Sends a request until `read` accepts the reply, within one deadline. It is not generic over
-    /// the call, so that it is compiled once and the library stays small.
+    /// Sends the request of a call. It is not generic over the call, so that it is compiled once and
+    /// the library stays small.
+    fn send(
+        &self,
+        request: Wiped,
+        about: About,
+        read: &mut dyn FnMut(Reply) -> Result<()>,
+    ) -> Result<()> {
+        let current = request.0.generation == Generation::Current;
+        let exchange = Exchange {
+            body: body(&request.0, about.free_form, self.client.nested_as_json)?,
+            key_in_header: about.key_in_header || current,
+            request: &request.0,
+        };
+        let exchanged = self.exchange(&exchange, about.repeatable, read);
+        exchanged.map_err(|error| if about.reads { error.of_reading() } else { error })
+    }
+
+    /// Sends a request until `read` accepts the reply, within one deadline.
     fn exchange(
         &self,
         exchange: &Exchange<'_>,
@@ -335,7 +351,15 @@ impl Client {
 /// A media type and a body of it.
 type TypedBody = (&'static str, Zeroizing<Vec<u8>>);
 
-/// A request, with what its call declares about sending it.
+/// What a call declares about sending it.
+struct About {
+    free_form: &'static [&'static str],
+    key_in_header: bool,
+    reads: bool,
+    repeatable: bool,
+}
+
+/// A request, as it is sent.
 struct Exchange<'a> {
     request: &'a Request,
     body: Option<TypedBody>,

@@ -186,7 +186,12 @@ fn fields(body: &Map<String, Value>) -> BTreeMap<String, String> {
         other => scalar(other).unwrap_or_default(),
     };
     let errors = body.get("errors").and_then(Value::as_object);
-    errors.into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
+    let mut fields = BTreeMap::new();
+    // Collecting them would sort them first, by code of its own.
+    for (name, value) in errors.into_iter().flatten() {
+        fields.insert(name.clone(), text(value));
+    }
+    fields
 }
 
 /// The error for a wrong API key, with the code that a service sends.

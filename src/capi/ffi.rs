@@ -25,6 +25,16 @@ pub(super) unsafe fn run(
     error: *mut *mut seconder_error,
     work: impl FnOnce() -> Outcome<()>,
 ) -> seconder_status {
+    let mut work = Some(work);
+    // SAFETY: promised by the caller.
+    unsafe { run_any(error, &mut || work.take().map_or(Ok(()), |work| work())) }
+}
+
+/// As [`run`], but compiled once, and not for each call, so that the library stays small.
+unsafe fn run_any(
+    error: *mut *mut seconder_error,
+    work: &mut dyn FnMut() -> Outcome<()>,
+) -> seconder_status {
     // SAFETY: promised by the caller.
     unsafe { clear(error) };
     // A panic that reached the `extern "C"` function would abort the process.

@@ -3,9 +3,11 @@
 
 use crate::Error;
 use crate::error::Rejection;
+use crate::in_order::in_order;
 use crate::model::ApiKey;
 use crate::wire::{Request, form, scalar, wipe};
 use serde_json::Value;
+use std::cmp::Reverse;
 use zeroize::{Zeroize, Zeroizing};
 
 const REDACTED: &str = "[redacted]";
@@ -28,9 +30,7 @@ impl Redactor {
         let words = words.chain(token.filter(|token| token.len() >= LONGER));
         let key = api_key.map(|key| [key.expose().to_owned(), form::escape(key.expose())]);
         let key = key.into_iter().flatten().map(Zeroizing::new);
-        let mut words: Vec<_> = words.chain(key).collect();
-        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        Redactor(words)
+        Redactor(in_order(words.chain(key), |word| Reverse(word.len())))
     }
 
     /// Redacts every text of a rejection's body.
@@ -71,14 +71,11 @@ impl Redactor {
     fn redact_rejection(&self, no: &mut Rejection) {
         redact(&mut no.message, &self.0);
         self.redact_code(&mut no.code);
-        let fields = std::mem::take(&mut no.fields).into_iter();
-        no.fields = fields
-            .map(|(mut name, mut text)| {
-                redact(&mut name, &self.0);
-                redact(&mut text, &self.0);
-                (name, text)
-            })
-            .collect();
+        for (mut name, mut text) in std::mem::take(&mut no.fields) {
+            redact(&mut name, &self.0);
+            redact(&mut text, &self.0);
+            no.fields.insert(name, text);
+        }
     }
 }
 

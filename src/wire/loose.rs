@@ -22,6 +22,8 @@ pub struct Mismatch {
 ///
 /// # Errors
 /// A [`Mismatch`] that names the first invalid field.
+// Not inlined, so that all calls with one kind of reply share the code.
+#[inline(never)]
 pub fn read<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Mismatch> {
     T::deserialize(Loose(Value::Object(fields)))
 }
@@ -264,10 +266,16 @@ impl<'de> de::MapAccess<'de> for Fields {
     #[inline(never)]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Mismatch> {
         let (name, value) = self.next.take().ok_or_else(|| mismatch("has no value".into()))?;
-        seed.deserialize(Loose(value)).map_err(|inner| match inner.field.is_empty() {
-            true => Mismatch { field: name, ..inner },
-            false => inner,
-        })
+        seed.deserialize(Loose(value)).map_err(|inner| inner.in_field(name))
+    }
+}
+
+impl Mismatch {
+    fn in_field(self, name: String) -> Mismatch {
+        match self.field.is_empty() {
+            true => Mismatch { field: name, ..self },
+            false => self,
+        }
     }
 }
 

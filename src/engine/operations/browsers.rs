@@ -4,6 +4,7 @@ use super::{AppId, user};
 use crate::engine::clock::{Now, Time};
 use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{Browser, Decided, View};
+use crate::in_order::in_order;
 use crate::model::UserId;
 
 /// Which remembered browser.
@@ -30,9 +31,8 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool>
     if user(view, *app, *user_id)?.is_none() {
         return Ok(false);
     }
-    let mut known = view.all::<Browser>((user_id.get(),))?;
     // By their numbers, because several may have one time, and the clock may have been set back.
-    known.sort_by_key(|browser| browser.number);
+    let known = in_order(view.all::<Browser>((user_id.get(),))?, |browser| browser.number);
     let number = known.last().map_or(1, |last| last.number + 1);
     let surplus = (known.len() + 1).saturating_sub(new.most as usize);
     known.iter().take(surplus).for_each(|browser| view.delete(browser));

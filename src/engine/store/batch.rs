@@ -151,6 +151,18 @@ impl<T: Send, F: FnMut(&mut View) -> Decided<T> + Send> Job for Decision<T, F> {
 
 /// Makes one decision. One that panics is an error, and nothing of it is kept.
 fn decide<T>(decide: &mut impl FnMut(&mut View) -> Decided<T>, view: &mut View) -> Decided<T> {
+    let mut outcome = None;
+    let decide = &mut |view: &mut View| {
+        outcome = Some(decide(view)?);
+        Ok(())
+    };
+    decide_any(decide, view)?;
+    outcome.ok_or_else(|| Stop::Failed(broken()))
+}
+
+/// Like other functions here, it is not generic, so that it is compiled once and the library stays
+/// small.
+fn decide_any(decide: &mut dyn FnMut(&mut View) -> Decided<()>, view: &mut View) -> Decided<()> {
     let decided = catch_unwind(AssertUnwindSafe(|| decide(view)));
     let decided = decided.unwrap_or_else(|_| {
         Err(Stop::Failed(Error::Internal { message: "a decision of the engine panicked".into() }))
@@ -171,17 +183,22 @@ impl Queue {
     ) -> Result<T> {
         let slot: Slot<T> = Arc::default();
         let job = Decision { decide, outcome: None, slot: Arc::clone(&slot) };
+        self.run_job(backend, Box::new(job))?;
+        let outcome = slot.lock().map_err(|_| broken())?.take();
+        outcome.unwrap_or_else(|| Err(broken()))
+    }
+
+    fn run_job(&self, backend: &dyn Backend, job: Box<dyn Job>) -> Result<()> {
         let seat = Arc::new(Seat { state: Mutex::new(State::Waiting), changed: Condvar::new() });
         let leads = {
             let mut inner = self.inner()?;
-            inner.waiting.push_back(Waiting { job: Box::new(job), seat: Arc::clone(&seat) });
+            inner.waiting.push_back(Waiting { job, seat: Arc::clone(&seat) });
             !std::mem::replace(&mut inner.led, true)
         };
         if leads || self.wait(&seat)? {
             self.lead(backend)?;
         }
-        let outcome = slot.lock().map_err(|_| broken())?.take();
-        outcome.unwrap_or_else(|| Err(broken()))
+        Ok(())
     }
 
     /// Has the next batch take a decision along. Nobody waits for it, or learns that it failed.
@@ -361,12 +378,23 @@ pub(super) fn look<T>(
     work: &mut impl FnMut(&mut View) -> Decided<T>,
 ) -> Result<Option<T>> {
     let mut outcome = None;
+    let decide = &mut |view: &mut View| {
+        outcome = Some(work(view)?);
+        Ok(())
+    };
+    let changes = look_any(backend, decide)?;
+    Ok(outcome.filter(|_| !changes))
+}
+
+/// Returns whether the decision changes something.
+fn look_any(backend: &dyn Backend, work: &mut dyn FnMut(&mut View) -> Decided<()>) -> Result<bool> {
+    let mut changes = false;
     let done = backend.read(&mut |rows| {
         let mut view = View::default();
         loop {
-            match decide(work, &mut view) {
-                Ok(decided) => {
-                    outcome = (!view.is_changed()).then_some(decided);
+            match decide_any(work, &mut view) {
+                Ok(()) => {
+                    changes = view.is_changed();
                     return Ok(());
                 }
                 Err(Stop::Missing) => load(rows, &mut view)?,
@@ -375,7 +403,7 @@ pub(super) fn look<T>(
         }
     });
     match done {
-        Ok(()) => Ok(outcome),
+        Ok(()) => Ok(changes),
         Err(Fault::OfRow(error) | Fault::OfStore(error)) => Err(error),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::backend::{Backend, Fault, Rows};
 use super::sqlite::Using;
-use super::table::Value;
+use super::table::{Value, sort};
 use super::tables::TABLES;
 use super::view::{Change, ChangeKind, Key, Which};
 use crate::engine::clock::Time;
@@ -115,7 +115,7 @@ fn find(table: &Table, key: &Key) -> Vec<Vec<Value>> {
                 .map(|(_, row)| row.clone())
                 .filter(|row| before(row))
                 .collect();
-            rows.sort_by_key(|row| std::cmp::Reverse(place(row)));
+            sort(&mut rows, &|a, b| place(b).cmp(&place(a)));
             rows.truncate(page.most as usize);
             rows
         }
@@ -128,7 +128,7 @@ fn find(table: &Table, key: &Key) -> Vec<Vec<Value>> {
                 .filter(|row| matches!(row[column], Value::Int(at) if at <= *until))
                 .cloned()
                 .collect();
-            due.sort_by(|a, b| a[column].cmp(&b[column]));
+            sort(&mut due, &|a, b| a[column].cmp(&b[column]));
             due.truncate(*most as usize);
             due
         }

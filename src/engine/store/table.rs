@@ -6,6 +6,7 @@
 use super::sealed::Secret;
 use crate::engine::clock::Time;
 use crate::{Error, Result};
+use std::cmp::Ordering;
 
 /// A value of a row.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -228,10 +229,27 @@ impl<A: Cell, B: Cell, C: Cell, D: Cell> Prefix for (A, B, C, D) {
     }
 }
 
+/// The value of a row's next column, whose name is the second one.
+#[inline(never)]
+pub(in crate::engine) fn next<T: Cell>(
+    values: &mut std::vec::IntoIter<Value>,
+    [table, column]: [&str; 2],
+) -> Result<T> {
+    values.next().and_then(T::of).ok_or_else(|| damaged(table, column))
+}
+
 pub(in crate::engine) fn damaged(table: &str, column: &str) -> Error {
     Error::storage(format!(
         "a row of {table} has an invalid {column}: the database is damaged. Restore it from a copy"
     ))
+}
+
+/// Sorts rows. Each sort with an order of its own would be 5 kB of the library, which this is once.
+pub(in crate::engine) fn sort(
+    rows: &mut [Vec<Value>],
+    order: &dyn Fn(&Vec<Value>, &Vec<Value>) -> Ordering,
+) {
+    rows.sort_by(order);
 }
 
 /// Declares the rows of tables, and the lists of all of them.
@@ -270,11 +288,8 @@ macro_rules! tables {
 
                 fn of(values: Vec<$crate::engine::store::table::Value>) -> $crate::Result<$row> {
                     let mut values = values.into_iter();
-                    $(let $column = values
-                        .next()
-                        .and_then($crate::engine::store::table::Cell::of)
-                        .ok_or_else(|| $crate::engine::store::table::damaged(
-                            stringify!($name), stringify!($column)))?;)*
+                    $(let $column = $crate::engine::store::table::next(
+                        &mut values, [stringify!($name), stringify!($column)])?;)*
                     Ok($row { $($column),* })
                 }
             }

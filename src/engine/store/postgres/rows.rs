@@ -4,7 +4,7 @@ use super::buckets::{Guard, LIST, Scope};
 use super::statements::{COMMON, STATEMENTS, Statements, columns, page};
 use super::values::{arrays, each, ints, values_of};
 use crate::engine::store::backend::{Fault, Rows};
-use crate::engine::store::table::{Row as _, Value};
+use crate::engine::store::table::{Row as _, Value, sort};
 use crate::engine::store::tables::{TABLES, User};
 use crate::engine::store::view::{Change, Key, Which};
 use crate::postgres::{Connection, Param, Problem, Returned};
@@ -122,7 +122,8 @@ impl<'a> Transaction<'a> {
         wanted: BTreeSet<Guard>,
         parts: &mut Vec<Part>,
     ) -> Result<(), Problem> {
-        let mut wanted: BTreeSet<Guard> = wanted.difference(&self.locked).copied().collect();
+        let mut wanted = wanted;
+        wanted.retain(|guard| !self.locked.contains(guard));
         if !std::mem::replace(&mut self.has_locked, true) {
             wanted.extend(self.guards.iter());
         } else if !wanted.is_empty() {
@@ -306,7 +307,9 @@ impl<'a> Transaction<'a> {
                 let mut rows = due.remove(&place).unwrap_or_default();
                 let schema = TABLES[key.table];
                 let column = schema.columns.iter().position(|c| Some(c.name) == schema.due);
-                rows.sort_by(|a, b| (column.map(|c| &a[c]), a).cmp(&(column.map(|c| &b[c]), b)));
+                sort(&mut rows, &|a, b| {
+                    (column.map(|c| &a[c]), a).cmp(&(column.map(|c| &b[c]), b))
+                });
                 rows
             }
             Which::Prefix(prefix) => {
@@ -318,7 +321,7 @@ impl<'a> Transaction<'a> {
                 }
                 let of = found.get(&(key.table, prefix.clone()));
                 let mut rows = of.cloned().unwrap_or_default();
-                rows.sort();
+                sort(&mut rows, &Ord::cmp);
                 rows
             }
         });
