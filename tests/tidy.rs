@@ -1,5 +1,7 @@
 //! Style as a test. Every complaint names a file, a line and what to do instead.
 
+#[path = "tidy/linked.rs"]
+mod linked;
 #[path = "tidy/rules.rs"]
 mod rules;
 #[path = "tidy/source.rs"]
@@ -7,9 +9,7 @@ mod source;
 
 use rules::*;
 use source::{Source, files, read, root, sources};
-use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
@@ -167,41 +167,6 @@ fn a_login_process_loads_no_runtime_and_no_signal_handler() {
              signal handlers: keep it to server/"
         )
     }));
-}
-
-#[test]
-fn a_client_of_a_local_socket_links_no_tls_and_no_resolver() {
-    let packages = |features: &str| -> BTreeSet<String> {
-        let tree = Command::new(env!("CARGO"))
-            .args([
-                "tree",
-                "--package",
-                "seconder",
-                "--no-default-features",
-                "--features",
-                features,
-            ])
-            .args(["--edges", "normal", "--prefix", "none", "--offline", "--locked"])
-            .current_dir(root())
-            .output();
-        let tree = tree.expect("cargo runs");
-        assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
-        let text = String::from_utf8(tree.stdout).expect("cargo prints text");
-        text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
-    };
-    let (https, unix) = (packages("https"), packages("unix"));
-    assert!(
-        !https.contains("aes-gcm") && !unix.contains("aes-gcm"),
-        "Cargo.toml:1: a client seals nothing: only the feature engine depends on aes-gcm"
-    );
-    for name in ["rustls", "ring", "rustls-webpki", "getrandom"] {
-        assert!(https.contains(name), "tests/tidy.rs:1: the client of https: has no {name}");
-        assert!(
-            !unix.contains(name),
-            "Cargo.toml:1: the feature unix depends on {name}: a process that asks a service on \
-             this machine needs no TLS and no resolver"
-        );
-    }
 }
 
 #[test]
