@@ -22,7 +22,8 @@ FEATURES := "" callbacks engine postgres https unix https,unix client-certificat
 
 # The C interface and the Python module are never built in one run of cargo: what is asked of one
 # would be built into the other.
-C_LIBRARY := rustc -p seconder --lib --features capi --crate-type staticlib
+C_FEATURES ?= --features capi
+C_LIBRARY := rustc -p seconder --lib $(C_FEATURES) --crate-type staticlib
 PAM_MODULE := build -p seconder-pam
 # For use. A login maps the module for seconds, so its size counts: without the texts of Debug, on
 # which nothing depends, and the places of panics it is a twentieth smaller. The stable compiler has
