@@ -93,6 +93,10 @@ static void invalid_options_of_engines(void)
     rejects("sandbox:", "limits", &options);
     options.limits = "no_such_limit=1";
     rejects("sandbox:", "limits", &options);
+    options.limits = "code_life=3601";
+    rejects("sandbox:", "limits", &options);
+    options.limits = "tries=0";
+    rejects("sandbox:", "limits", &options);
     options = zero;
     options.replies = 3;
     rejects("sandbox:", "replies", &options);

@@ -7,6 +7,7 @@ import gc
 import inspect
 import json
 import weakref
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -279,7 +280,7 @@ def test_the_settings_of_an_application_are_validated(tmp_path: Path) -> None:
         "install_link": ["http://app.example", "app.example", 7],
         "replies": ["2012", "", 7],
         "offline_days": [8, -1, 256, "1"],
-        "limits": [{"number_day": 101}, {"no_such": 1}, {"countries": ["x"]}, "number_day=1", 7],
+        "limits": [{"code_life": 59}, {"tries": 11}, {"no": 1}, {"countries": ["x"]}, "tries=1", 7],
     }
     for parameter, wrong in settings.items():
         for value in wrong:
@@ -298,3 +299,25 @@ def test_a_failed_install_message_does_not_fail_the_creation() -> None:
         created = service.create_user("ada@example.com", "555-010-0123", 1)
         assert created.message is not None and created.message.endswith("could not be sent.")
         assert service.user_status(created.user_id).phone_number == "XXX-XXX-0123"
+
+
+def test_an_application_says_how_long_codes_live_and_how_many_tries_they_have(
+    tmp_path: Path,
+) -> None:
+    messages: list[seconder.Message] = []
+    url = f"sqlite:{tmp_path}/test.db"
+    limits = {"code_life": 60, "tries": 1}
+    seconder.open(url, deliver=messages.append, limits=limits).close()
+    with seconder.open(url, deliver=messages.append) as service:
+        user = service.create_user("ada@example.com", "555-010-0123", 1).user_id
+        service.request_sms(user)
+        (message,) = messages
+        assert message.expires_at is not None and "valid for 1 minute." in message.text
+        left = (message.expires_at - datetime.now(timezone.utc)).total_seconds()
+        assert 0 < left <= 60
+        wrong = "7654321" if message.code != "7654321" else "1234567"
+        for code in (wrong, message.code):
+            with pytest.raises(seconder.TokenInvalid):
+                service.verify(code, user, force=True)
+        reasons = {entry.reason for entry in service.audit(verdict="wrong").entries}
+        assert reasons == {None, "too_many_tries"}

@@ -1,0 +1,62 @@
+//! `seconder audit`, as an operator runs it.
+
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+use seconder::Settings;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seconder"));
+    command.current_dir(folder).arg("audit").args(arguments).output().unwrap()
+}
+
+/// The lines that were printed, without their times.
+fn printed(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
+}
+
+/// A database in which somebody was enrolled, and typed a code before the enrolment was completed.
+fn database(folder: &Path) {
+    let url = format!("sqlite:{}", folder.join("seconder.db").display());
+    let service = Settings::new(&url).application_name("Example").open().unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
+    let _ = service.verify(&"1234567".parse().unwrap(), user).unwrap();
+    drop(service);
+    let _ = Settings::new(&url).limits("sends=6").open().unwrap();
+}
+
+#[test]
+fn decisions_are_printed_one_in_each_line_the_latest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    database(folder);
+    let all = printed(folder, &[]);
+    assert_eq!(all[0], "open configured reason=limits");
+    let mut of_user = printed(folder, &["--user", "1"]);
+    of_user.sort_unstable();
+    let expected = [
+        "user=1 create_user created number=+1-XXX-XXX-XX23",
+        "user=1 verify not_checked reason=not_confirmed",
+    ];
+    assert_eq!(of_user, expected);
+    assert_eq!(printed(folder, &["--verdict", "created"]).len(), 2);
+    assert_eq!(printed(folder, &["--limit", "1"]), [all[0].clone()]);
+    assert!(printed(folder, &["--until", "1"]).is_empty());
+    assert_eq!(printed(folder, &["--since", "1"]), all);
+}
+
+#[test]
+fn decisions_are_printed_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path());
+    let output = run(folder.path(), &["--json", "--verdict", "not_checked"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&found["call"], &found["user_id"]), (&"verify".into(), &1.into()));
+    assert_eq!((&found["reason"], &found["times"]), (&"not_confirmed".into(), &1.into()));
+    assert!(found["factor"].is_null() && found["time"].as_i64().unwrap() > 0);
+}
