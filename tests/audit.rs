@@ -208,3 +208,58 @@ fn old_decisions_go_in_steps() {
     assert!(!maintain());
     assert_eq!(count(), 0);
 }
+
+#[test]
+fn decisions_are_found_by_the_clock_also_after_it_was_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let unlock_at = |time| {
+        clock.set(time);
+        let _ = service.unlock_user(user).unwrap();
+    };
+    let year = 365 * 86_400;
+    [NOW + 10, NOW + year].into_iter().for_each(unlock_at);
+    // The time by which decisions are ordered goes on from here.
+    clock.set(NOW + 19);
+    let _ = service.user_status(user).unwrap();
+    [NOW + 20, NOW + 30].into_iter().for_each(unlock_at);
+    let times = |since, until| {
+        let filter = AuditFilter { since, until, ..of(user) };
+        read(&service, &filter).iter().map(|entry| entry.time / 1000).collect::<Vec<_>>()
+    };
+    let [now, year] = [NOW, year].map(|time| i64::try_from(time).unwrap());
+    assert_eq!(times(None, None), [now + 30, now + 20, now + year, now + 10, now]);
+    assert_eq!(times(Some(NOW + 10), Some(NOW + 30)), [now + 20, now + 10]);
+    assert_eq!(times(None, Some(NOW + 20)), [now + 10, now]);
+}
+
+/// A change of the database by somebody else, or a fault of the disk.
+fn damage(path: &std::path::Path, sql: &str) {
+    assert_eq!(rusqlite::Connection::open(path).unwrap().execute(sql, []).unwrap(), 1);
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_reported_and_does_not_keep_others_from_going() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let user = ada(&service);
+    let call = RequestSms { force: true, ..RequestSms::new(user) };
+    let _ = service.handle(&call).unwrap();
+    let other = service.create_user("ben@example.com", "555-010-0124", "1").unwrap().user_id;
+    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(other) }).unwrap();
+    drop(service);
+    damage(&path, &format!("UPDATE codes SET sends = -1 WHERE subject = 'user:{user}'"));
+    clock.set(NOW + 86_400);
+    let (service, _) = open_at(&path, &clock);
+    let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
+    let error = maintain().unwrap_err().to_string();
+    assert!(error.contains("1 expired rows could not be read"), "{error}");
+    drop(service);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let left: i64 = db.query_row("SELECT count(*) FROM codes", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}

@@ -1,8 +1,8 @@
 //! What the engine has decided: who decides what is written, and reading it page by page.
 
 use super::clock::{Now, Time};
+use super::limits::CLOCK_SLACK;
 use super::operations::audit::{self, Noted, Reading, Trail};
-use super::operations::housekeeping::Expired;
 use super::store::{Audit, Decided};
 use super::{Engine, View};
 use crate::calls::Call;
@@ -104,15 +104,6 @@ impl Engine {
     }
 }
 
-impl Engine {
-    /// Until when rows have expired.
-    pub(super) fn expired(&self, now: Now) -> Expired {
-        let days = Duration::from_secs(u64::from(self.app.limits.audit_days) * 24 * 60 * 60);
-        let days = i64::try_from(days.as_millis()).unwrap_or(i64::MAX);
-        Expired { now: now.steady, audit: Time(now.clock.0.saturating_sub(days)) }
-    }
-}
-
 /// Which decisions to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
@@ -170,9 +161,10 @@ pub struct AuditPage {
 }
 
 impl Engine {
-    /// Reads what the engine has decided, the latest first. Each page reads a limited number of rows by
-    /// their keys, so it may hold less than `most`, also nothing, although more follow. They are kept for
-    /// the days of the limit `audit_days`, also those of a user who was deleted.
+    /// Reads what the engine has decided for this application, the latest first: in the order of the
+    /// decisions, also where the clock was set back in between. Each page reads a limited number of rows
+    /// by their keys, so it may hold less than `most`, also nothing, although more follow. They are kept
+    /// for the days of the limit `audit_days`, also those of a user who was deleted.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to
@@ -181,33 +173,44 @@ impl Engine {
         if !(1..=MOST_READ).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));
         }
+        let (since, until) = (milliseconds(filter.since), milliseconds(filter.until));
         let before = match after {
             Some(place) => place_of(place)?,
-            None => (milliseconds(filter.until).unwrap_or(Time(i64::MAX)), None),
+            None => (until.map_or(Time(i64::MAX), |until| self.steady_after(until)), None),
         };
         let user_id = filter.user_id.map(UserId::get);
-        let reading = Reading { user_id, before, most: MOST_READ };
+        let reading = Reading { user_id, app: self.app.app_id, before, most: MOST_READ };
         let rows = self.look(move |view| audit::read(view, &reading))?;
-        let since = milliseconds(filter.since);
         let mut page = AuditPage::default();
         let is_full = rows.len() == MOST_READ as usize;
         let mut last = None;
         for row in rows {
-            if since.is_some_and(|since| row.noted_at < since) {
+            // The steady time is never behind a clock.
+            if since.is_some_and(|since| row.steady_at < since) {
                 return Ok(page);
             }
             if page.entries.len() == most as usize {
                 page.next = last;
                 return Ok(page);
             }
-            last = Some(format!("{}.{}.{}", row.noted_at.0, row.user_id, row.nonce));
-            let fits = filter.verdict.as_ref().is_none_or(|verdict| row.verdict == *verdict);
+            last = Some(format!("{}.{}.{}", row.steady_at.0, row.user_id, row.nonce));
+            let fits = filter.verdict.as_ref().is_none_or(|verdict| row.verdict == *verdict)
+                && since.is_none_or(|since| row.noted_at >= since)
+                && until.is_none_or(|until| row.noted_at < until);
             if fits && row.app_id == self.app.app_id {
                 page.entries.push(entry(row));
             }
         }
         page.next = last.filter(|_| is_full);
         Ok(page)
+    }
+
+    /// A steady time before which everything is that was noted before the clock showed this one: how far
+    /// the clock was set back altogether can only have grown since.
+    fn steady_after(&self, shown: Time) -> Time {
+        let now = self.now();
+        let ahead = now.steady.0.saturating_sub(now.clock.0);
+        Time(shown.0.saturating_add(ahead)).plus(CLOCK_SLACK)
     }
 }
 

@@ -17,6 +17,7 @@ mod sqlite;
 mod table;
 mod tables;
 mod view;
+mod which;
 
 pub(super) use backend::Backend;
 pub(super) use memory::Memory;
@@ -32,7 +33,7 @@ pub(super) use tables::{
     Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, Sequence,
     Statistics, User,
 };
-pub(super) use view::{Cached, Decided, Page, View};
+pub(super) use view::{Cached, Decided, Due, Page, View};
 
 use super::clock::Time;
 use crate::Result;

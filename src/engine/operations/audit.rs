@@ -85,9 +85,10 @@ impl Trail {
         let names: Vec<_> = noted.factors.iter().map(|factor| factor.name()).collect();
         view.append(Audit {
             user_id: noted.user_id.map_or(0, UserId::get),
-            noted_at: self.now.clock,
+            steady_at: self.now.steady,
             nonce: self.nonce,
             app_id: self.app,
+            noted_at: self.now.clock,
             call: self.call.to_owned(),
             verdict: noted.verdict.to_owned(),
             reason: noted.reason,
@@ -103,9 +104,10 @@ impl Trail {
 /// Which rows to read: those before a place, the latest first.
 #[derive(Clone)]
 pub(in crate::engine) struct Reading {
-    /// Of this user, or of everybody.
+    /// Of this user, or of everybody of the application.
     pub(in crate::engine) user_id: Option<u64>,
-    /// The time, the user and the nonce of the row that was read last; or the time alone.
+    pub(in crate::engine) app: AppId,
+    /// The steady time, the user and the nonce of the row that was read last; or the time alone.
     pub(in crate::engine) before: (Time, Option<(u64, i64)>),
     pub(in crate::engine) most: u32,
 }
@@ -121,7 +123,7 @@ pub(in crate::engine) fn read(view: &mut View, reading: &Reading) -> Decided<Vec
             })
         }
         None => {
-            let page = Page::by_due(reading.most);
+            let page = Page::by_due((reading.app,), reading.most);
             view.page(match place {
                 Some((user_id, nonce)) => page.before((at, user_id, nonce)),
                 None => page.before((at,)),

@@ -3,65 +3,11 @@
 //! A decision that reads a row which is not loaded yet stops with [`Stop::Missing`], and is made
 //! again once it is. It is a pure function, so nothing but time is lost.
 
-use super::table::{Prefix, Row, Schema, Value};
+use super::table::{Prefix, Row, Value};
 use super::tables::{Loaded, Statistics};
+pub(in crate::engine) use super::which::{Due, Key, Page, Which};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Which rows to load.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) struct Key {
-    /// The place of the table in `TABLES`.
-    pub(in crate::engine) table: usize,
-    pub(in crate::engine) rows: Which,
-}
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum Which {
-    /// Those whose key begins with these values.
-    Prefix(Vec<Value>),
-    /// Those that were due at this time, the earliest first, and at most so many.
-    Due(i64, u32),
-    /// Those whose key comes after these values, in the order of keys, and at most so many: for walks
-    /// through a whole table, in steps. Without values, from the first row on.
-    After(Vec<Value>, u32),
-    /// A page of rows, the latest first.
-    Page(Page),
-}
-
-/// A page of rows, the latest first: of those whose key begins with `prefix`, in the order of their
-/// keys; or, if `by_due`, of all, in the order of the column by which they become due, and of the key.
-/// Only rows before a place, which is the beginning of what follows the prefix in that order.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) struct Page {
-    pub(in crate::engine) by_due: bool,
-    pub(in crate::engine) prefix: Vec<Value>,
-    /// At least one value, so that no store has to sort a whole table.
-    pub(in crate::engine) before: Vec<Value>,
-    pub(in crate::engine) most: u32,
-}
-
-impl Page {
-    pub(in crate::engine) fn below(prefix: impl Prefix, most: u32) -> Page {
-        Page { by_due: false, prefix: prefix.values(), before: Vec::new(), most }
-    }
-
-    pub(in crate::engine) fn by_due(most: u32) -> Page {
-        Page { by_due: true, prefix: Vec::new(), before: Vec::new(), most }
-    }
-
-    pub(in crate::engine) fn before(self, place: impl Prefix) -> Page {
-        Page { before: place.values(), ..self }
-    }
-
-    /// The places of the columns by whose order the rows come, without those of the prefix.
-    pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
-        let due = schema.columns.iter().position(|column| Some(column.name) == schema.due);
-        let due = due.filter(|_| self.by_due);
-        let others = (self.prefix.len()..schema.key).filter(|place| Some(*place) != due);
-        due.into_iter().chain(others).collect()
-    }
-}
 
 /// Why there is no decision.
 pub(in crate::engine) enum Stop {
@@ -112,12 +58,20 @@ pub(in crate::engine) struct Cache<R> {
     slots: BTreeMap<Vec<Value>, Slot<R>>,
     /// The prefixes of which all rows are loaded.
     prefixes: BTreeSet<Vec<Value>>,
-    due: BTreeMap<(i64, u32), Vec<Vec<Value>>>,
+    due: BTreeMap<Due, Keys>,
     pages: BTreeMap<Page, Vec<Vec<Value>>>,
     /// What the decision that is being made has changed so far.
     pending: Vec<Pending<R>>,
     deleted: Vec<Vec<Value>>,
     appended: Vec<R>,
+}
+
+/// The keys of rows that were due.
+#[derive(Default)]
+struct Keys {
+    keys: Vec<Vec<Value>>,
+    /// Of those in which a value cannot be one of its column.
+    unreadable: Vec<Vec<Value>>,
 }
 
 struct Slot<R> {
@@ -208,8 +162,18 @@ pub(in crate::engine) trait AnyCache {
 impl<R: Row> AnyCache for Cache<R> {
     fn absorb(&mut self, which: &Which, found: Vec<Vec<Value>>) -> crate::Result<()> {
         let mut keys = Vec::new();
+        let mut unreadable = Vec::new();
         for values in found {
-            let row = R::of(values)?;
+            let stored = values.get(..R::SCHEMA.key).unwrap_or_default().to_vec();
+            let row = match (R::of(values), which) {
+                (Ok(row), _) => row,
+                // Whoever looks for what has expired must not fail for ever because of one row.
+                (Err(_), Which::Due(_)) => {
+                    unreadable.push(stored);
+                    continue;
+                }
+                (Err(error), _) => return Err(error),
+            };
             let key = row.key();
             // The store still has what this batch deletes.
             if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
@@ -223,7 +187,7 @@ impl<R: Row> AnyCache for Cache<R> {
         }
         match which {
             Which::Prefix(prefix) => drop(self.prefixes.insert(prefix.clone())),
-            Which::Due(until, most) => drop(self.due.insert((*until, *most), keys)),
+            Which::Due(due) => drop(self.due.insert(due.clone(), Keys { keys, unreadable })),
             Which::Page(page) => drop(self.pages.insert(page.clone(), keys)),
             // No decision walks through a table.
             Which::After(..) => {}
@@ -280,9 +244,9 @@ pub(in crate::engine) struct View {
     counting: Vec<Option<Statistics>>,
 }
 
-fn is_due<R: Row>(row: &R, until: crate::engine::clock::Time) -> bool {
-    let due = R::SCHEMA.columns.iter().position(|column| Some(column.name) == R::SCHEMA.due);
-    due.is_some_and(|due| matches!(row.values()[due], Value::Int(at) if at <= until.0))
+fn is_due<R: Row>(row: &R, until: i64) -> bool {
+    let due = R::SCHEMA.place(R::SCHEMA.due);
+    due.is_some_and(|due| matches!(row.values()[due], Value::Int(at) if at <= until))
 }
 
 impl View {
@@ -311,20 +275,20 @@ impl View {
         Ok(keys.iter().filter_map(|key| cache.row(key)).cloned().collect())
     }
 
-    /// The rows that were due at this time, the earliest first, and at most so many.
+    /// The rows that were due, the earliest first, and the keys of those that cannot be read.
     pub(in crate::engine) fn due<R: Cached>(
         &mut self,
-        until: crate::engine::clock::Time,
-        most: u32,
-    ) -> Decided<Vec<R>> {
+        due: &Due,
+    ) -> Decided<(Vec<R>, Vec<Vec<Value>>)> {
         let cache = R::cache(&mut self.loaded);
-        match cache.due.get(&(until.0, most)) {
-            Some(keys) => {
+        match cache.due.get(due) {
+            Some(Keys { keys, unreadable }) => {
                 // One may have been replaced since by another decision of the batch.
                 let rows = keys.iter().filter_map(|key| cache.row(key));
-                Ok(rows.filter(|row| is_due(*row, until)).cloned().collect())
+                let rows = rows.filter(|row| is_due(*row, due.until)).cloned().collect();
+                Ok((rows, unreadable.clone()))
             }
-            None => Err(self.missing::<R>(Which::Due(until.0, most))),
+            None => Err(self.missing::<R>(Which::Due(due.clone()))),
         }
     }
 
@@ -349,6 +313,11 @@ impl View {
     /// Deletes all rows whose key begins so, which need not be loaded.
     pub(in crate::engine) fn delete_all<R: Cached>(&mut self, prefix: impl Prefix) {
         R::cache(&mut self.loaded).pending.push(Pending::DeleteAll(prefix.values()));
+    }
+
+    /// Deletes the row with this key, which need not be readable.
+    pub(in crate::engine) fn delete_key<R: Cached>(&mut self, key: Vec<Value>) {
+        R::cache(&mut self.loaded).pending.push(Pending::DeleteAll(key));
     }
 
     /// Adds a row that cannot exist yet, without a look.
