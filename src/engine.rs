@@ -205,6 +205,7 @@ impl Engine {
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
         self.shared.deliver.housekeep();
+        self.note_left_over(self.now().steady)?;
         let end = self.shared.clock.now().saturating_add(budget);
         let mut unreadable = 0;
         let more = loop {

@@ -73,8 +73,10 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
         "request_sms sent code",
         "unlock_user done",
         "verify not_checked",
+        "verify reused",
         "verify right authenticator",
         "verify right code",
+        "verify wait wrong_codes",
         "verify wrong authenticator",
         "verify wrong authenticator",
         "verify wrong authenticator",
@@ -88,7 +90,12 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     clock.set(NOW + 60);
     (0..5).for_each(|_| verify("000000"));
     let found = shown(&service, &AuditFilter { since: Some(NOW + 60), ..of(user) });
-    assert!(found.contains(&"verify wait wrong_codes 11".to_owned()), "{found:?}");
+    assert!(found.contains(&"verify wait wrong_codes 9".to_owned()), "{found:?}");
+    // What no other one follows gets its row too, later.
+    clock.set(NOW + 120);
+    let _ = service.engine().unwrap().maintain(std::time::Duration::from_secs(1)).unwrap();
+    let found = shown(&service, &AuditFilter { since: Some(NOW), ..of(user) });
+    assert!(found.contains(&"request_sms refused code cool_down 2".to_owned()), "{found:?}");
     let entries = read(&service, &of(user));
     let sms = entries.iter().find(|entry| entry.verdict == "sent").unwrap();
     assert_eq!(sms.number.as_deref(), Some("+1-XXX-XXX-XX23"));
@@ -98,6 +105,36 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     for secret in [code.as_str(), right.expose(), "5550100123", "000000\""] {
         assert!(!all.contains(secret), "{secret}");
     }
+}
+
+#[test]
+fn refusals_that_race_are_counted_once_and_have_one_row_for_each_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let _ = service.enrol_authenticator(user).unwrap();
+    let guess = || drop(service.handle(&forced("000000".parse().unwrap(), user)));
+    (0..4).for_each(|_| guess());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..10).for_each(|_| guess()));
+        }
+        scope.spawn(|| {
+            (0..10).for_each(|_| drop(service.verify(&"1234567".parse().unwrap(), user)))
+        });
+    });
+    let rows = |verdict: &str| {
+        let filter = AuditFilter { verdict: Some(verdict.into()), ..of(user) };
+        read(&service, &filter).iter().map(|entry| entry.times).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("wait"), [1]);
+    let others = rows("not_checked").len();
+    assert!(others <= 1, "{others}");
+    clock.set(NOW + 60);
+    let _ = service.engine().unwrap().maintain(std::time::Duration::from_secs(1)).unwrap();
+    let counted = rows("wait").iter().chain(&rows("not_checked")).sum::<u32>();
+    assert_eq!(counted, 90);
 }
 
 #[test]

@@ -177,16 +177,15 @@ impl Engine {
     }
 
     fn issue(&self, trail: Trail, kind: &str, issue: IssueCode, of: Noted) -> Result<Issued> {
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let issued = codes::issue(view, &issue)?;
             match &issued {
                 Issued::Sent { .. } => trail.note(view, issued.noted(of.clone())),
-                refused => trail.note_refusal(view, refused.noted(of.clone())),
+                refused => trail.refuse(refused.noted(of.clone())),
             }
             Ok(issued)
         };
-        let refused = |issued: &Issued| !matches!(issued, Issued::Sent { .. });
-        self.run_refusable(trail, kind, decide, refused)
+        self.run_refusable(trail, kind, decide)
     }
 
     /// The text of the message, before the code and after how long it is valid.
@@ -346,22 +345,20 @@ impl Handle<CheckPhoneVerification> for Engine {
         let (typed, lenient) = (call.verification_code.clone(), self.is_lenient());
         let number = phone.masked_e164();
         let kind = kind_of(&subject);
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let checked = check_number(view, &subject, typed.as_str(), lenient, now)?;
             let number = Some(number.clone());
             let of = |verdict| Noted { verdict, number: number.clone(), ..Noted::default() };
             match checked {
                 Checked::Right => trail.note(view, of("right")),
                 Checked::Wrong => trail.note(view, of("wrong")),
-                Checked::NoneIsPending => trail.note_refusal(view, of("none_pending")),
-                Checked::Barred(barred) => trail.note_refusal(view, of("").barred(barred)),
+                Checked::NoneIsPending => trail.refuse(of("none_pending")),
+                Checked::Barred(barred) => trail.refuse(of("").barred(barred)),
             }
             Ok(checked)
         };
-        let refused =
-            |checked: &Checked| matches!(checked, Checked::NoneIsPending | Checked::Barred(_));
         let trail = self.trail::<CheckPhoneVerification>(now, None)?;
-        let checked = self.run_refusable(trail, &kind, decide, refused)?;
+        let checked = self.run_refusable(trail, &kind, decide)?;
         match checked {
             Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
             Checked::Wrong => Err(rejections::verification_code_wrong()),

@@ -94,12 +94,12 @@ impl Engine {
         let subject = Subject::User(self.app.app_id, call.user_id);
         let token = call.token.clone();
         let user_id = call.user_id;
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let factors = vec![Factor::Authenticator];
             let noted = |verdict| Noted { factors: factors.clone(), ..Noted::of(user_id, verdict) };
             let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
             if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
-                trail.note_refusal(view, noted("").barred(barred));
+                trail.refuse(noted("").barred(barred));
                 return Ok(Proof::Barred(barred));
             }
             for app in &state.authenticators {
@@ -115,8 +115,7 @@ impl Engine {
             Ok(Proof::Wrong)
         };
         let trail = self.trail::<PrepareOffline>(now, None)?;
-        let barred = |proof: &Proof| matches!(proof, Proof::Barred(_));
-        match self.run_refusable(trail, &user_id.to_string(), decide, barred)? {
+        match self.run_refusable(trail, &user_id.to_string(), decide)? {
             Proof::Shown(shown) => Ok(shown),
             Proof::NoUser => Err(rejections::user_not_found()),
             Proof::Wrong => Err(rejections::no_code_accepted()),

@@ -39,39 +39,34 @@ enum Checked {
 }
 
 impl Checked {
-    fn changes_nothing(&self) -> bool {
-        matches!(self, Checked::Uncounted(_) | Checked::Barred(_))
-    }
-
     /// What is not counted, and why.
     fn uncounted(
-        view: &mut View,
-        trail: &Trail,
+        trail: &mut Trail,
         (user_id, verdict): (UserId, &'static str),
         verification: Verification,
     ) -> Checked {
-        trail.note_refusal(view, Noted::of(user_id, verdict));
+        trail.refuse(Noted::of(user_id, verdict));
         Checked::Uncounted(Box::new(verification))
     }
 
-    fn barred(view: &mut View, trail: &Trail, user_id: UserId, barred: Barred) -> Checked {
-        trail.note_refusal(view, Noted::of(user_id, "").barred(barred));
+    fn barred(trail: &mut Trail, user_id: UserId, barred: Barred) -> Checked {
+        trail.refuse(Noted::of(user_id, "").barred(barred));
         Checked::Barred(barred)
     }
 
     /// What the commit of a match has returned.
     fn committed(
         view: &mut View,
-        trail: &Trail,
+        trail: &mut Trail,
         (user_id, found): (UserId, &Match),
         verification: Verification,
         barred: Option<Barred>,
     ) -> Checked {
         let factors = found.factors();
         match barred {
-            Some(barred) => Checked::barred(view, trail, user_id, barred),
+            Some(barred) => Checked::barred(trail, user_id, barred),
             None if factors.is_empty() => {
-                Checked::uncounted(view, trail, (user_id, "wrong"), verification)
+                Checked::uncounted(trail, (user_id, "wrong"), verification)
             }
             None => {
                 let is_wrong = matches!(found, Match::Nothing { .. });
@@ -125,20 +120,20 @@ impl Engine {
         compare: impl Fn(&VerifyState) -> Result<MatchResult> + Send + 'static,
     ) -> Result<Verification> {
         let (subject, now) = (Subject::User(self.app.app_id, user_id), trail.now);
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
             let enrolled_at = state.created_at().unwrap_or(now.clock);
             let (found, verification) = match compare(&state)? {
                 MatchResult::NotChecked => {
                     let reply = verification(Verdict::NotChecked);
-                    return Ok(Checked::uncounted(view, trail, (user_id, "not_checked"), reply));
+                    return Ok(Checked::uncounted(trail, (user_id, "not_checked"), reply));
                 }
                 MatchResult::Barred(barred) => {
-                    return Ok(Checked::barred(view, trail, user_id, barred));
+                    return Ok(Checked::barred(trail, user_id, barred));
                 }
                 MatchResult::Used => {
                     let reply = Verification::wrong(true);
-                    return Ok(Checked::uncounted(view, trail, (user_id, "reused"), reply));
+                    return Ok(Checked::uncounted(trail, (user_id, "reused"), reply));
                 }
                 MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
                 MatchResult::Wrong(factors, compared) => {
@@ -149,7 +144,7 @@ impl Engine {
             Ok(Checked::committed(view, trail, (user_id, &found), verification, barred))
         };
         let kind = user_id.to_string();
-        let checked = self.run_refusable(trail, &kind, decide, Checked::changes_nothing)?;
+        let checked = self.run_refusable(trail, &kind, decide)?;
         outcome(checked, now)
     }
 
@@ -181,7 +176,7 @@ impl Engine {
             };
             let hash = recovery::hash(&call.token, salt.get()?);
             let subject = Subject::User(app, user_id);
-            let decide = move |view: &mut View, trail: &Trail| {
+            let decide = move |view: &mut View, trail: &mut Trail| {
                 let Some(state) = state(view, &subject)? else { return Ok(Some(Checked::NoUser)) };
                 let rows = view.all::<RecoveryCode>((user_id.get(),))?;
                 if rows.first().is_some_and(|row| row.salt != salt) {
@@ -192,7 +187,7 @@ impl Engine {
                     Some(row) if row.spent => {
                         let reply = Verification::wrong(true);
                         let kind = (user_id, "reused");
-                        return Ok(Some(Checked::uncounted(view, trail, kind, reply)));
+                        return Ok(Some(Checked::uncounted(trail, kind, reply)));
                     }
                     Some(row) => {
                         let found = Match::Recovery { hash: row.hash.clone() };
@@ -208,9 +203,7 @@ impl Engine {
                 let found = (user_id, &found);
                 Ok(Some(Checked::committed(view, trail, found, verification, barred)))
             };
-            let refused =
-                |checked: &Option<Checked>| checked.as_ref().is_some_and(Checked::changes_nothing);
-            let checked = self.run_refusable(trail, &kind, decide, refused)?;
+            let checked = self.run_refusable(trail, &kind, decide)?;
             let Some(checked) = checked else { continue };
             let verification = outcome(checked, now)?;
             if verification.verdict == Verdict::Right {

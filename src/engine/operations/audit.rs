@@ -16,9 +16,8 @@ pub(in crate::engine) struct Trail {
     pub(in crate::engine) nonce: i64,
     pub(in crate::engine) user_ip: Option<String>,
     pub(in crate::engine) now: Now,
-    /// How many refusals of the same kind have no row yet. With `None`, one of a moment ago has a row,
-    /// and a further one gets none: there is no limit to how many are asked for.
-    pub(in crate::engine) unwritten: Option<u32>,
+    /// What the decision that is being made refuses: see [`Trail::refuse`].
+    pub(in crate::engine) refused: Option<Noted>,
 }
 
 /// What was decided.
@@ -64,11 +63,10 @@ impl Trail {
         self.write(view, noted, 1);
     }
 
-    /// Notes something that changes nothing else, so that it can be asked for without end.
-    pub(in crate::engine) fn note_refusal(&self, view: &mut View, noted: Noted) {
-        if let Some(before) = self.unwritten {
-            self.write(view, noted, before.saturating_add(1));
-        }
+    /// Notes something that changes nothing else, so that it can be asked for without end: whoever made
+    /// the decision counts it, and writes a row for those of some time.
+    pub(in crate::engine) fn refuse(&mut self, noted: Noted) {
+        self.refused = Some(noted);
     }
 
     /// Notes that a call for this user did what it is for.
@@ -76,12 +74,18 @@ impl Trail {
         self.note(view, Noted::of(user_id, "done"));
     }
 
-    /// The same, for a row of a later decision of the same call.
+    /// The same, for another row of the same call.
     pub(in crate::engine) fn next(&self) -> Trail {
         Trail { nonce: self.nonce ^ 1, ..self.clone() }
     }
 
-    fn write(&self, view: &mut View, noted: Noted, times: u32) {
+    /// The same, for a row after that of [`Trail::next`].
+    pub(in crate::engine) fn last(&self) -> Trail {
+        Trail { nonce: self.nonce ^ 2, ..self.clone() }
+    }
+
+    /// Notes what was decided so many times.
+    pub(in crate::engine) fn write(&self, view: &mut View, noted: Noted, times: u32) {
         let names: Vec<_> = noted.factors.iter().map(|factor| factor.name()).collect();
         view.append(Audit {
             user_id: noted.user_id.map_or(0, UserId::get),
