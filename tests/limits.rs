@@ -93,6 +93,47 @@ fn a_number_gets_five_messages_in_ten_minutes_and_twenty_a_day() {
 }
 
 #[test]
+fn a_gateway_that_fails_gets_at_most_twice_as_many_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "", &clock);
+    for _ in 0..10 {
+        let failed = start(&world, 99, "1", None).unwrap_err();
+        assert!(matches!(failed, Error::Unavailable { .. }), "{failed}");
+    }
+    waits(start(&world, 99, "1", None), 600);
+    assert_eq!(world.sent.lock().unwrap().len(), 10);
+}
+
+#[test]
+fn the_install_message_has_limits_too_and_rows_in_the_audit() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let path = folder.path().join("a.db");
+    drop(Settings::new(&url(&path)).install_link("https://app.example/get").open().unwrap());
+    let world = world(&path, "application_day=1", &clock);
+    let create = |number: &str| world.service.create_user("ada@example.com", number, "1").unwrap();
+    let verdicts = || {
+        let page = world.service.engine().unwrap().audit(&AuditFilter::default(), None, 100);
+        let shown = |entry: &seconder::engine::AuditEntry| {
+            let over = entry.over_limit.clone().unwrap_or_default();
+            format!("{} {over}", entry.verdict)
+        };
+        let mut all: Vec<_> = page.unwrap().entries.iter().map(shown).collect();
+        all.retain(|row| row != "created " && row != "configured ");
+        all.sort_unstable();
+        all
+    };
+    // It fails, and is taken back.
+    assert!(create("202-555-0199").message.unwrap().contains("could not be sent"));
+    assert_eq!(verdicts(), ["not_delivered ", "sent "]);
+    assert!(create("202-555-0101").message.unwrap().contains("was sent"));
+    assert!(create("202-555-0102").message.unwrap().contains("could not be sent"));
+    assert_eq!(verdicts(), ["not_delivered ", "refused application_day", "sent ", "sent "]);
+    assert_eq!(world.sent.lock().unwrap().len(), 2);
+}
+
+#[test]
 fn an_address_a_country_and_an_application_have_limits() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(NOW);
