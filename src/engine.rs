@@ -90,7 +90,9 @@ impl Engine {
         }
         applications::check(&settings)?;
         let path = Path::new(path);
-        let database = store::Sqlite::open(path, settings.must_exist)?;
+        let keyring = settings.keyring.as_deref();
+        let check = |path: &Path, listed: &_| keys::check(listed, path, keyring);
+        let database = store::Sqlite::open_checked(path, settings.must_exist, &check)?;
         let ring = keys::ring(&database, database.path().unwrap_or(path), &settings)?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let spool = || -> Arc<dyn Deliver> {

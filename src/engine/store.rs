@@ -134,7 +134,6 @@ impl Store {
 
     /// Copies the database into a new file.
     pub(super) fn copy_to(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        let _using = self.backend.begin()?;
         self.backend.copy_to(path, progress)
     }
 

@@ -264,7 +264,11 @@ mod tests {
             over_limit: None,
             times: 1,
         };
-        store.run(move |view| Ok(view.append(row.clone()))).unwrap();
+        let noted = store.run(move |view| {
+            view.append(row.clone());
+            Ok(())
+        });
+        noted.unwrap();
     }
 
     /// How many decisions each application has.

@@ -32,11 +32,14 @@ impl Store {
     /// lists.
     pub(in crate::engine) fn sealed_values(&self) -> Result<BTreeMap<KeyId, u64>> {
         self.ring()?;
-        let _using = self.backend.begin()?;
+        let using = self.backend.begin()?;
         let listed = sealing::listed(&*self.backend)?;
+        drop(using);
         let mut counts: BTreeMap<KeyId, u64> = listed.into_iter().map(|id| (id, 0)).collect();
         for table in sealed_tables() {
             walk(table, |key| {
+                // For each step alone, because forks wait for it.
+                let _using = self.backend.begin()?;
                 let mut page = Vec::new();
                 let read = self.backend.read(&mut |rows| {
                     page = load(rows, &key)?;
@@ -54,15 +57,17 @@ impl Store {
 
     /// Seals every value with the current key that was sealed with another one.
     pub(in crate::engine) fn reseal(&self) -> Result<Resealed> {
-        let ring = self.ring()?;
-        let _using = self.backend.begin()?;
+        self.ring()?;
         let mut done = Resealed::default();
         for table in sealed_tables() {
             walk(table, |key| {
+                let _using = self.backend.begin()?;
                 let mut outcome = (Vec::new(), Resealed::default());
                 let written = self.backend.write(&mut |rows| {
                     let page = load(rows, &key)?;
-                    let (changes, resealed) = renewed(ring, table, &page);
+                    // That of this transaction: the ring may have got another one meanwhile.
+                    let Some(current) = rows.sealed_with() else { return Ok(()) };
+                    let (changes, resealed) = renewed(current, table, &page);
                     outcome = (page, resealed);
                     if changes.is_empty() { Ok(()) } else { rows.apply(changes) }
                 });
@@ -125,15 +130,14 @@ fn sealed_with(value: &Value) -> Option<KeyId> {
 }
 
 /// The changes that seal anew what was not sealed with the current key.
-fn renewed(ring: &Ring, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
-    let current = ring.last_keys().current().map(|key| key.id);
+fn renewed(current: KeyId, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
     let mut done = Resealed::default();
     let mut changes = Vec::new();
     for row in page {
         let mut values = row.clone();
         let before = done.values;
         for value in &mut values {
-            let old = sealed_with(value) != current;
+            let old = sealed_with(value) != Some(current);
             if let (Value::Secret(secret), true) = (value, old) {
                 match secret.plain {
                     Ok(_) => {
