@@ -2,6 +2,7 @@
 //! a user yet (interface 4.10).
 
 use super::clock::{self, Now, Time};
+use super::delivery::Wiped;
 use super::operations::Subject;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
@@ -137,13 +138,15 @@ impl Engine {
                 Issued::Sent { code, expires_at, next, uuid } => (code, expires_at, next, uuid),
                 refused => return Err(not_sent(&refused, now)),
             };
-        let sent = self.shared.deliver.deliver(&Message {
+        let message = Wiped(Message {
             to,
             via: order.channel,
-            text: format!("{}{}{}{}", text.0, *code, validity(expires_at, now), text.1),
+            text: joined(&[&*text.0, &*code, &*validity(expires_at, now), &*text.1]),
             code: code.to_string(),
             expires_at: now.shown(expires_at).seconds(),
         });
+        let sent = self.shared.deliver.deliver(&message.0);
+        drop(message);
         let done = sent.is_ok();
         let error = sent.is_err().then_some(Noted { verdict: "not_delivered", ..noted });
         self.run(move |view| {
@@ -219,6 +222,13 @@ fn not_sent(refused: &Issued, now: Now) -> Error {
         Issued::Over(Over { until: None, .. }) => Some(rejections::country_not_allowed()),
     };
     error.unwrap_or_else(|| Error::Internal { message: "a code was sent and refused".into() })
+}
+
+/// The parts as one text, of which no other copy stays in memory: a text that grows would leave some.
+fn joined(parts: &[&str]) -> String {
+    let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
+    parts.iter().for_each(|part| text.push_str(part));
+    text
 }
 
 /// How long a code is still valid, in a message that may carry it again.
