@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, forced, open_at};
-use seconder::calls::{CreateApproval, RequestSms};
+use seconder::calls::{CreateApproval, PrepareOffline, RequestSms};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::model::UserId;
 use seconder::otp::Totp;
@@ -174,6 +174,28 @@ fn approvals_and_changes_of_what_protects_an_account_are_noted() {
         "respond_to_approval reported",
     ];
     assert_eq!(found, expected, "also after the user is deleted");
+}
+
+#[test]
+fn the_proof_for_logins_without_the_service_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let url = fresh::url(&folder.path().join("seconder.db"));
+    let service = Settings::new(&url).clock(clock.clone()).offline_days(1).open().unwrap();
+    let user = ada(&service);
+    let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+    let code = app.code(NOW).expose().parse().unwrap();
+    let _ = service.handle(&forced(app.code(NOW).expose().parse().unwrap(), user)).unwrap();
+    let prepare = || service.handle(&PrepareOffline::new(user, Clone::clone(&code)));
+    let _ = prepare().unwrap();
+    let _ = prepare().unwrap_err();
+    let mut found = shown(&service, &of(user));
+    found.retain(|row| row.starts_with("prepare_offline"));
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        ["prepare_offline reused authenticator", "prepare_offline right authenticator"]
+    );
 }
 
 #[test]

@@ -60,7 +60,19 @@ impl Handle<PrepareOffline> for Engine {
             nonce: self.nonce()?,
             now,
         };
-        if !self.run(move |view| offline::prepare(view, &preparation))? {
+        let user_id = call.user_id;
+        let decide = move |view: &mut View, trail: &mut Trail| {
+            let factors = vec![Factor::Authenticator];
+            let noted = |verdict| Noted { factors, ..Noted::of(user_id, verdict) };
+            let prepared = offline::prepare(view, &preparation)?;
+            match prepared {
+                true => trail.note(view, noted("right")),
+                false => trail.refuse(noted("reused")),
+            }
+            Ok(prepared)
+        };
+        let trail = self.trail::<PrepareOffline>(now, None)?;
+        if !self.run_refusable(trail, &user_id.to_string(), decide)? {
             return Err(rejections::no_code_accepted());
         }
         self.prepare_codes(call.user_id, &shown, &span)
@@ -104,7 +116,7 @@ impl Engine {
             }
             for app in &state.authenticators {
                 if let Some(shown) = app.row.shown(token.as_str(), now)? {
-                    // What it prepares is an activity.
+                    // The decision that uses it up notes it.
                     return Ok(Proof::Shown(shown));
                 }
             }
