@@ -154,3 +154,98 @@ fn renewed(current: KeyId, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, R
     }
     (changes, done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::backend::Backend;
+    use super::super::sealing::Sealing;
+    use super::super::{Memory, Store, View};
+    use super::*;
+    use crate::engine::clock::{System, Time};
+    use crate::engine::store::SentCode;
+    use crate::keyring::Keyring;
+    use std::any::Any;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    /// A store in which the ring gets another current key just before the work of a transaction.
+    struct Rotating {
+        inner: Memory,
+        ring: Arc<Ring>,
+        /// After how many writes.
+        after: Arc<AtomicUsize>,
+    }
+
+    impl Backend for Rotating {
+        fn begin(&self) -> Result<Box<dyn Any>> {
+            self.inner.begin()
+        }
+
+        fn write(
+            &self,
+            work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
+        ) -> Result<(), Fault> {
+            if self.after.fetch_sub(1, SeqCst) == 0 {
+                self.ring.file().unwrap().rotate().unwrap();
+                self.ring.keys();
+            }
+            self.inner.write(work)
+        }
+
+        fn read(
+            &self,
+            work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
+        ) -> Result<(), Fault> {
+            self.inner.read(work)
+        }
+
+        fn is_restored(&self) -> bool {
+            false
+        }
+
+        fn spend(&self, now: Time) -> Result<()> {
+            self.inner.spend(now)
+        }
+
+        fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+            self.inner.copy_to(to, progress)
+        }
+    }
+
+    #[test]
+    fn only_what_was_sealed_anew_is_counted_when_keys_change_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Keyring::at(folder.path().join("ring"));
+        file.create().unwrap();
+        let ring = Arc::new(Ring::open(file).unwrap());
+        let after = Arc::new(AtomicUsize::new(usize::MAX));
+        let rotating =
+            Rotating { inner: Memory::new(), ring: Arc::clone(&ring), after: Arc::clone(&after) };
+        let sealing = Sealing::new(rotating, Arc::clone(&ring), Arc::new(System)).unwrap();
+        let store = Store::of(Box::new(sealing), Some(Arc::clone(&ring)));
+        let code = SentCode {
+            subject: "user:1".to_owned(),
+            action: String::new(),
+            code: "1234567".into(),
+            expires_at: Time(1),
+            sends: 0,
+            wrong_tries: 0,
+            spent: false,
+            sms_at: Time(0),
+            call_at: Time(0),
+        };
+        let add = move |view: &mut View| {
+            view.append(code.clone());
+            Ok(())
+        };
+        store.run(add).unwrap();
+        // In the step that finds the code.
+        let before = sealed_tables().position(|table| table == SentCode::TABLE).unwrap();
+        after.store(before, SeqCst);
+        assert_eq!(store.reseal().unwrap(), Resealed { values: 0, unreadable: 0 });
+        assert_eq!(store.reseal().unwrap(), Resealed { values: 1, unreadable: 0 });
+        let current = ring.keys().current().unwrap().id;
+        assert_eq!(store.sealed_values().unwrap()[&current], 1);
+    }
+}
