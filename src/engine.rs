@@ -47,7 +47,7 @@ use crate::wire::{Generation, Names};
 use crate::{Error, Result};
 use clock::Now;
 use operations::applications::App;
-use operations::housekeeping::delete_expired;
+use operations::housekeeping::{Deleted, delete_expired};
 use operations::steady as stored;
 use sandbox::Sandbox;
 use std::fmt;
@@ -90,7 +90,9 @@ impl Engine {
         }
         applications::check(&settings)?;
         let path = Path::new(path);
-        let database = store::Sqlite::open(path, settings.must_exist)?;
+        let keyring = settings.keyring.as_deref();
+        let check = |path: &Path, listed: &_| keys::check(listed, path, keyring);
+        let database = store::Sqlite::open_checked(path, settings.must_exist, &check)?;
         let ring = keys::ring(&database, database.path().unwrap_or(path), &settings)?;
         let store = Store::sealed(database, ring, Arc::clone(&settings.clock))?;
         let spool = || -> Arc<dyn Deliver> {
@@ -185,8 +187,12 @@ impl Engine {
     }
 
     /// Deletes what has expired: codes, messages, remembered browsers, verifications of numbers, counts
-    /// of messages, and decisions in the audit that are older than its limit `audit_days`; and from the spool folder the messages of expired codes, or what else [`Deliver::housekeep`]
-    /// removes.
+    /// of messages, and from the audit of each application the decisions that are older than its limit
+    /// `audit_days`; and from the spool folder the messages of expired codes, or what else
+    /// [`Deliver::housekeep`] removes.
+    ///
+    /// After the clock has moved forward by more than a day, the audit loses nothing because of it for
+    /// another day, in which it can be put right.
     ///
     /// Every few decisions delete some expired rows too, so nothing grows without this. A program
     /// that runs for long calls it every few seconds, as `seconder serve` does: then what expired in
@@ -196,20 +202,32 @@ impl Engine {
     /// of them. After `budget` no further step begins. Returns whether there may be more to delete.
     ///
     /// # Errors
-    /// [`Error::Storage`] if the database cannot be written.
+    /// [`Error::Storage`] if the database cannot be written; and if expired rows could not be read, once
+    /// they and all others are deleted.
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
         self.shared.deliver.housekeep();
+        self.note_left_over(self.now().steady)?;
         let end = self.shared.clock.now().saturating_add(budget);
-        loop {
-            let until = self.expired(self.now());
-            let deleted = self.shared.store.run(move |view| delete_expired(view, until, STEP))?;
-            if deleted < STEP {
-                return Ok(false);
+        let mut unreadable = 0;
+        let more = loop {
+            let now = self.now();
+            let Deleted { rows, unreadable: more } =
+                self.shared.store.run(move |view| delete_expired(view, now, STEP))?;
+            unreadable += more;
+            if rows < STEP {
+                break false;
             }
             if self.shared.clock.now() >= end {
-                return Ok(true);
+                break true;
             }
+        };
+        match unreadable {
+            0 => Ok(more),
+            some => Err(Error::storage(format!(
+                "{some} expired rows could not be read, and were deleted: the database was damaged. \
+                 Check its disk, and compare it with a backup"
+            ))),
         }
     }
 
@@ -261,8 +279,8 @@ impl Engine {
     fn count_decision(&self) -> Result<()> {
         let store = &self.shared.store;
         let Some(most) = store.count_decision() else { return Ok(()) };
-        let until = self.expired(self.now());
-        store.take_along(move |view| delete_expired(view, until, most).map(drop))
+        let now = self.now();
+        store.take_along(move |view| delete_expired(view, now, most).map(drop))
     }
 
     /// Makes a decision that rarely changes anything.

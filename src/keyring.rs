@@ -253,7 +253,7 @@ pub(crate) struct Ring {
 
 struct Inner {
     keys: Arc<Keys>,
-    /// Of the file that was read last, whether it could be understood or not.
+    /// Of the file that these are from.
     version: Option<Version>,
 }
 
@@ -298,16 +298,24 @@ impl Ring {
     }
 
     /// The keys as they are now: the file is read again if it was replaced. One that cannot be read
-    /// leaves the keys as they are, so that no call fails for it.
+    /// leaves the keys as they are, so that no call fails for it, and is read again the next time: there
+    /// may have been too few descriptors, for example.
     pub(crate) fn keys(&self) -> Arc<Keys> {
+        let Some(file) = &self.file else { return self.last_keys() };
+        self.follow(Version::at(&file.path), || file::read(&file.path).ok().flatten())
+    }
+
+    fn follow(
+        &self,
+        version: Option<Version>,
+        read: impl FnOnce() -> Option<(Keys, Version, File)>,
+    ) -> Arc<Keys> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(file) = &self.file else { return Arc::clone(&inner.keys) };
-        let version = Version::at(&file.path);
-        if version.is_some() && version != inner.version {
-            inner.version = version;
-            if let Ok(Some((keys, version, _))) = file::read(&file.path) {
-                *inner = Inner { keys: Arc::new(keys), version: Some(version) };
-            }
+        if version.is_some()
+            && version != inner.version
+            && let Some((keys, version, _)) = read()
+        {
+            *inner = Inner { keys: Arc::new(keys), version: Some(version) };
         }
         Arc::clone(&inner.keys)
     }

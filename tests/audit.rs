@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, forced, open_at};
-use seconder::calls::{CreateApproval, RequestSms, Verdict};
+use seconder::calls::{CreateApproval, PrepareOffline, RequestSms, Verdict};
 use seconder::engine::{ApprovalResponse, AuditEntry, AuditFilter, DeviceType, RespondToApproval};
 use seconder::model::UserId;
 use seconder::otp::Totp;
@@ -73,8 +73,10 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
         "request_sms sent code",
         "unlock_user done",
         "verify not_checked not_confirmed",
+        "verify reused",
         "verify right authenticator",
         "verify right code",
+        "verify wait wrong_codes",
         "verify wrong authenticator",
         "verify wrong authenticator",
         "verify wrong authenticator",
@@ -88,7 +90,12 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     clock.set(NOW + 60);
     (0..5).for_each(|_| verify("000000"));
     let found = shown(&service, &AuditFilter { since: Some(NOW + 60), ..of(user) });
-    assert!(found.contains(&"verify wait wrong_codes 11".to_owned()), "{found:?}");
+    assert!(found.contains(&"verify wait wrong_codes 9".to_owned()), "{found:?}");
+    // What no other one follows gets its row too, later.
+    clock.set(NOW + 120);
+    let _ = service.engine().unwrap().maintain(std::time::Duration::from_secs(1)).unwrap();
+    let found = shown(&service, &AuditFilter { since: Some(NOW), ..of(user) });
+    assert!(found.contains(&"request_sms refused code cool_down 2".to_owned()), "{found:?}");
     let entries = read(&service, &of(user));
     let sms = entries.iter().find(|entry| entry.verdict == "sent").unwrap();
     assert_eq!(sms.number.as_deref(), Some("+1-XXX-XXX-XX23"));
@@ -98,6 +105,36 @@ fn every_decision_about_codes_is_noted_and_refusals_once_a_minute() {
     for secret in [code.as_str(), right.expose(), "5550100123", "000000\""] {
         assert!(!all.contains(secret), "{secret}");
     }
+}
+
+#[test]
+fn refusals_that_race_are_counted_once_and_have_one_row_for_each_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let _ = service.enrol_authenticator(user).unwrap();
+    let guess = || drop(service.handle(&forced("000000".parse().unwrap(), user)));
+    (0..4).for_each(|_| guess());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..10).for_each(|_| guess()));
+        }
+        scope.spawn(|| {
+            (0..10).for_each(|_| drop(service.verify(&"1234567".parse().unwrap(), user)))
+        });
+    });
+    let rows = |verdict: &str| {
+        let filter = AuditFilter { verdict: Some(verdict.into()), ..of(user) };
+        read(&service, &filter).iter().map(|entry| entry.times).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("wait"), [1]);
+    let others = rows("not_checked").len();
+    assert!(others <= 1, "{others}");
+    clock.set(NOW + 60);
+    let _ = service.engine().unwrap().maintain(std::time::Duration::from_secs(1)).unwrap();
+    let counted = rows("wait").iter().chain(&rows("not_checked")).sum::<u32>();
+    assert_eq!(counted, 90);
 }
 
 #[test]
@@ -183,6 +220,28 @@ fn approvals_and_changes_of_what_protects_an_account_are_noted() {
 }
 
 #[test]
+fn the_proof_for_logins_without_the_service_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let url = fresh::url(&folder.path().join("seconder.db"));
+    let service = Settings::new(&url).clock(clock.clone()).offline_days(1).open().unwrap();
+    let user = ada(&service);
+    let app = Totp::from_uri(service.enrol_authenticator(user).unwrap().uri.expose()).unwrap();
+    let code = app.code(NOW).expose().parse().unwrap();
+    let _ = service.handle(&forced(app.code(NOW).expose().parse().unwrap(), user)).unwrap();
+    let prepare = || service.handle(&PrepareOffline::new(user, Clone::clone(&code)));
+    let _ = prepare().unwrap();
+    let _ = prepare().unwrap_err();
+    let mut found = shown(&service, &of(user));
+    found.retain(|row| row.starts_with("prepare_offline"));
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        ["prepare_offline reused authenticator", "prepare_offline right authenticator"]
+    );
+}
+
+#[test]
 fn pages_follow_each_other_without_gaps() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(NOW);
@@ -250,4 +309,59 @@ fn old_decisions_go_in_steps() {
     clock.set(NOW + 86_400);
     assert!(!maintain());
     assert_eq!(count(), 0);
+}
+
+#[test]
+fn decisions_are_found_by_the_clock_also_after_it_was_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let unlock_at = |time| {
+        clock.set(time);
+        let _ = service.unlock_user(user).unwrap();
+    };
+    let year = 365 * 86_400;
+    [NOW + 10, NOW + year].into_iter().for_each(unlock_at);
+    // The time by which decisions are ordered goes on from here.
+    clock.set(NOW + 19);
+    let _ = service.user_status(user).unwrap();
+    [NOW + 20, NOW + 30].into_iter().for_each(unlock_at);
+    let times = |since, until| {
+        let filter = AuditFilter { since, until, ..of(user) };
+        read(&service, &filter).iter().map(|entry| entry.time / 1000).collect::<Vec<_>>()
+    };
+    let [now, year] = [NOW, year].map(|time| i64::try_from(time).unwrap());
+    assert_eq!(times(None, None), [now + 30, now + 20, now + year, now + 10, now]);
+    assert_eq!(times(Some(NOW + 10), Some(NOW + 30)), [now + 20, now + 10]);
+    assert_eq!(times(None, Some(NOW + 20)), [now + 10, now]);
+}
+
+/// A change of the database by somebody else, or a fault of the disk.
+fn damage(path: &std::path::Path, sql: &str) {
+    assert_eq!(rusqlite::Connection::open(path).unwrap().execute(sql, []).unwrap(), 1);
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_reported_and_does_not_keep_others_from_going() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let user = ada(&service);
+    let call = RequestSms { force: true, ..RequestSms::new(user) };
+    let _ = service.handle(&call).unwrap();
+    let other = service.create_user("ben@example.com", "555-010-0124", "1").unwrap().user_id;
+    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(other) }).unwrap();
+    drop(service);
+    damage(&path, &format!("UPDATE codes SET sends = -1 WHERE subject = 'user:{user}'"));
+    clock.set(NOW + 86_400);
+    let (service, _) = open_at(&path, &clock);
+    let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
+    let error = maintain().unwrap_err().to_string();
+    assert!(error.contains("1 expired rows could not be read"), "{error}");
+    drop(service);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let left: i64 = db.query_row("SELECT count(*) FROM codes", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
 }

@@ -252,3 +252,87 @@ fn files_are_for_their_owner_alone_whatever_the_umask() {
         }
     }
 }
+
+#[test]
+fn a_backup_is_not_put_beside_what_another_database_left() {
+    let world = World::new();
+    let service = world.open();
+    for end in ["-wal", "-shm", "-journal"] {
+        let left = world.at(&format!("copy.db{end}"));
+        std::fs::write(&left, "of another database").unwrap();
+        let before = files(world.folder.path());
+        let error = backup(&service, &world.at("copy.db")).unwrap_err();
+        assert!(error.to_string().contains(&format!("copy.db{end} would be")), "{error}");
+        assert!(files(world.folder.path()) == before);
+        std::fs::remove_file(left).unwrap();
+    }
+    backup(&service, &world.at("copy.db")).unwrap();
+}
+
+#[test]
+fn a_fork_does_not_wait_for_a_backup_which_begins_anew() {
+    use std::sync::Barrier;
+    let world = World::new();
+    let large = "INSERT INTO activities (user_id, created_at, nonce, kind, data) \
+                 VALUES (1, 1, 1, 'large', hex(zeroblob(2000000)))";
+    rusqlite::Connection::open(&world.path).unwrap().execute_batch(large).unwrap();
+    let service = world.open();
+    // It is asked for after the first of several steps, and the copy of the second attempt is complete.
+    let (asked, mut seen) = (Barrier::new(2), Vec::new());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            asked.wait();
+            seconder::engine::before_fork();
+            seconder::engine::after_fork();
+        });
+        let progress = |copied, _| {
+            seen.push(copied);
+            if seen.len() == 1 {
+                asked.wait();
+                // Long enough for the other thread to ask, and less than it would wait.
+                std::thread::sleep(std::time::Duration::from_millis(300));
+            }
+        };
+        service.engine().unwrap().backup(&world.at("copy.db"), progress).unwrap();
+    });
+    assert!(seen.windows(2).any(|two| two[0] >= two[1]), "{seen:?}");
+    drop(service);
+    put_back(&world.at("copy.db"), &world.path, true).unwrap();
+}
+
+/// A database with a log that is not in its file yet, as a program leaves it that is killed.
+fn with_a_log(path: &Path, sql: &str) {
+    let db = rusqlite::Connection::open(path).unwrap();
+    db.pragma_update(None, "journal_mode", "WAL").unwrap();
+    db.execute_batch(sql).unwrap();
+    let files = ["", "-wal"].map(|end| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        (std::fs::read(&name).unwrap(), name)
+    });
+    drop(db);
+    files.into_iter().for_each(|(bytes, name)| std::fs::write(name, bytes).unwrap());
+}
+
+#[test]
+fn a_database_that_is_rejected_is_left_as_it_was_also_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("theirs.db");
+    let create = "CREATE TABLE theirs (x); PRAGMA wal_checkpoint(TRUNCATE);";
+    with_a_log(&path, &format!("{create} INSERT INTO theirs VALUES (1)"));
+    let before = files(folder.path());
+    let error = Settings::new(&fresh::url(&path)).open().unwrap_err();
+    assert!(error.to_string().contains("another program"), "{error}");
+    assert!(files(folder.path()) == before, "{:?}", files(folder.path()).keys());
+
+    let world = World::new();
+    std::fs::remove_file(world.at("seconder.db.keys")).unwrap();
+    // A copy without a log, as an operation of another program leaves it.
+    let db = rusqlite::Connection::open(&world.path).unwrap();
+    db.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    drop(db);
+    let before = files(world.folder.path());
+    let error = Settings::new(&fresh::url(&world.path)).open().unwrap_err();
+    assert!(error.to_string().contains("there is no keyring"), "{error}");
+    assert!(files(world.folder.path()) == before, "its journal mode is as it was");
+}

@@ -5,7 +5,7 @@
 mod fresh;
 
 use fresh::{ManualClock, ada, forced, open_at};
-use seconder::calls::{ApprovalStatus, CreateApproval, RequestSms};
+use seconder::calls::{ApprovalStatus, CreateApproval, Recognition, RequestSms};
 use seconder::engine::{ApprovalResponse, DeviceType, RespondToApproval};
 use seconder::model::UserId;
 use seconder::otp::Totp;
@@ -51,6 +51,23 @@ fn an_approval_that_expired_stays_expired_when_the_clock_is_set_back() {
         let late = respond(&uuid).unwrap_err();
         assert!(matches!(&late, Error::Rejected(_)) && late.code() == Some("60079"), "{late}");
     }
+}
+
+#[test]
+fn a_browser_stays_remembered_for_its_days_when_the_clock_is_set_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(YEAR);
+    let (service, _) = open_at(&folder.path().join("seconder.db"), &clock);
+    let user = ada(&service);
+    let browser = service.remember(user).unwrap().token;
+    let recognised = || service.recognise(user, &browser).unwrap() == Recognition::Recognised;
+    let at = |time: u64| {
+        clock.set(time);
+        recognised()
+    };
+    assert!(at(YEAR - 100 * DAY));
+    assert!(at(YEAR - 71 * DAY));
+    assert!(!at(YEAR - 70 * DAY));
 }
 
 const NOW: u64 = 1_000_000;

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod fresh;
+mod sealed;
 
 use fresh::{ManualClock, ada, forced, url};
+use sealed::{Of, ring_of};
 use seconder::calls::{Channel, RequestSms, StartPhoneVerification};
 use seconder::engine::{AuditFilter, Message};
 use seconder::http::{Caller, RawRequest, respond};
@@ -90,6 +92,47 @@ fn a_number_gets_five_messages_in_ten_minutes_and_twenty_a_day() {
     waits(log_in(&world, user), 86_400 - 600 - 1800);
     assert_eq!(world.sent.lock().unwrap().len(), 20);
     assert_eq!(refused(&world), ["number_10_minutes", "number_10_minutes", "number_day"]);
+}
+
+#[test]
+fn a_gateway_that_fails_gets_at_most_twice_as_many_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let world = world(&folder.path().join("a.db"), "", &clock);
+    for _ in 0..10 {
+        let failed = start(&world, 99, "1", None).unwrap_err();
+        assert!(matches!(failed, Error::Unavailable { .. }), "{failed}");
+    }
+    waits(start(&world, 99, "1", None), 600);
+    assert_eq!(world.sent.lock().unwrap().len(), 10);
+}
+
+#[test]
+fn the_install_message_has_limits_too_and_rows_in_the_audit() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let path = folder.path().join("a.db");
+    drop(Settings::new(&url(&path)).install_link("https://app.example/get").open().unwrap());
+    let world = world(&path, "application_day=1", &clock);
+    let create = |number: &str| world.service.create_user("ada@example.com", number, "1").unwrap();
+    let verdicts = || {
+        let page = world.service.engine().unwrap().audit(&AuditFilter::default(), None, 100);
+        let shown = |entry: &seconder::engine::AuditEntry| {
+            let over = entry.over_limit.clone().unwrap_or_default();
+            format!("{} {over}", entry.verdict)
+        };
+        let mut all: Vec<_> = page.unwrap().entries.iter().map(shown).collect();
+        all.retain(|row| row != "created " && row != "configured ");
+        all.sort_unstable();
+        all
+    };
+    // It fails, and is taken back.
+    assert!(create("202-555-0199").message.unwrap().contains("could not be sent"));
+    assert_eq!(verdicts(), ["not_delivered ", "sent "]);
+    assert!(create("202-555-0101").message.unwrap().contains("was sent"));
+    assert!(create("202-555-0102").message.unwrap().contains("could not be sent"));
+    assert_eq!(verdicts(), ["not_delivered ", "refused application_day", "sent ", "sent "]);
+    assert_eq!(world.sent.lock().unwrap().len(), 2);
 }
 
 #[test]
@@ -265,4 +308,40 @@ fn an_api_key_has_a_rate_on_each_node() {
     world.clock.set(NOW + 1);
     assert_eq!(request().status, 200);
     assert_eq!(request().status, 503);
+}
+
+#[test]
+fn a_reply_over_the_rate_is_of_the_generation_that_its_application_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let open = || Settings::new(&url(&path)).api_key("one").limits("key_rate=1 key_burst=1").open();
+    drop(open().unwrap());
+    let ring = ring_of(&path);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    // SHA-256 of "two".
+    let copied = "CREATE TEMP TABLE copy AS SELECT * FROM applications; \
+                  UPDATE copy SET app_id = 2, replies = 'older'; \
+                  INSERT INTO applications SELECT * FROM copy; \
+                  INSERT INTO lookups VALUES ('api_key', 0, \
+                  '3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3', 2)";
+    db.execute_batch(copied).unwrap();
+    let sealed =
+        |column, plain: &[u8]| sealed::seal(&ring, ("applications", column), &[Of::Int(2)], plain);
+    let secrets = (sealed("api_key", b"two"), sealed("secret", &[7; 32]));
+    let sql = "UPDATE applications SET api_key = ?, secret = ? WHERE app_id = 2";
+    db.execute(sql, secrets).unwrap();
+    drop(db);
+    let service = open().unwrap();
+    for (key, success) in [("one", "false"), ("two", "\"false\"")] {
+        let replies = [0, 1].map(|_| {
+            let request = RawRequest::new("GET", "/protected/json/users/1/status");
+            let request = request.header("X-Svc-API-Key", key);
+            respond(service.engine().unwrap(), Caller::Network, request)
+        });
+        assert_eq!(replies.each_ref().map(|reply| reply.status), [404, 503], "{key}");
+        for reply in replies {
+            let body = String::from_utf8(reply.body).unwrap();
+            assert!(body.contains(&format!("\"success\":{success}")), "{key}: {body}");
+        }
+    }
 }

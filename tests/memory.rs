@@ -8,12 +8,14 @@ mod stub;
 #[path = "stub/tls.rs"]
 mod tls;
 
+use seconder::engine::Message;
 use seconder::http::{Caller, RawRequest, respond};
 use seconder::wire::Generation;
 use seconder::{Error, Service, Settings, Verdict};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use stub::{RIGHT, Stub, response};
 use tls::{Identity, params};
 use zeroize::Zeroizing;
@@ -138,6 +140,32 @@ fn child_that_receives_a_request() {
     let reply = respond(service.engine().unwrap(), Caller::Network, request(number, &secret));
     assert!(reply.status < 500, "{number}: {reply:?}");
     assert_eq!(occurrences(&secret), 0, "{number}: {reply:?}");
+}
+
+#[test]
+fn the_text_of_a_message_is_wiped_once_it_was_delivered() {
+    run_child("child_that_sends_a_message", "");
+}
+
+/// The child process of the test above. Without the variable, it does nothing.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test above sets the variable")]
+fn child_that_sends_a_message() {
+    if std::env::var(SERVICE).is_err() {
+        return;
+    }
+    let sent: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let keep = Arc::clone(&sent);
+    let deliver = move |message: &Message| {
+        keep.lock().unwrap().extend(message.text.bytes().map(|byte| byte ^ MASK));
+        Ok(())
+    };
+    let service = Settings::new("sandbox:?accept=right").deliver(deliver).open().unwrap();
+    let user = service.create_user("ada@example.com", "555-010-0123", "1").unwrap().user_id;
+    let _ = service.request_sms(user).unwrap();
+    let text = sent.lock().unwrap().clone();
+    assert!(text.len() > 2 * OVERWRITTEN, "{}", text.len());
+    assert_eq!(occurrences(&text), 0);
 }
 
 /// The child process of the client's tests above. Without the variable, it does nothing.

@@ -49,6 +49,18 @@ fn a_backup_that_is_put_back_by_hand_is_recognised() {
 }
 
 #[test]
+fn what_is_spent_does_not_depend_on_a_clock_that_was_set_back() {
+    let world = World::new();
+    let copy = world.backup();
+    world.use_all();
+    std::fs::rename(copy, &world.path).unwrap();
+    world.clock.set(NOW - 86_400);
+    drop(world.open());
+    world.clock.set(NOW);
+    world.user.is_spent(&world.open(), &world.clock);
+}
+
+#[test]
 fn a_copy_of_the_file_in_its_place_is_recognised() {
     let world = World::new();
     std::fs::copy(&world.path, world.at("copy.db")).unwrap();

@@ -146,7 +146,7 @@ impl Server {
         #[cfg(unix)]
         let server = server.open_local(&source, listeners.local, &journal, write_limit)?;
         if let Some(runtime) = &server.runtime {
-            runtime.spawn(housekeep(source));
+            runtime.spawn(housekeep(source, Arc::clone(&journal)));
         }
         Ok(server)
     }
@@ -276,14 +276,22 @@ impl Drop for Server {
     }
 }
 
-/// Does what is due from time to time, beginning at once.
-async fn housekeep(source: Source) {
+/// Does what is due from time to time, beginning at once. Reports what keeps failing once.
+async fn housekeep(source: Source, journal: Arc<Journal>) {
     let mut ticks = tokio::time::interval(HOUSEKEEPING);
+    let mut reported = None;
     loop {
         ticks.tick().await;
         let source = source.clone();
         // It may block. If it panicked, the next one tries again.
-        let _ = tokio::task::spawn_blocking(move || source.housekeep()).await;
+        let Ok(done) = tokio::task::spawn_blocking(move || source.housekeep()).await else {
+            continue;
+        };
+        let failed = done.err().map(|error| error.to_string());
+        if let Some(error) = failed.as_ref().filter(|_| failed != reported) {
+            journal.note(&format!("warning: housekeeping: {error}"));
+        }
+        reported = failed;
     }
 }
 

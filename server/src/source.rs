@@ -20,13 +20,18 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// What is done from time to time. It may block.
-    pub(crate) fn housekeep(&self) {
+    /// What is done from time to time. It may block. Where it fails, the next time tries again.
+    ///
+    /// # Errors
+    /// What the operator should know: of damaged rows, no call may ever say anything.
+    pub(crate) fn housekeep(&self) -> Result<()> {
         match self {
-            // Where it fails, calls fail too and say why. The next time tries again.
-            Source::Engine(engine) => drop(engine.maintain(BUDGET)),
+            Source::Engine(engine) => engine.maintain(BUDGET).map(drop),
             // The next login then finds a connection. If there is none, its call says why.
-            Source::Relay(relay) => drop(relay.service().keep_warm()),
+            Source::Relay(relay) => {
+                drop(relay.service().keep_warm());
+                Ok(())
+            }
         }
     }
 }

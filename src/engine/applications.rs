@@ -82,7 +82,7 @@ fn trail(settings: &EngineSettings) -> Result<Trail> {
     let time = clock::Time::of(&*settings.clock);
     let now = clock::Now { clock: time, steady: time };
     let nonce = i64::from_le_bytes(nonce) & i64::MAX;
-    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, now, unwritten: None })
+    Ok(Trail { app: 0, call: "open", nonce, user_ip: None, now, refused: None })
 }
 
 /// The application with this API key.

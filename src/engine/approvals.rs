@@ -263,21 +263,20 @@ impl Handle<CreateApproval> for Engine {
             now,
         };
         let user_id = call.user_id;
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let added = approvals::add(view, &approval)?;
             match added {
                 AddApproval::Added { .. } => trail.note(view, Noted::of(user_id, "created")),
                 AddApproval::NoUser => {}
                 AddApproval::Snoozed(_) => {
                     let noted = Noted { over: Some("snooze"), ..Noted::of(user_id, "refused") };
-                    trail.note_refusal(view, noted);
+                    trail.refuse(noted);
                 }
             }
             Ok(added)
         };
         let trail = self.trail::<CreateApproval>(now, None)?;
-        let snoozed = |added: &AddApproval| matches!(added, AddApproval::Snoozed(_));
-        match self.run_refusable(trail, &user_id.to_string(), decide, snoozed)? {
+        match self.run_refusable(trail, &user_id.to_string(), decide)? {
             AddApproval::Added { answerable } => {
                 let message = if answerable { CREATED } else { CREATED_WITHOUT_DEVICE };
                 Ok(ApprovalCreated { message: Some(message.into()), uuid })

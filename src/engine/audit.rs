@@ -1,8 +1,8 @@
 //! What the engine has decided: who decides what is written, and reading it page by page.
 
 use super::clock::{Now, Time};
+use super::limits::CLOCK_SLACK;
 use super::operations::audit::{self, Noted, Reading, Trail};
-use super::operations::housekeeping::Expired;
 use super::store::{Audit, Decided};
 use super::{Engine, View};
 use crate::calls::Call;
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long after a refusal further ones of the same kind are only counted.
@@ -21,41 +21,87 @@ const MOST_KINDS: usize = 4096;
 /// The most rows that one page is made of, of which a filter may leave few.
 const MOST_READ: u32 = 1000;
 
-/// The refusals that have no row yet, by what was refused. A refusal changes nothing else, so without
-/// this, guesses that have to wait would fill the disk.
+/// The refusals of which not all have a row, by what was refused. A refusal changes nothing else, so
+/// without this, guesses that have to wait would fill the disk.
 #[derive(Default)]
 pub(super) struct Refusals(Mutex<HashMap<String, Tally>>);
 
 struct Tally {
     written_at: Time,
+    /// How many have no row, and the last of them.
     unwritten: u32,
+    last: Option<(Trail, Noted)>,
+}
+
+/// A row to write: of what, for how many refusals.
+struct Row {
+    kind: String,
+    trail: Trail,
+    noted: Noted,
+    times: u32,
 }
 
 impl Refusals {
-    /// How many have no row, if the next one gets a row.
-    fn unwritten(&self, kind: &str, now: Time) -> Option<u32> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get(kind) {
-            Some(tally) => (tally.written_at.plus(APART) <= now).then_some(tally.unwritten),
-            None => Some(0),
+    /// Counts a refusal. Returns the row that has to be written, if the last one of this kind is not of
+    /// a moment ago.
+    fn count(&self, of: &str, trail: Trail, noted: Noted) -> Option<Row> {
+        let now = trail.now.steady;
+        let mut all = self.lock();
+        let what = kind(&trail, &noted);
+        let mut kind = format!("{what} {of}");
+        if all.len() >= MOST_KINDS && !all.contains_key(&kind) {
+            all.retain(|_, tally| tally.unwritten > 0 || tally.written_at.plus(APART) > now);
+        }
+        // Whoever makes up more kinds than are counted must not get a row for each of them.
+        if all.len() >= MOST_KINDS && !all.contains_key(&kind) {
+            kind = what;
+        }
+        let long_ago = Tally { written_at: now.minus(APART), unwritten: 0, last: None };
+        let tally = all.entry(kind.clone()).or_insert(long_ago);
+        tally.unwritten = tally.unwritten.saturating_add(1);
+        if tally.written_at.plus(APART) > now {
+            tally.last = Some((trail, noted));
+            return None;
+        }
+        tally.written_at = now;
+        tally.last = None;
+        let times = std::mem::take(&mut tally.unwritten);
+        Some(Row { kind, trail, noted, times })
+    }
+
+    /// The rows for those that were only counted, once no further one of their kind has come.
+    fn left_over(&self, now: Time, most: usize) -> Vec<Row> {
+        let mut all = self.lock();
+        let old = all.iter_mut().filter(|(_, tally)| tally.written_at.plus(APART) <= now);
+        let rows = old.filter_map(|(kind, tally)| {
+            let (trail, noted) = tally.last.take()?;
+            tally.written_at = now;
+            let times = std::mem::take(&mut tally.unwritten);
+            Some(Row { kind: kind.clone(), trail, noted, times })
+        });
+        rows.take(most).collect()
+    }
+
+    /// Counts refusals again whose row could not be written.
+    fn put_back(&self, row: Row) {
+        let Row { kind, trail, noted, times } = row;
+        if let Some(tally) = self.lock().get_mut(&kind) {
+            tally.unwritten = tally.unwritten.saturating_add(times);
+            tally.last = Some((trail, noted));
         }
     }
 
-    /// Counts a refusal, which got a row or not.
-    fn count(&self, kind: &str, now: Time, written: bool) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if written {
-            if all.len() >= MOST_KINDS {
-                all.retain(|_, tally| tally.written_at.plus(APART) > now);
-            }
-            if all.len() >= MOST_KINDS {
-                all.clear();
-            }
-            all.insert(kind.to_owned(), Tally { written_at: now, unwritten: 0 });
-        } else if let Some(tally) = all.get_mut(kind) {
-            tally.unwritten = tally.unwritten.saturating_add(1);
-        }
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Tally>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Which refusals are counted together, for one user.
+fn kind(trail: &Trail, noted: &Noted) -> String {
+    let Noted { verdict, reason, factors, over, .. } = noted;
+    let factors: Vec<_> = factors.iter().map(|factor| factor.name()).collect();
+    let (reason, over) = (reason.as_deref().unwrap_or_default(), over.unwrap_or_default());
+    format!("{} {} {verdict} {} {over} {reason}", trail.app, trail.call, factors.join("+"))
 }
 
 impl Engine {
@@ -72,44 +118,62 @@ impl Engine {
     ) -> Result<Trail> {
         let user_ip = user_ip.map(|address| address.to_string());
         let app = self.app.app_id;
-        Ok(Trail { app, call, nonce: self.nonce()?, user_ip, now, unwritten: None })
+        Ok(Trail { app, call, nonce: self.nonce()?, user_ip, now, refused: None })
     }
 
-    /// Makes a decision that may be refused, and counts the refusals of this kind.
+    /// Makes a decision that may be refused. A refusal changes nothing, so its row is written when the
+    /// decision is made: if there is to be one, because those of a minute that are alike have one row.
+    /// They are counted `of` a user, say.
     pub(super) fn run_refusable<T: Send + 'static>(
         &self,
-        trail: Trail,
-        kind: &str,
-        mut decide: impl FnMut(&mut View, &Trail) -> Decided<T> + Send + 'static,
-        is_refused: impl Fn(&T) -> bool,
+        mut trail: Trail,
+        of: &str,
+        mut decide: impl FnMut(&mut View, &mut Trail) -> Decided<T> + Send + 'static,
     ) -> Result<T> {
-        let kind = format!("{} {} {kind}", trail.app, trail.call);
-        let now = trail.now.steady;
-        let unwritten = self.shared.refusals.unwritten(&kind, now);
-        let trail = Trail { unwritten, ..trail };
-        let outcome = self.run(move |view| decide(view, &trail))?;
-        if is_refused(&outcome) {
-            self.shared.refusals.count(&kind, now, unwritten.is_some());
+        let (outcome, refused) = self.run(move |view| {
+            trail.refused = None;
+            let outcome = decide(view, &mut trail)?;
+            Ok((outcome, trail.refused.take().map(|noted| (trail.clone(), noted))))
+        })?;
+        if let Some((trail, noted)) = refused {
+            self.note_refusal(trail, of, noted)?;
         }
         Ok(outcome)
     }
 
-    /// Notes a refusal that needs no decision.
-    pub(super) fn note_refusal(&self, trail: Trail, kind: &str, noted: Noted) -> Result<()> {
-        let decide = move |view: &mut View, trail: &Trail| {
-            trail.note_refusal(view, noted.clone());
-            Ok(())
-        };
-        self.run_refusable(trail, kind, decide, |()| true)
+    /// Notes a refusal.
+    pub(super) fn note_refusal(&self, trail: Trail, of: &str, noted: Noted) -> Result<()> {
+        match self.shared.refusals.count(of, trail, noted) {
+            Some(row) => self.write_refusals(vec![row]),
+            None => Ok(()),
+        }
     }
-}
 
-impl Engine {
-    /// Until when rows have expired.
-    pub(super) fn expired(&self, now: Now) -> Expired {
-        let days = Duration::from_secs(u64::from(self.app.limits.audit_days) * 24 * 60 * 60);
-        let days = i64::try_from(days.as_millis()).unwrap_or(i64::MAX);
-        Expired { now: now.steady, audit: Time(now.clock.0.saturating_sub(days)) }
+    /// Writes rows for refusals that were counted, and that no other one follows.
+    pub(super) fn note_left_over(&self, now: Time) -> Result<()> {
+        loop {
+            let rows = self.shared.refusals.left_over(now, MOST_READ as usize);
+            if rows.is_empty() {
+                return Ok(());
+            }
+            self.write_refusals(rows)?;
+        }
+    }
+
+    fn write_refusals(&self, rows: Vec<Row>) -> Result<()> {
+        let rows = Arc::new(rows);
+        let to_write = Arc::clone(&rows);
+        let written = self.run(move |view| {
+            let write = |row: &Row| row.trail.write(view, row.noted.clone(), row.times);
+            to_write.iter().for_each(write);
+            Ok(())
+        });
+        // A decision that is not known to be written has been dropped, or has this as a copy.
+        if written.is_err() {
+            let rows = Arc::try_unwrap(rows).unwrap_or_default();
+            rows.into_iter().for_each(|row| self.shared.refusals.put_back(row));
+        }
+        written
     }
 }
 
@@ -156,7 +220,7 @@ pub struct AuditEntry {
     /// The limit that was reached.
     pub over_limit: Option<String>,
     /// How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    /// to wait, a user has one row a minute.
+    /// to wait, a user has one row a minute for each kind.
     pub times: u32,
 }
 
@@ -171,9 +235,10 @@ pub struct AuditPage {
 }
 
 impl Engine {
-    /// Reads what the engine has decided, the latest first. Each page reads a limited number of rows by
-    /// their keys, so it may hold less than `most`, also nothing, although more follow. They are kept for
-    /// the days of the limit `audit_days`, also those of a user who was deleted.
+    /// Reads what the engine has decided for this application, the latest first: in the order of the
+    /// decisions, also where the clock was set back in between. Each page reads a limited number of rows
+    /// by their keys, so it may hold less than `most`, also nothing, although more follow. They are kept
+    /// for the days of the limit `audit_days`, also those of a user who was deleted.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for `after` that no page has returned, and `most` that is not 1 to
@@ -182,33 +247,44 @@ impl Engine {
         if !(1..=MOST_READ).contains(&most) {
             return Err(Error::invalid_argument("most", "must be 1 to 1000"));
         }
+        let (since, until) = (milliseconds(filter.since), milliseconds(filter.until));
         let before = match after {
             Some(place) => place_of(place)?,
-            None => (milliseconds(filter.until).unwrap_or(Time(i64::MAX)), None),
+            None => (until.map_or(Time(i64::MAX), |until| self.steady_after(until)), None),
         };
         let user_id = filter.user_id.map(UserId::get);
-        let reading = Reading { user_id, before, most: MOST_READ };
+        let reading = Reading { user_id, app: self.app.app_id, before, most: MOST_READ };
         let rows = self.look(move |view| audit::read(view, &reading))?;
-        let since = milliseconds(filter.since);
         let mut page = AuditPage::default();
         let is_full = rows.len() == MOST_READ as usize;
         let mut last = None;
         for row in rows {
-            if since.is_some_and(|since| row.noted_at < since) {
+            // The steady time is never behind a clock.
+            if since.is_some_and(|since| row.steady_at < since) {
                 return Ok(page);
             }
             if page.entries.len() == most as usize {
                 page.next = last;
                 return Ok(page);
             }
-            last = Some(format!("{}.{}.{}", row.noted_at.0, row.user_id, row.nonce));
-            let fits = filter.verdict.as_ref().is_none_or(|verdict| row.verdict == *verdict);
+            last = Some(format!("{}.{}.{}", row.steady_at.0, row.user_id, row.nonce));
+            let fits = filter.verdict.as_ref().is_none_or(|verdict| row.verdict == *verdict)
+                && since.is_none_or(|since| row.noted_at >= since)
+                && until.is_none_or(|until| row.noted_at < until);
             if fits && row.app_id == self.app.app_id {
                 page.entries.push(entry(row));
             }
         }
         page.next = last.filter(|_| is_full);
         Ok(page)
+    }
+
+    /// A steady time before which everything is that was noted before the clock showed this one: how far
+    /// the clock was set back altogether can only have grown since.
+    fn steady_after(&self, shown: Time) -> Time {
+        let now = self.now();
+        let ahead = now.steady.0.saturating_sub(now.clock.0);
+        Time(shown.0.saturating_add(ahead)).plus(CLOCK_SLACK)
     }
 }
 

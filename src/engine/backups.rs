@@ -12,11 +12,13 @@ use std::path::Path;
 impl Engine {
     /// Copies the database file as of one moment into a new file, for its owner alone. Calls go on
     /// meanwhile. The copy is checked and on disk when this returns; after an error, there is none.
-    /// `progress` is given the bytes that are copied, and all that are to be.
+    /// `progress` is given the bytes that are copied, and all that are to be. Where this process is forked
+    /// meanwhile, the copy begins anew, so that the fork does not wait for it.
     ///
     /// # Errors
-    /// [`Error::Storage`](crate::Error::Storage) if the file exists or cannot be written, or if the
-    /// database is damaged or not in a file.
+    /// [`Error::Storage`](crate::Error::Storage) if the file exists or cannot be written, if a log of
+    /// another database lies beside it, if the database is damaged or not in a file, or if it is locked
+    /// or this process forked all the time.
     pub fn backup(&self, path: &Path, mut progress: impl FnMut(u64, u64)) -> Result<()> {
         self.shared.store.copy_to(path, &mut progress)
     }

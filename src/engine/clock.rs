@@ -82,6 +82,10 @@ impl Time {
         Time(self.0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    pub(super) fn minus(self, time: Duration) -> Time {
+        Time(self.0.saturating_sub(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// The time from `now` until this time, or `None` if it has passed.
     pub(super) fn after(self, now: Time) -> Option<Duration> {
         let wait = u64::try_from(self.0.saturating_sub(now.0)).ok()?;

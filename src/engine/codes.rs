@@ -2,6 +2,7 @@
 //! a user yet (interface 4.10).
 
 use super::clock::{self, Now, Time};
+use super::delivery::Wiped;
 use super::operations::Subject;
 use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::{Over, Sending};
@@ -138,13 +139,15 @@ impl Engine {
                 Issued::Sent { code, expires_at, next, uuid } => (code, expires_at, next, uuid),
                 refused => return Err(not_sent(&refused, now)),
             };
-        let sent = self.shared.deliver.deliver(&Message {
+        let message = Wiped(Message {
             to,
             via: order.channel,
-            text: format!("{}{}{}{}", text.0, *code, validity(expires_at, now), text.1),
+            text: joined(&[&*text.0, &*code, &*validity(expires_at, now), &*text.1]),
             code: code.to_string(),
             expires_at: now.shown(expires_at).seconds(),
         });
+        let sent = self.shared.deliver.deliver(&message.0);
+        drop(message);
         let done = sent.is_ok();
         let error = sent.is_err().then_some(Noted { verdict: "not_delivered", ..noted });
         self.run(move |view| {
@@ -178,16 +181,15 @@ impl Engine {
     }
 
     fn issue(&self, trail: Trail, kind: &str, issue: IssueCode, of: Noted) -> Result<Issued> {
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let issued = codes::issue(view, &issue)?;
             match &issued {
                 Issued::Sent { .. } => trail.note(view, issued.noted(of.clone())),
-                refused => trail.note_refusal(view, refused.noted(of.clone())),
+                refused => trail.refuse(refused.noted(of.clone())),
             }
             Ok(issued)
         };
-        let refused = |issued: &Issued| !matches!(issued, Issued::Sent { .. });
-        self.run_refusable(trail, kind, decide, refused)
+        self.run_refusable(trail, kind, decide)
     }
 
     /// The text of the message, before the code and after how long it is valid.
@@ -221,6 +223,13 @@ fn not_sent(refused: &Issued, now: Now) -> Error {
         Issued::Over(Over { until: None, .. }) => Some(rejections::country_not_allowed()),
     };
     error.unwrap_or_else(|| Error::Internal { message: "a code was sent and refused".into() })
+}
+
+/// The parts as one text, of which no other copy stays in memory: a text that grows would leave some.
+fn joined(parts: &[&str]) -> String {
+    let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
+    parts.iter().for_each(|part| text.push_str(part));
+    text
 }
 
 /// How long a code is still valid, in a message that may carry it again.
@@ -348,22 +357,20 @@ impl Handle<CheckPhoneVerification> for Engine {
             (call.verification_code.clone(), (self.is_lenient(), self.app.limits.tries));
         let number = phone.masked_e164();
         let kind = kind_of(&subject);
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let checked = check_number(view, &subject, typed.as_str(), how, now)?;
             let number = Some(number.clone());
             let of = |verdict| Noted { verdict, number: number.clone(), ..Noted::default() };
             match checked {
                 Checked::Right => trail.note(view, of("right")),
                 Checked::Wrong => trail.note(view, of("wrong")),
-                Checked::NoneIsPending => trail.note_refusal(view, of("none_pending")),
-                Checked::Barred(barred) => trail.note_refusal(view, of("").barred(barred)),
+                Checked::NoneIsPending => trail.refuse(of("none_pending")),
+                Checked::Barred(barred) => trail.refuse(of("").barred(barred)),
             }
             Ok(checked)
         };
-        let refused =
-            |checked: &Checked| matches!(checked, Checked::NoneIsPending | Checked::Barred(_));
         let trail = self.trail::<CheckPhoneVerification>(now, None)?;
-        let checked = self.run_refusable(trail, &kind, decide, refused)?;
+        let checked = self.run_refusable(trail, &kind, decide)?;
         match checked {
             Checked::Right => Ok(Done::with_message(CODE_CORRECT)),
             Checked::Wrong => Err(rejections::verification_code_wrong()),

@@ -8,6 +8,7 @@ use crate::calls::Channel;
 use crate::model::{CallbackUrl, UserId};
 use std::fmt;
 use std::path::PathBuf;
+use zeroize::Zeroize;
 
 /// Delivers messages to phones. It is called during the call that requests the code or creates the
 /// user, and may call the engine itself.
@@ -82,6 +83,17 @@ pub struct SignedCallback {
     /// The authorities that the application trusts for the URL, as a PEM file, instead of the
     /// system's.
     pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// A message that is wiped from memory once it was delivered, or when that panics. `Message` itself has no
+/// destructor, because programs take its fields.
+pub(super) struct Wiped(pub(super) Message);
+
+impl Drop for Wiped {
+    fn drop(&mut self) {
+        self.0.text.zeroize();
+        self.0.code.zeroize();
+    }
 }
 
 impl fmt::Debug for Message {

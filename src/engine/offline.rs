@@ -60,7 +60,19 @@ impl Handle<PrepareOffline> for Engine {
             nonce: self.nonce()?,
             now,
         };
-        if !self.run(move |view| offline::prepare(view, &preparation))? {
+        let user_id = call.user_id;
+        let decide = move |view: &mut View, trail: &mut Trail| {
+            let factors = vec![Factor::Authenticator];
+            let noted = |verdict| Noted { factors, ..Noted::of(user_id, verdict) };
+            let prepared = offline::prepare(view, &preparation)?;
+            match prepared {
+                true => trail.note(view, noted("right")),
+                false => trail.refuse(noted("reused")),
+            }
+            Ok(prepared)
+        };
+        let trail = self.trail::<PrepareOffline>(now, None)?;
+        if !self.run_refusable(trail, &user_id.to_string(), decide)? {
             return Err(rejections::no_code_accepted());
         }
         self.prepare_codes(call.user_id, &shown, &span)
@@ -94,17 +106,17 @@ impl Engine {
         let subject = Subject::User(self.app.app_id, call.user_id);
         let token = call.token.clone();
         let user_id = call.user_id;
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let factors = vec![Factor::Authenticator];
             let noted = |verdict| Noted { factors: factors.clone(), ..Noted::of(user_id, verdict) };
             let Some(state) = state(view, &subject)? else { return Ok(Proof::NoUser) };
             if let Some(barred) = state.bar(Factor::Authenticator, limits::delay, now) {
-                trail.note_refusal(view, noted("").barred(barred));
+                trail.refuse(noted("").barred(barred));
                 return Ok(Proof::Barred(barred));
             }
             for app in &state.authenticators {
                 if let Some(shown) = app.row.shown(token.as_str(), now)? {
-                    // What it prepares is an activity.
+                    // The decision that uses it up notes it.
                     return Ok(Proof::Shown(shown));
                 }
             }
@@ -115,8 +127,7 @@ impl Engine {
             Ok(Proof::Wrong)
         };
         let trail = self.trail::<PrepareOffline>(now, None)?;
-        let barred = |proof: &Proof| matches!(proof, Proof::Barred(_));
-        match self.run_refusable(trail, &user_id.to_string(), decide, barred)? {
+        match self.run_refusable(trail, &user_id.to_string(), decide)? {
             Proof::Shown(shown) => Ok(shown),
             Proof::NoUser => Err(rejections::user_not_found()),
             Proof::Wrong => Err(rejections::no_code_accepted()),

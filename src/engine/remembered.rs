@@ -73,15 +73,15 @@ impl Handle<Recognise> for Engine {
         };
         let key = self.browser_key(call.user_id, &id);
         let (trail, user_id) = (self.trail::<Recognise>(now, None)?, call.user_id);
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let found = browsers::is_remembered(view, &key, now)?;
             match found {
                 true => trail.note(view, Noted::of(user_id, "recognised")),
-                false => trail.note_refusal(view, Noted::of(user_id, "not_recognised")),
+                false => trail.refuse(Noted::of(user_id, "not_recognised")),
             }
             Ok(found)
         };
-        match self.run_refusable(trail, &user_id.to_string(), decide, |found| !found)? {
+        match self.run_refusable(trail, &user_id.to_string(), decide)? {
             true => Ok(BrowserCheck::recognised(call.user_id)),
             false => Ok(BrowserCheck::default()),
         }

@@ -18,6 +18,7 @@ mod sqlite;
 mod table;
 mod tables;
 mod view;
+mod which;
 
 pub(super) use backend::Backend;
 pub(super) use memory::Memory;
@@ -33,7 +34,7 @@ pub(super) use tables::{
     Lookup, NumberCheck, OfflineSteps, OfflineUse, OpenApproval, RecoveryCode, SentCode, Sequence,
     Statistics, User,
 };
-pub(super) use view::{Decided, Page, View};
+pub(super) use view::{Decided, Due, Page, View};
 
 use super::clock::Time;
 use crate::Result;
@@ -134,7 +135,6 @@ impl Store {
 
     /// Copies the database into a new file.
     pub(super) fn copy_to(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        let _using = self.backend.begin()?;
         self.backend.copy_to(path, progress)
     }
 

@@ -1,8 +1,7 @@
 //! Users: enrolment, status, removal and activities (interface 4.1, 4.5, 4.6, 4.8).
 
-use super::clock::Now;
 use super::operations::Subject;
-use super::operations::audit::Noted;
+use super::operations::audit::{Noted, Trail};
 use super::operations::budgets::Sending;
 use super::operations::codes::Outgoing;
 use super::operations::users::{self, EnrolUser, NewActivity, Profile};
@@ -37,10 +36,11 @@ impl Engine {
     fn send_welcome(
         &self,
         user_id: UserId,
-        job: i64,
-        message: Outgoing,
-        now: Now,
+        (job, message, sending): (i64, Outgoing, Sending),
+        trail: &Trail,
+        noted: Noted,
     ) -> Result<&'static str> {
+        let now = trail.now;
         let sent = self.shared.deliver.deliver(&Message {
             to: message.to,
             via: Channel::Sms,
@@ -49,7 +49,15 @@ impl Engine {
             expires_at: 0,
         });
         let (subject, done) = (Subject::User(self.app.app_id, user_id), sent.is_ok());
-        self.run(move |view| users::finish_welcome(view, &subject, job, done, now))?;
+        let error = (!done).then(|| (trail.last(), Noted { verdict: "not_delivered", ..noted }));
+        self.run(move |view| {
+            users::finish_welcome(view, &subject, job, done, now)?;
+            if let Some((trail, noted)) = &error {
+                trail.note(view, noted.clone());
+                sending.take_back(view)?;
+            }
+            Ok(())
+        })?;
         Ok(match sent {
             Ok(()) => " An install message was sent.",
             Err(_) => NOT_SENT,
@@ -104,12 +112,25 @@ impl Handle<CreateUser> for Engine {
         let to_send = welcome.clone();
         let new_only = call.new_only;
         let user = EnrolUser { app, email, phone, welcome, new_only, now };
+        let number = user.phone.masked_e164();
+        let noted = move |user_id, verdict| {
+            let number = Some(number.clone());
+            Noted { number, ..Noted::of(user_id, verdict) }
+        };
         let trail = self.trail::<CreateUser>(now, None)?;
+        let (by, says) = (trail.clone(), noted.clone());
         let enrolled = self.run(move |view| {
             let enrolled = users::enrol(view, &user)?;
             if enrolled.created {
-                let number = Some(user.phone.masked_e164());
-                trail.note(view, Noted { number, ..Noted::of(enrolled.user_id, "created") });
+                by.note(view, says(enrolled.user_id, "created"));
+            }
+            match enrolled.welcome {
+                Some(Ok(())) => by.next().note(view, says(enrolled.user_id, "sent")),
+                Some(Err(over)) => {
+                    let says = says(enrolled.user_id, "refused");
+                    by.next().note(view, Noted { over: Some(over.limit), ..says });
+                }
+                None => {}
             }
             Ok(enrolled)
         })?;
@@ -119,8 +140,9 @@ impl Handle<CreateUser> for Engine {
         let mut reply = UserCreated::new(enrolled.user_id);
         reply.created = Some(enrolled.created);
         let install = match to_send {
-            Some((message, job, _)) if enrolled.welcome => {
-                self.send_welcome(enrolled.user_id, job, message, now)?
+            Some((message, job, sending)) if enrolled.welcome == Some(Ok(())) => {
+                let noted = noted(enrolled.user_id, "");
+                self.send_welcome(enrolled.user_id, (job, message, sending), &trail, noted)?
             }
             Some(_) if enrolled.created => NOT_SENT,
             _ if !wanted => "",

@@ -41,44 +41,35 @@ enum Checked {
 }
 
 impl Checked {
-    fn changes_nothing(&self) -> bool {
-        matches!(self, Checked::Uncounted(_) | Checked::Barred(_))
-    }
-
     /// What is not counted, and why.
-    fn uncounted(
-        view: &mut View,
-        trail: &Trail,
-        noted: Noted,
-        verification: Verification,
-    ) -> Checked {
-        trail.note_refusal(view, noted);
+    fn uncounted(trail: &mut Trail, noted: Noted, verification: Verification) -> Checked {
+        trail.refuse(noted);
         Checked::Uncounted(Box::new(verification))
     }
 
-    fn barred(view: &mut View, trail: &Trail, user_id: UserId, barred: Barred) -> Checked {
-        trail.note_refusal(view, Noted::of(user_id, "").barred(barred));
+    fn barred(trail: &mut Trail, user_id: UserId, barred: Barred) -> Checked {
+        trail.refuse(Noted::of(user_id, "").barred(barred));
         Checked::Barred(barred)
     }
 
     /// What the commit of a match has returned.
     fn committed(
         view: &mut View,
-        trail: &Trail,
+        trail: &mut Trail,
         (user_id, found, reason): (UserId, &Match, Option<&str>),
         verification: Verification,
         barred: Option<Barred>,
     ) -> Checked {
         let factors = found.factors();
         if let Some(barred) = barred {
-            return Checked::barred(view, trail, user_id, barred);
+            return Checked::barred(trail, user_id, barred);
         }
         let is_wrong = matches!(found, Match::Nothing { .. });
         let verdict = if is_wrong { "wrong" } else { "right" };
         let noted = Noted { factors, ..Noted::of(user_id, verdict) };
         if noted.factors.is_empty() {
             let noted = noted.because(Some(NONE_TO_COMPARE));
-            return Checked::uncounted(view, trail, noted, verification);
+            return Checked::uncounted(trail, noted, verification);
         }
         trail.note(view, noted.because(reason));
         Checked::Done(Box::new(verification))
@@ -128,22 +119,21 @@ impl Engine {
         compare: impl Fn(&VerifyState) -> Result<MatchResult> + Send + 'static,
     ) -> Result<Verification> {
         let (subject, now) = (Subject::User(self.app.app_id, user_id), trail.now);
-        let decide = move |view: &mut View, trail: &Trail| {
+        let decide = move |view: &mut View, trail: &mut Trail| {
             let Some(state) = state(view, &subject)? else { return Ok(Checked::NoUser) };
             let enrolled_at = state.created_at().unwrap_or(now.clock);
             let mut reason = None;
             let (found, verification) = match compare(&state)? {
                 MatchResult::NotChecked => {
                     let reply = verification(Verdict::NotChecked);
-                    return Ok(Checked::uncounted(view, trail, not_checked(user_id), reply));
+                    return Ok(Checked::uncounted(trail, not_checked(user_id), reply));
                 }
                 MatchResult::Barred(barred) => {
-                    return Ok(Checked::barred(view, trail, user_id, barred));
+                    return Ok(Checked::barred(trail, user_id, barred));
                 }
                 MatchResult::Used => {
                     let reply = Verification::wrong(true);
-                    let noted = Noted::of(user_id, "reused");
-                    return Ok(Checked::uncounted(view, trail, noted, reply));
+                    return Ok(Checked::uncounted(trail, Noted::of(user_id, "reused"), reply));
                 }
                 MatchResult::Right(found, made_with) => (found, accepted(made_with, enrolled_at)),
                 MatchResult::Wrong(factors, compared, why) => {
@@ -155,7 +145,7 @@ impl Engine {
             Ok(Checked::committed(view, trail, (user_id, &found, reason), verification, barred))
         };
         let kind = user_id.to_string();
-        let checked = self.run_refusable(trail, &kind, decide, Checked::changes_nothing)?;
+        let checked = self.run_refusable(trail, &kind, decide)?;
         outcome(checked, now)
     }
 
@@ -189,7 +179,7 @@ impl Engine {
             };
             let hash = recovery::hash(&call.token, salt.get()?);
             let subject = Subject::User(app, user_id);
-            let decide = move |view: &mut View, trail: &Trail| {
+            let decide = move |view: &mut View, trail: &mut Trail| {
                 let Some(state) = state(view, &subject)? else { return Ok(Some(Checked::NoUser)) };
                 let rows = view.all::<RecoveryCode>((user_id.get(),))?;
                 if rows.first().is_some_and(|row| row.salt != salt) {
@@ -200,7 +190,7 @@ impl Engine {
                     Some(row) if row.spent => {
                         let reply = Verification::wrong(true);
                         let noted = Noted::of(user_id, "reused");
-                        return Ok(Some(Checked::uncounted(view, trail, noted, reply)));
+                        return Ok(Some(Checked::uncounted(trail, noted, reply)));
                     }
                     Some(row) => {
                         let found = Match::Recovery { hash: row.hash.clone() };
@@ -216,9 +206,7 @@ impl Engine {
                 let found = (user_id, &found, None);
                 Ok(Some(Checked::committed(view, trail, found, verification, barred)))
             };
-            let refused =
-                |checked: &Option<Checked>| checked.as_ref().is_some_and(Checked::changes_nothing);
-            let checked = self.run_refusable(trail, &kind, decide, refused)?;
+            let checked = self.run_refusable(trail, &kind, decide)?;
             let Some(checked) = checked else { continue };
             let verification = outcome(checked, now)?;
             if verification.verdict == Verdict::Right {

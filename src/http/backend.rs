@@ -68,8 +68,11 @@ impl Backend for Engine {
         match key {
             Some(key) => {
                 let engine = self.authenticate(key)?;
-                engine.count_request()?;
-                Ok(call.handle(&engine, params, engine.replies()))
+                match engine.count_request() {
+                    Ok(()) => Ok(call.handle(&engine, params, engine.replies())),
+                    // As the application reads it, which need not be the server's own.
+                    Err(error) => Ok(call.failure_writer()(&error, engine.replies())),
+                }
             }
             None => Ok(call.handle(self, params, self.replies())),
         }

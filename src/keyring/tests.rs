@@ -183,3 +183,15 @@ fn a_ring_may_be_a_link() {
     assert_eq!(ids(&ring).len(), 2);
     assert_eq!(ids(&linked), ids(&ring));
 }
+
+#[test]
+fn a_ring_that_could_not_be_read_for_a_moment_is_read_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Keyring::at(folder.path().join("ring"));
+    file.create().unwrap();
+    let ring = Ring::open(file.clone()).unwrap();
+    let added = file.rotate().unwrap();
+    let version = Version::at(file.path());
+    assert!(ring.follow(version, || None).get(added).is_none());
+    assert!(ring.keys().get(added).is_some());
+}

@@ -164,7 +164,7 @@ pub(in crate::engine) fn statistics(
     Ok((months.collect(), u64::try_from(users).unwrap_or(0)))
 }
 
-fn limits(row: &Application) -> Decided<Limits> {
+pub(super) fn limits(row: &Application) -> Decided<Limits> {
     let mut limits = Limits::default();
     limits.set(&row.limits).map_err(|_| super::damaged("applications", "limits"))?;
     Ok(limits)

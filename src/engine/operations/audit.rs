@@ -16,9 +16,8 @@ pub(in crate::engine) struct Trail {
     pub(in crate::engine) nonce: i64,
     pub(in crate::engine) user_ip: Option<String>,
     pub(in crate::engine) now: Now,
-    /// How many refusals of the same kind have no row yet. With `None`, one of a moment ago has a row,
-    /// and a further one gets none: there is no limit to how many are asked for.
-    pub(in crate::engine) unwritten: Option<u32>,
+    /// What the decision that is being made refuses: see [`Trail::refuse`].
+    pub(in crate::engine) refused: Option<Noted>,
 }
 
 /// What was decided.
@@ -69,11 +68,10 @@ impl Trail {
         self.write(view, noted, 1);
     }
 
-    /// Notes something that changes nothing else, so that it can be asked for without end.
-    pub(in crate::engine) fn note_refusal(&self, view: &mut View, noted: Noted) {
-        if let Some(before) = self.unwritten {
-            self.write(view, noted, before.saturating_add(1));
-        }
+    /// Notes something that changes nothing else, so that it can be asked for without end: whoever made
+    /// the decision counts it, and writes a row for those of some time.
+    pub(in crate::engine) fn refuse(&mut self, noted: Noted) {
+        self.refused = Some(noted);
     }
 
     /// Notes that a call for this user did what it is for.
@@ -81,18 +79,25 @@ impl Trail {
         self.note(view, Noted::of(user_id, "done"));
     }
 
-    /// The same, for a row of a later decision of the same call.
+    /// The same, for another row of the same call.
     pub(in crate::engine) fn next(&self) -> Trail {
         Trail { nonce: self.nonce ^ 1, ..self.clone() }
     }
 
-    fn write(&self, view: &mut View, noted: Noted, times: u32) {
+    /// The same, for a row after that of [`Trail::next`].
+    pub(in crate::engine) fn last(&self) -> Trail {
+        Trail { nonce: self.nonce ^ 2, ..self.clone() }
+    }
+
+    /// Notes what was decided so many times.
+    pub(in crate::engine) fn write(&self, view: &mut View, noted: Noted, times: u32) {
         let names: Vec<_> = noted.factors.iter().map(|factor| factor.name()).collect();
         view.append(Audit {
             user_id: noted.user_id.map_or(0, UserId::get),
-            noted_at: self.now.clock,
+            steady_at: self.now.steady,
             nonce: self.nonce,
             app_id: self.app,
+            noted_at: self.now.clock,
             call: self.call.to_owned(),
             verdict: noted.verdict.to_owned(),
             reason: noted.reason,
@@ -108,9 +113,10 @@ impl Trail {
 /// Which rows to read: those before a place, the latest first.
 #[derive(Clone)]
 pub(in crate::engine) struct Reading {
-    /// Of this user, or of everybody.
+    /// Of this user, or of everybody of the application.
     pub(in crate::engine) user_id: Option<u64>,
-    /// The time, the user and the nonce of the row that was read last; or the time alone.
+    pub(in crate::engine) app: AppId,
+    /// The steady time, the user and the nonce of the row that was read last; or the time alone.
     pub(in crate::engine) before: (Time, Option<(u64, i64)>),
     pub(in crate::engine) most: u32,
 }
@@ -126,7 +132,7 @@ pub(in crate::engine) fn read(view: &mut View, reading: &Reading) -> Decided<Vec
             })
         }
         None => {
-            let page = Page::by_due(reading.most);
+            let page = Page::by_due((reading.app,), reading.most);
             view.page(match place {
                 Some((user_id, nonce)) => page.before((at, user_id, nonce)),
                 None => page.before((at,)),

@@ -40,7 +40,7 @@ pub(in crate::engine) fn add(view: &mut View, new: &NewBrowser) -> Decided<bool>
         user_id: user_id.get(),
         id_hash: id_hash.to_vec(),
         number,
-        created_at: new.now.clock,
+        created_at: new.now.steady,
         expires_at: new.expires_at,
     });
     Ok(true)
@@ -53,9 +53,9 @@ pub(in crate::engine) fn is_remembered(
     now: Now,
 ) -> Decided<bool> {
     let Some(browser) = find(view, key)? else { return Ok(false) };
-    // One from the future was remembered while the clock was wrong.
+    // One from the future is of a node whose clock was wrong.
     let lives =
-        browser.expires_at > now.steady && browser.created_at <= now.clock.plus(CLOCK_SLACK);
+        browser.expires_at > now.steady && browser.created_at <= now.steady.plus(CLOCK_SLACK);
     if !lives {
         view.delete(&browser);
     }

@@ -73,18 +73,27 @@ impl Sending {
         Ok(Ok(()))
     }
 
-    /// Takes a message back that did not reach anybody.
+    /// Takes a message back that did not reach anybody, unless as many were taken back already as may
+    /// be sent: a gateway may report failures of messages that it has sent.
     pub(in crate::engine) fn take_back(&self, view: &mut View) -> Decided<()> {
         let Some(limits) = &self.limits else { return Ok(()) };
         let now = self.now.0.to_be_bytes();
-        for (subject, _) in self.windows(limits) {
+        for (subject, windows) in self.windows(limits) {
+            let failed = failures(&subject);
+            let before = view.get::<Budget>((failed.clone(),))?;
+            let Ok(Some(failed)) = self.slide(before, failed, &windows) else { continue };
+            view.put(failed);
             let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
             if let Some(place) = row.times.chunks_exact(8).rposition(|time| time == now) {
                 row.times.drain(place * 8..place * 8 + 8);
                 view.put(row);
             }
         }
-        for (subject, ..) in self.days(limits) {
+        for (subject, limit, most) in self.days(limits) {
+            let failed = failures(&subject);
+            let before = view.get::<Budget>((failed.clone(),))?;
+            let Ok(Some(failed)) = self.count(before, failed, limit, most) else { continue };
+            view.put(failed);
             let Some(mut row) = view.get::<Budget>((subject,))? else { continue };
             if row.ends_at >= self.end_of_day() {
                 row.count = row.count.saturating_sub(1);
@@ -172,6 +181,11 @@ impl Sending {
     fn end_of_day(&self) -> Time {
         Time((self.now.0.div_euclid(DAY_MILLISECONDS) + 1).saturating_mul(DAY_MILLISECONDS))
     }
+}
+
+/// Whose row counts the messages that were taken back.
+fn failures(subject: &str) -> String {
+    format!("undelivered:{subject}")
 }
 
 #[cfg(test)]
@@ -273,7 +287,25 @@ mod tests {
         assert_eq!(spend(&store, &sending("+1", 5)), None);
         assert_eq!(spend(&store, &sending("+1", 6)), Some(("number_10_minutes", 600)));
         let rows = store.look(|view| view.all::<Budget>(())).unwrap();
-        assert!(rows.iter().all(|row| row.count == 0 || row.count == 5));
+        let counted = rows.iter().filter(|row| !row.subject.starts_with("undelivered"));
+        assert!(counted.clone().all(|row| row.count == 0 || row.count == 5));
+        assert_eq!(counted.count(), 3);
+    }
+
+    #[test]
+    fn no_more_messages_are_taken_back_than_may_be_sent() {
+        let store = Store::new(Memory::new());
+        let attempts = (0..100).filter(|at| {
+            let sending = sending("+1", *at);
+            let sent = spend(&store, &sending).is_none();
+            if sent {
+                store.run(move |view| sending.take_back(view)).unwrap();
+            }
+            sent
+        });
+        assert_eq!(attempts.count(), 10, "five that failed and were taken back, and five more");
+        assert_eq!(spend(&store, &sending("+1", 600)), Some(("number_10_minutes", 605)));
+        assert_eq!(spend(&store, &sending("+1", 605)), None);
     }
 
     #[test]

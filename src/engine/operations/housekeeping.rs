@@ -1,58 +1,150 @@
 //! Deleting what has expired, of all users: in small steps, for which no login waits.
 
+use super::applications::limits;
 use super::lookups::{self, Kind};
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
+use crate::engine::limits::CLOCK_SLACK;
 use crate::engine::store::{
-    Audit, Browser, Budget, Decided, Job, NumberCheck, Row, SentCode, View,
+    Application, Audit, Browser, Budget, Decided, Due, Job, NumberCheck, Row, SentCode, Sequence,
+    View,
 };
+use std::time::Duration;
 
-/// Until when rows have expired.
-#[derive(Clone, Copy)]
-pub(in crate::engine) struct Expired {
-    pub(in crate::engine) now: Time,
-    /// For decisions in the audit, by the clock.
-    pub(in crate::engine) audit: Time,
+/// For how long a clock that has moved by more than this is not believed: see [`retention`].
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How far the time moves before it is stored when it was seen.
+const AN_HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// The steady time at which the audit was last looked at, that until which it is kept because the clock
+/// has moved, and that which counts meanwhile.
+const SEEN: &str = "audit_seen";
+const HELD: &str = "audit_held";
+const BELIEVED: &str = "audit_believed";
+
+/// How many rows were deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::engine) struct Deleted {
+    pub(in crate::engine) rows: u32,
+    /// Those of them in which something was no value of its column.
+    pub(in crate::engine) unreadable: u32,
 }
 
-/// Deletes rows that have expired, and at most so many. Returns how many it was.
+/// Deletes rows that have expired, and at most so many.
 ///
-/// Nothing that has expired is accepted, deleted or not. But a clock that is set back would revive
-/// it, and the rows take space.
-pub(in crate::engine) fn delete_expired(
-    view: &mut View,
-    until: Expired,
-    most: u32,
-) -> Decided<u32> {
-    let Expired { now, audit } = until;
-    let mut left = most;
-    each::<SentCode>(view, now, &mut left, |_, _| {})?;
+/// Nothing that has expired is accepted, deleted or not. But the rows take space.
+pub(in crate::engine) fn delete_expired(view: &mut View, now: Now, most: u32) -> Decided<Deleted> {
+    let mut sweep = Sweep { most, deleted: Deleted::default() };
+    let until = now.steady;
+    sweep.each::<SentCode>(view, until, |_, _| {})?;
     // A message is not worth sending after its code.
-    each::<Job>(view, now, &mut left, |_, _| {})?;
-    each::<Browser>(view, now, &mut left, |_, _| {})?;
-    each::<NumberCheck>(view, now, &mut left, |view, check| {
+    sweep.each::<Job>(view, until, |_, _| {})?;
+    sweep.each::<Browser>(view, until, |_, _| {})?;
+    sweep.each::<NumberCheck>(view, until, |view, check| {
         lookups::remove(view, Kind::Verification, check.app_id, &check.uuid);
     })?;
-    each::<Budget>(view, now, &mut left, |_, _| {})?;
-    each::<Audit>(view, audit, &mut left, |_, _| {})?;
-    Ok(most - left)
+    sweep.each::<Budget>(view, until, |_, _| {})?;
+    sweep.audit(view, now)?;
+    Ok(sweep.deleted)
 }
 
-/// Deletes the rows of one table, each with what belongs to it.
-fn each<R: Row>(
-    view: &mut View,
-    now: Time,
-    left: &mut u32,
-    along: impl Fn(&mut View, &R),
-) -> Decided<()> {
-    if *left == 0 {
-        return Ok(());
+struct Sweep {
+    most: u32,
+    deleted: Deleted,
+}
+
+impl Sweep {
+    fn left(&self) -> u32 {
+        self.most.saturating_sub(self.deleted.rows)
     }
-    for row in view.due::<R>(now, *left)? {
-        along(view, &row);
-        view.delete(&row);
-        *left -= 1;
+
+    /// Deletes the rows of one table, each with what belongs to it.
+    fn each<R: Row>(
+        &mut self,
+        view: &mut View,
+        until: Time,
+        along: impl Fn(&mut View, &R),
+    ) -> Decided<()> {
+        let rows = self.due::<R>(view, &Due::until(until, self.left()))?;
+        for row in rows {
+            along(view, &row);
+            self.delete(view, &row);
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Deletes the decisions of each application that are older than it keeps them, by the time that
+    /// never goes back and by the clock: a clock that was ahead for a moment has moved the one for ever,
+    /// and one that was behind has dated decisions before their time.
+    fn audit(&mut self, view: &mut View, now: Now) -> Decided<()> {
+        let believed = retention(view, now.steady)?;
+        for app in view.all::<Application>(())? {
+            // What cannot be read keeps everything.
+            let Ok(limits) = limits(&app) else { continue };
+            let kept = A_DAY.saturating_mul(limits.audit_days);
+            let due = Due::until(believed.minus(kept), self.left()).of(app.app_id);
+            for row in self.due::<Audit>(view, &due)? {
+                let is_ahead = row.noted_at > now.clock.plus(CLOCK_SLACK);
+                if is_ahead || row.noted_at <= now.clock.minus(kept) {
+                    self.delete(view, &row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows that are due. Those that cannot be read are deleted at once.
+    fn due<R: Row>(&mut self, view: &mut View, due: &Due) -> Decided<Vec<R>> {
+        if due.most == 0 {
+            return Ok(Vec::new());
+        }
+        let (rows, unreadable) = view.due::<R>(due)?;
+        for key in unreadable {
+            view.delete_key::<R>(key);
+            self.deleted.rows += 1;
+            self.deleted.unreadable += 1;
+        }
+        Ok(rows)
+    }
+
+    fn delete<R: Row>(&mut self, view: &mut View, row: &R) {
+        view.delete(row);
+        self.deleted.rows += 1;
+    }
+}
+
+/// The time that counts for the audit. A clock that jumps forward looks like a service that did
+/// not run. So after more than a day in which nobody looked, what the time was before counts for another
+/// day: a clock that is put right within it takes nothing away.
+fn retention(view: &mut View, now: Time) -> Decided<Time> {
+    for name in [SEEN, HELD, BELIEVED] {
+        view.ask::<Sequence>((name.to_owned(),));
+    }
+    let Some(seen) = stored(view, SEEN)? else {
+        store(view, SEEN, now);
+        return Ok(Time(0));
+    };
+    let held = stored(view, HELD)?.is_some_and(|until| now < until);
+    let believed = match stored(view, BELIEVED)? {
+        Some(believed) if held => believed,
+        _ if seen.plus(A_DAY) < now => {
+            store(view, HELD, now.plus(A_DAY));
+            store(view, BELIEVED, seen);
+            seen
+        }
+        _ => now,
+    };
+    if seen.plus(AN_HOUR) <= now {
+        store(view, SEEN, now);
+    }
+    Ok(believed)
+}
+
+fn stored(view: &mut View, name: &str) -> Decided<Option<Time>> {
+    Ok(view.get::<Sequence>((name.to_owned(),))?.map(|row| Time(row.last)))
+}
+
+fn store(view: &mut View, name: &str, time: Time) {
+    view.put(Sequence { name: name.to_owned(), last: time.0 });
 }
 
 #[cfg(test)]
@@ -60,8 +152,19 @@ mod tests {
     use super::*;
     use crate::engine::store::{Memory, Store};
 
-    const NOW: Time = Time(1_000_000_000);
-    const EXPIRED: Expired = Expired { now: NOW, audit: NOW };
+    const START: i64 = 1_000_000_000;
+    const NOW: Time = Time(START);
+    const DAY: i64 = 86_400_000;
+
+    /// The time by the clock, and how far it was set back altogether, in days since the start.
+    fn days(shown: i64, back: i64) -> Now {
+        let clock = Time(START + shown * DAY);
+        Now { clock, steady: Time(clock.0 + back * DAY) }
+    }
+
+    fn delete(store: &Store, now: Now, most: u32) -> Deleted {
+        store.run(move |view| delete_expired(view, now, most)).unwrap()
+    }
 
     fn browser(user_id: u64, expires_at: Time) -> Browser {
         let id_hash = vec![7; 32];
@@ -100,12 +203,132 @@ mod tests {
             Ok(())
         });
         fill.unwrap();
-        let step = || store.run(|view| delete_expired(view, EXPIRED, 5)).unwrap();
+        let step = || delete(&store, days(0, 0), 5).rows;
         assert_eq!((step(), left(&store)), (5, (4, 4)));
         assert_eq!((step(), left(&store)), (5, (1, 2)));
         assert_eq!((step(), left(&store)), (2, (1, 0)));
         assert_eq!((step(), left(&store)), (0, (1, 0)));
         let found = store.look(|view| lookups::find(view, Kind::Verification, 1, "1"));
         assert_eq!(found.unwrap(), None);
+    }
+
+    fn application(app_id: i64, limits: &str) -> Application {
+        Application {
+            app_id,
+            name: String::new(),
+            plan: String::new(),
+            sms_enabled: true,
+            white_label: false,
+            api_key: "key".into(),
+            secret: [0; 32].into(),
+            callback_url: None,
+            token_length: 7,
+            replies: String::new(),
+            header_prefix: String::new(),
+            push_path: String::new(),
+            id_field: String::new(),
+            chrome_device: String::new(),
+            callback_ca_file: None,
+            install_link: None,
+            offline_days: 0,
+            limits: limits.to_owned(),
+            created_at: NOW,
+        }
+    }
+
+    /// A store with two applications, of which the second keeps its audit for ten days, and 400.
+    fn audited() -> Store {
+        let store = Store::new(Memory::new());
+        let filled = store.run(|view| {
+            view.put(application(1, ""));
+            view.put(application(2, "audit_days=10"));
+            Ok(())
+        });
+        filled.unwrap();
+        store
+    }
+
+    fn note(store: &Store, app_id: i64, now: Now) {
+        let row = Audit {
+            user_id: 0,
+            steady_at: now.steady,
+            nonce: now.steady.0 + app_id,
+            app_id,
+            noted_at: now.clock,
+            call: String::new(),
+            verdict: String::new(),
+            reason: None,
+            factor: None,
+            number: None,
+            user_ip: None,
+            over_limit: None,
+            times: 1,
+        };
+        let noted = store.run(move |view| {
+            view.append(row.clone());
+            Ok(())
+        });
+        noted.unwrap();
+    }
+
+    /// How many decisions each application has.
+    fn kept(store: &Store) -> [usize; 2] {
+        let rows = store.look(|view| view.all::<Audit>(())).unwrap();
+        [1, 2].map(|app| rows.iter().filter(|row| row.app_id == app).count())
+    }
+
+    #[test]
+    fn each_application_keeps_its_audit_for_its_own_days() {
+        let store = audited();
+        for day in 0..12 {
+            note(&store, 1, days(day, 0));
+            note(&store, 2, days(day, 0));
+            assert_eq!(delete(&store, days(day, 0), 9).rows, u32::from(day > 9));
+        }
+        assert_eq!(kept(&store), [12, 10]);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_forward_takes_nothing_for_a_day() {
+        let store = audited();
+        let look = |now| delete(&store, now, 9).rows;
+        for day in 0..3 {
+            note(&store, 2, days(day, 0));
+            assert_eq!(look(days(day, 0)), 0);
+        }
+        let ahead = 3000;
+        assert_eq!(look(days(ahead, 0)), 0);
+        note(&store, 2, days(ahead, 0));
+        assert_eq!(look(days(ahead, 0)), 0);
+        // It was put right: from here on, the steady time is ahead of it.
+        let back = ahead - 2;
+        for day in 2..10 {
+            assert_eq!(look(days(day, back)), 0, "{day}");
+        }
+        assert_eq!((look(days(10, back)), kept(&store)), (1, [0, 3]));
+        assert_eq!((look(days(11, back)), kept(&store)), (1, [0, 2]));
+        // The last one was dated in the future, and is ten days old by the steady time.
+        assert_eq!((look(days(12, back)), kept(&store)), (2, [0, 0]));
+    }
+
+    #[test]
+    fn a_clock_that_stays_ahead_counts_after_a_day() {
+        let store = audited();
+        note(&store, 2, days(0, 0));
+        assert_eq!(delete(&store, days(0, 0), 9).rows, 0);
+        for (day, rows) in [(3000, 0), (3000, 0), (3001, 1)] {
+            assert_eq!(delete(&store, days(day, 0), 9).rows, rows);
+        }
+    }
+
+    #[test]
+    fn what_is_noted_while_the_clock_is_behind_is_not_deleted_for_it() {
+        let store = audited();
+        assert_eq!(delete(&store, days(3000, 0), 9).rows, 0);
+        note(&store, 2, days(0, 3000));
+        for day in [3001, 3009] {
+            assert_eq!(delete(&store, days(day, 0), 9).rows, 0);
+        }
+        assert_eq!(kept(&store), [0, 1]);
     }
 }

@@ -1,6 +1,6 @@
 //! Users.
 
-use super::budgets::Sending;
+use super::budgets::{Over, Sending};
 use super::lookups::{self, Kind};
 use super::{AppId, Subject, browsers, codes, count, count_users, next_id, user};
 use crate::engine::clock::{Now, Time};
@@ -30,8 +30,8 @@ pub(in crate::engine) struct EnrolledUser {
     pub(in crate::engine) user_id: UserId,
     /// Whether the user was not there before.
     pub(in crate::engine) created: bool,
-    /// Whether the message may be sent.
-    pub(in crate::engine) welcome: bool,
+    /// Whether the message may be sent, if there is one for this user.
+    pub(in crate::engine) welcome: Option<Result<(), Over>>,
 }
 
 /// A user as calls show them.
@@ -57,7 +57,7 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
         if !new.new_only {
             add_email(view, user_id, &new.email)?;
         }
-        return Ok(EnrolledUser { user_id, created: false, welcome: false });
+        return Ok(EnrolledUser { user_id, created: false, welcome: None });
     }
     let id = next_id(view, "users")?;
     let user_id = user_id(id)?;
@@ -83,11 +83,13 @@ pub(in crate::engine) fn enrol(view: &mut View, new: &EnrolUser) -> Decided<Enro
     });
     count(view, new.app, new.now, |counted| counted.users += 1);
     count_users(view, new.app, 1);
-    let mut welcome = false;
-    if let Some((message, job_id, sending)) = &new.welcome
-        && sending.spend(view)?.is_ok()
-    {
-        welcome = true;
+    let mut welcome = None;
+    if let Some((message, job_id, sending)) = &new.welcome {
+        let spent = sending.spend(view)?;
+        welcome = Some(spent);
+        if spent.is_err() {
+            return Ok(EnrolledUser { user_id, created: true, welcome });
+        }
         view.put(Job {
             job_id: *job_id,
             app_id: new.app,

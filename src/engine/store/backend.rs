@@ -3,6 +3,7 @@
 use super::table::Value;
 use super::view::{Change, Key};
 use crate::engine::clock::Time;
+use crate::keyring::KeyId;
 use crate::{Error, Result};
 use std::any::Any;
 use std::path::Path;
@@ -32,7 +33,8 @@ pub(in crate::engine) trait Backend: Send + Sync {
     /// [`Error::Storage`] if nothing was changed.
     fn spend(&self, now: Time) -> Result<()>;
     /// Copies everything as of one moment into a new file. The function is given the bytes that are
-    /// copied, and all that are to be.
+    /// copied, and all that are to be; it may begin anew. This begins to use the store for itself, and
+    /// not for its whole length, because forks wait for it.
     ///
     /// # Errors
     /// [`Error::Storage`] if there is no copy.
@@ -48,4 +50,8 @@ pub(in crate::engine) trait Rows {
     /// The rows of each of these keys. In a transaction, nobody else changes them until its end.
     fn load(&mut self, keys: &[Key]) -> Result<Vec<Vec<Vec<Value>>>, Fault>;
     fn apply(&mut self, changes: Vec<Change>) -> Result<(), Fault>;
+    /// The key with which this transaction seals. Default: none, because it does not seal.
+    fn sealed_with(&self) -> Option<KeyId> {
+        None
+    }
 }

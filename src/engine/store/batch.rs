@@ -16,7 +16,7 @@ use std::time::Duration;
 const MOST: usize = 256;
 /// How long a caller waits for a batch that others lead, before it gives up, and again for the end of
 /// one that has taken its decision along.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The decisions that wait for a batch.
 pub(super) struct Queue {
@@ -230,10 +230,7 @@ impl Queue {
                 return Ok(true);
             }
             inner.waiting.remove(place);
-            return Err(Error::storage(
-                "the database did not respond in time: nothing was changed. Check the disk or the \
-                 server that it is on",
-            ));
+            return Err(late());
         }
         drop(inner);
         match seat.wait(self.patience) {
@@ -406,6 +403,14 @@ fn look_any(backend: &dyn Backend, work: &mut dyn FnMut(&mut View) -> Decided<()
         Ok(()) => Ok(changes),
         Err(Fault::OfRow(error) | Fault::OfStore(error)) => Err(error),
     }
+}
+
+/// The error of who has waited for too long, before anything was done.
+pub(super) fn late() -> Error {
+    Error::storage(
+        "the database did not respond in time: nothing was changed. Check the disk or the server \
+         that it is on",
+    )
 }
 
 pub(super) fn broken() -> Error {

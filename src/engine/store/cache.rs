@@ -1,7 +1,7 @@
 //! The rows of one table that a batch has loaded, and what its decisions have changed of them.
 
 use super::table::{Row, Schema, Value};
-use super::view::{Change, ChangeKind, Page, Which};
+use super::view::{Change, ChangeKind, Due, Page, Which};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -37,13 +37,16 @@ pub(super) fn typed<R: Row>(row: &RowRc) -> Option<R> {
     (&**row as &dyn Any).downcast_ref::<R>().cloned()
 }
 
+type Keys = Vec<Vec<Value>>;
+
 /// The rows of one table.
 #[derive(Default)]
 pub(super) struct Cache {
     slots: BTreeMap<Vec<Value>, Slot>,
     /// The prefixes of which all rows are loaded.
     prefixes: BTreeSet<Vec<Value>>,
-    pub(super) due: BTreeMap<(i64, u32), Vec<Vec<Value>>>,
+    /// The keys of what was due, and of what of it cannot be read.
+    pub(super) due: BTreeMap<Due, (Keys, Keys)>,
     pub(super) pages: BTreeMap<Page, Vec<Vec<Value>>>,
     /// What the decision that is being made has changed so far.
     pub(super) pending: Vec<Pending>,
@@ -141,9 +144,18 @@ impl Cache {
         found: Vec<Vec<Value>>,
     ) -> crate::Result<()> {
         let mut keys = Vec::new();
+        let mut unreadable = Vec::new();
         for values in found {
             let key: Vec<Value> = values.iter().take(schema.key).cloned().collect();
-            let row = read(values)?;
+            let row = match (read(values), which) {
+                (Ok(row), _) => row,
+                // Whoever looks for what has expired must not fail for ever because of one row.
+                (Err(_), Which::Due(_)) => {
+                    unreadable.push(key);
+                    continue;
+                }
+                (Err(error), _) => return Err(error),
+            };
             // The store still has what this batch deletes.
             if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
                 continue;
@@ -156,7 +168,7 @@ impl Cache {
         }
         match which {
             Which::Prefix(prefix) => drop(self.prefixes.insert(prefix.clone())),
-            Which::Due(until, most) => drop(self.due.insert((*until, *most), keys)),
+            Which::Due(due) => drop(self.due.insert(due.clone(), (keys, unreadable))),
             Which::Page(page) => drop(self.pages.insert(page.clone(), keys)),
             // No decision walks through a table.
             Which::After(..) => {}

@@ -4,7 +4,7 @@ use super::backend::{Backend, Fault, Rows};
 use super::sqlite::Using;
 use super::table::{Value, sort};
 use super::tables::TABLES;
-use super::view::{Change, ChangeKind, Key, Which};
+use super::view::{Change, ChangeKind, Due, Key, Which};
 use crate::engine::clock::Time;
 use crate::{Error, Result};
 use std::any::Any;
@@ -111,21 +111,24 @@ fn find(table: &Table, key: &Key) -> Vec<Vec<Value>> {
             let order = page.order(TABLES[key.table]);
             let place = |row: &[Value]| order.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
             let before = |row: &[Value]| place(row)[..page.before.len()] < page.before[..];
-            let mut rows: Vec<_> = below(table, &page.prefix)
-                .map(|(_, row)| row.clone())
-                .filter(|row| before(row))
-                .collect();
+            let equal = page.equal(TABLES[key.table]);
+            let fits =
+                |row: &[Value]| equal.iter().zip(&page.prefix).all(|(at, of)| row[*at] == *of);
+            let mut rows: Vec<_> =
+                table.values().filter(|row| fits(row) && before(row)).cloned().collect();
             sort(&mut rows, &|a, b| place(b).cmp(&place(a)));
             rows.truncate(page.most as usize);
             rows
         }
-        Which::Due(until, most) => {
+        Which::Due(Due { of, until, most }) => {
             let schema = TABLES[key.table];
-            let column = schema.columns.iter().position(|c| Some(c.name) == schema.due);
-            let Some(column) = column else { return Vec::new() };
+            let Some(column) = schema.place(schema.due) else { return Vec::new() };
+            let apart = schema.place(schema.due_of);
+            let fits = |row: &&Vec<Value>| apart.map(|apart| &row[apart]) == of.as_ref();
             let mut due: Vec<_> = table
                 .values()
                 .filter(|row| matches!(row[column], Value::Int(at) if at <= *until))
+                .filter(fits)
                 .cloned()
                 .collect();
             sort(&mut due, &|a, b| a[column].cmp(&b[column]));

@@ -32,11 +32,14 @@ impl Store {
     /// lists.
     pub(in crate::engine) fn sealed_values(&self) -> Result<BTreeMap<KeyId, u64>> {
         self.ring()?;
-        let _using = self.backend.begin()?;
+        let using = self.backend.begin()?;
         let listed = sealing::listed(&*self.backend)?;
+        drop(using);
         let mut counts: BTreeMap<KeyId, u64> = listed.into_iter().map(|id| (id, 0)).collect();
         for table in sealed_tables() {
             walk(table, |key| {
+                // For each step alone, because forks wait for it.
+                let _using = self.backend.begin()?;
                 let mut page = Vec::new();
                 let read = self.backend.read(&mut |rows| {
                     page = load(rows, &key)?;
@@ -54,15 +57,17 @@ impl Store {
 
     /// Seals every value with the current key that was sealed with another one.
     pub(in crate::engine) fn reseal(&self) -> Result<Resealed> {
-        let ring = self.ring()?;
-        let _using = self.backend.begin()?;
+        self.ring()?;
         let mut done = Resealed::default();
         for table in sealed_tables() {
             walk(table, |key| {
+                let _using = self.backend.begin()?;
                 let mut outcome = (Vec::new(), Resealed::default());
                 let written = self.backend.write(&mut |rows| {
                     let page = load(rows, &key)?;
-                    let (changes, resealed) = renewed(ring, table, &page);
+                    // That of this transaction: the ring may have got another one meanwhile.
+                    let Some(current) = rows.sealed_with() else { return Ok(()) };
+                    let (changes, resealed) = renewed(current, table, &page);
                     outcome = (page, resealed);
                     if changes.is_empty() { Ok(()) } else { rows.apply(changes) }
                 });
@@ -125,15 +130,14 @@ fn sealed_with(value: &Value) -> Option<KeyId> {
 }
 
 /// The changes that seal anew what was not sealed with the current key.
-fn renewed(ring: &Ring, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
-    let current = ring.last_keys().current().map(|key| key.id);
+fn renewed(current: KeyId, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Resealed) {
     let mut done = Resealed::default();
     let mut changes = Vec::new();
     for row in page {
         let mut values = row.clone();
         let before = done.values;
         for value in &mut values {
-            let old = sealed_with(value) != current;
+            let old = sealed_with(value) != Some(current);
             if let (Value::Secret(secret), true) = (value, old) {
                 match secret.plain {
                     Ok(_) => {
@@ -149,4 +153,99 @@ fn renewed(ring: &Ring, table: usize, page: &[Vec<Value>]) -> (Vec<Change>, Rese
         }
     }
     (changes, done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::backend::Backend;
+    use super::super::sealing::Sealing;
+    use super::super::{Memory, Store, View};
+    use super::*;
+    use crate::engine::clock::{System, Time};
+    use crate::engine::store::SentCode;
+    use crate::keyring::Keyring;
+    use std::any::Any;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    /// A store in which the ring gets another current key just before the work of a transaction.
+    struct Rotating {
+        inner: Memory,
+        ring: Arc<Ring>,
+        /// After how many writes.
+        after: Arc<AtomicUsize>,
+    }
+
+    impl Backend for Rotating {
+        fn begin(&self) -> Result<Box<dyn Any>> {
+            self.inner.begin()
+        }
+
+        fn write(
+            &self,
+            work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
+        ) -> Result<(), Fault> {
+            if self.after.fetch_sub(1, SeqCst) == 0 {
+                self.ring.file().unwrap().rotate().unwrap();
+                self.ring.keys();
+            }
+            self.inner.write(work)
+        }
+
+        fn read(
+            &self,
+            work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>,
+        ) -> Result<(), Fault> {
+            self.inner.read(work)
+        }
+
+        fn is_restored(&self) -> bool {
+            false
+        }
+
+        fn spend(&self, now: Time) -> Result<()> {
+            self.inner.spend(now)
+        }
+
+        fn copy_to(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+            self.inner.copy_to(to, progress)
+        }
+    }
+
+    #[test]
+    fn only_what_was_sealed_anew_is_counted_when_keys_change_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Keyring::at(folder.path().join("ring"));
+        file.create().unwrap();
+        let ring = Arc::new(Ring::open(file).unwrap());
+        let after = Arc::new(AtomicUsize::new(usize::MAX));
+        let rotating =
+            Rotating { inner: Memory::new(), ring: Arc::clone(&ring), after: Arc::clone(&after) };
+        let sealing = Sealing::new(rotating, Arc::clone(&ring), Arc::new(System)).unwrap();
+        let store = Store::of(Box::new(sealing), Some(Arc::clone(&ring)));
+        let code = SentCode {
+            subject: "user:1".to_owned(),
+            action: String::new(),
+            code: "1234567".into(),
+            expires_at: Time(1),
+            sends: 0,
+            wrong_tries: 0,
+            spent: false,
+            sms_at: Time(0),
+            call_at: Time(0),
+        };
+        let add = move |view: &mut View| {
+            view.append(code.clone());
+            Ok(())
+        };
+        store.run(add).unwrap();
+        // In the step that finds the code.
+        let before = sealed_tables().position(|table| table == SentCode::TABLE).unwrap();
+        after.store(before, SeqCst);
+        assert_eq!(store.reseal().unwrap(), Resealed { values: 0, unreadable: 0 });
+        assert_eq!(store.reseal().unwrap(), Resealed { values: 1, unreadable: 0 });
+        let current = ring.keys().current().unwrap().id;
+        assert_eq!(store.sealed_values().unwrap()[&current], 1);
+    }
 }

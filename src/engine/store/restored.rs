@@ -5,7 +5,8 @@ use crate::engine::clock::Time;
 /// The statements that spend everything that may have been used or revoked since the copy was made,
 /// and that can be known to be so:
 ///
-/// - of every authenticator app, the steps up to this time, and the next one, which is accepted early;
+/// - of every authenticator app, the steps up to this time, or the latest that the database knows if that
+///   is later, and the next one, which is accepted early;
 ///   an app that no code was accepted of may have been confirmed since, so its enrolment ends;
 /// - the codes by SMS and voice, and the messages that were to bring them;
 /// - the approval requests that are open;
@@ -14,8 +15,14 @@ use crate::engine::clock::Time;
 /// They keep to the SQL that the stores share; `schema` is what the names of tables begin with. Each
 /// reads a whole table, so they belong in no call.
 pub(super) fn statements(now: Time, schema: &str) -> Vec<String> {
-    let (seconds, millis) = (now.seconds(), now.0);
-    let step = format!("({seconds} / period + 1)");
+    let millis = now.0;
+    // The clock may have been set back, or not have been set yet. What it showed at the last decision
+    // that is noted is known: the time by which the engine judges waits may be far ahead of it.
+    let latest = format!(
+        "(SELECT max(shown.at) FROM (SELECT {millis} AS at UNION ALL SELECT last.noted_at FROM \
+         (SELECT noted_at FROM {schema}audit ORDER BY steady_at DESC LIMIT 1) AS last) AS shown)"
+    );
+    let step = format!("({latest} / 1000 / period + 1)");
     vec![
         format!("DELETE FROM {schema}authenticators WHERE last_step IS NULL"),
         // A code of a step that is spent, but was not accepted, prepares no logins either.

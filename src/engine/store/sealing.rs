@@ -186,6 +186,10 @@ impl Rows for SealedRows<'_> {
         }
         self.rows.apply(changes)
     }
+
+    fn sealed_with(&self) -> Option<KeyId> {
+        self.sealing.current().map(|key| key.id)
+    }
 }
 
 impl<'a> SealedRows<'a> {

@@ -14,6 +14,7 @@ mod plans;
 mod process;
 mod rows;
 mod schema;
+mod turns;
 mod watch;
 
 pub(in crate::engine) use backup::{Copied, restore};
@@ -21,7 +22,7 @@ pub(super) use process::Using;
 pub use process::{after_fork, before_fork};
 
 use super::backend::{Backend, Fault, Rows};
-use super::batch::broken;
+use super::batch::PATIENCE;
 use super::migrations::Migration;
 use super::restored;
 use crate::engine::clock::Time;
@@ -34,8 +35,10 @@ use rows::{Transaction, fault};
 use rusqlite::{Connection, TransactionBehavior};
 use std::any::Any;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard, TryLockError};
+use std::time::Duration;
+use turns::{InUse, Turns};
 use watch::{Guard, Watch};
 
 /// How many connections read at a time. All are opened with the database, because a host expects that
@@ -53,6 +56,10 @@ pub(crate) struct Sqlite {
     next_reader: AtomicUsize,
     /// `None` once it is closed.
     writer: Owned,
+    reading: Turns,
+    writing: Turns,
+    /// How long to wait for a connection that other threads use.
+    patience: Duration,
     process: u32,
     /// `None` in memory. Declared after the connections, because its locks must outlive them.
     file: Option<File>,
@@ -73,18 +80,38 @@ struct Connections {
 }
 
 impl Sqlite {
-    /// Opens a database file, and creates it if it is missing or empty, unless it must exist.
+    /// Opens a database file, and creates it if it is missing or empty, unless it must exist. One whose
+    /// keys the ring lacks is rejected before anything is changed.
+    pub(crate) fn open_checked(
+        path: &Path,
+        must_exist: bool,
+        check_keys: open::CheckKeys,
+    ) -> Result<Sqlite> {
+        Sqlite::open_as(path, must_exist, schema::KNOWN, check_keys)
+    }
+
+    #[cfg(test)]
     pub(crate) fn open(path: &Path, must_exist: bool) -> Result<Sqlite> {
         Sqlite::open_with(path, must_exist, schema::KNOWN)
     }
 
+    #[cfg(test)]
     fn open_with(path: &Path, must_exist: bool, known: &[Migration]) -> Result<Sqlite> {
+        Sqlite::open_as(path, must_exist, known, &|_, _| Ok(()))
+    }
+
+    fn open_as(
+        path: &Path,
+        must_exist: bool,
+        known: &[Migration],
+        check_keys: open::CheckKeys,
+    ) -> Result<Sqlite> {
         let using = Using::begin()?;
         let path = open::locate(path, must_exist)?;
         let id = watch::id_of(&path);
         // Declared before the connections, so that it is dropped after them if one of them fails.
         let mut held = Held::begin(&path)?;
-        let mut writer = open::writer(&path, must_exist, known)?;
+        let mut writer = open::writer(&path, must_exist, known, check_keys)?;
         let readers = (0..READERS).map(|_| open::reader(&path)).collect::<Result<_>>()?;
         let has_log = open::has_log(&writer, &path)?;
         // Without a log, the locks would keep this service itself from writing.
@@ -120,6 +147,9 @@ impl Sqlite {
             readers: readers.into_iter().map(|reader| using.own(reader)).collect(),
             next_reader: AtomicUsize::new(0),
             writer: using.own(writer),
+            reading: Turns::default(),
+            writing: Turns::default(),
+            patience: PATIENCE,
             process: std::process::id(),
             file,
         }
@@ -131,17 +161,17 @@ impl Sqlite {
     }
 
     /// A connection that reads: one that no other thread uses, if there is one.
-    fn reader(&self) -> Result<MutexGuard<'_, Option<Connection>>> {
-        let first = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len().max(1);
-        let (after, before) = self.readers.split_at_checked(first).unwrap_or_default();
-        for reader in before.iter().chain(after) {
-            match reader.try_lock() {
-                Ok(reader) => return Ok(reader),
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Poisoned(_)) => return Err(broken()),
-            }
+    fn reader(&self) -> Result<InUse<'_>> {
+        if self.readers.is_empty() {
+            return self.writer();
         }
-        self.readers.get(first).unwrap_or(&self.writer).lock().map_err(|_| broken())
+        let first = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len();
+        self.reading.take(&self.readers, first, self.patience)
+    }
+
+    /// The connection that writes.
+    fn writer(&self) -> Result<InUse<'_>> {
+        self.writing.take(std::slice::from_ref(&self.writer), 0, self.patience)
     }
 }
 
@@ -158,8 +188,8 @@ impl Backend for Sqlite {
     }
 
     fn write(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
-        let connection = self.writer.lock().map_err(|_| Fault::OfStore(broken()))?;
-        let db = connection.as_ref().ok_or_else(|| Fault::OfStore(broken()))?;
+        let connection = self.writer().map_err(Fault::OfStore)?;
+        let db = connection.get().map_err(Fault::OfStore)?;
         // Until everything is spent after a restore, the traces of it stay: this may fail before.
         let file = self.file.as_ref().filter(|file| !file.restored.load(Ordering::Relaxed));
         let origin = file.map(|file| &file.origin);
@@ -178,8 +208,8 @@ impl Backend for Sqlite {
     }
 
     fn spend(&self, now: Time) -> Result<()> {
-        let connection = self.writer.lock().map_err(|_| broken())?;
-        let db = connection.as_ref().ok_or_else(broken)?;
+        let connection = self.writer()?;
+        let db = connection.get()?;
         self.check()?;
         let spend = || {
             let change = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
@@ -207,7 +237,7 @@ impl Backend for Sqlite {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Rows) -> Result<(), Fault>) -> Result<(), Fault> {
         let connection = self.reader().map_err(Fault::OfStore)?;
         self.check().map_err(Fault::OfStore)?;
-        let db = connection.as_ref().ok_or_else(|| Fault::OfStore(broken()))?;
+        let db = connection.get().map_err(Fault::OfStore)?;
         let snapshot = db.unchecked_transaction().map_err(fault)?;
         work(&mut Transaction(&snapshot))?;
         snapshot.commit().map_err(fault)
@@ -215,7 +245,7 @@ impl Backend for Sqlite {
 
     fn tidy_up(&self) {
         if let Some(file) = &self.file {
-            file.checkpoints.run_if_due(&self.writer);
+            file.checkpoints.run_if_due(|| self.writer());
         }
     }
 }

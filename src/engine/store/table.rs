@@ -53,6 +53,14 @@ pub(in crate::engine) struct Schema {
     pub(in crate::engine) key: usize,
     /// The column by which rows become due, such as when they expire.
     pub(in crate::engine) due: Option<&'static str>,
+    /// The column of which each value has rows that become due apart from those of the others.
+    pub(in crate::engine) due_of: Option<&'static str>,
+}
+
+impl Schema {
+    pub(in crate::engine) fn place(&self, name: Option<&str>) -> Option<usize> {
+        self.columns.iter().position(|column| Some(column.name) == name)
+    }
 }
 
 /// A row of a table.
@@ -256,7 +264,7 @@ pub(in crate::engine) fn sort(
 macro_rules! tables {
     ($(
         $(#[$doc:meta])*
-        $row:ident in $name:ident, key $key:literal $(, due $due:ident)? {
+        $row:ident in $name:ident, key $key:literal $(, due $due:ident $(of $due_of:ident)?)? {
             $($(#[$of:meta])* $column:ident: $kind:ty),* $(,)?
         }
     )*) => {
@@ -280,6 +288,7 @@ macro_rules! tables {
                         }),*],
                         key: $key,
                         due: tables!(@due $($due)?),
+                        due_of: tables!(@due $($($due_of)?)?),
                     };
 
                 fn values(&self) -> Vec<$crate::engine::store::table::Value> {

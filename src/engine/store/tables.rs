@@ -184,12 +184,15 @@ tables! {
     }
 
     /// A decision: see `operations/audit.rs`. The user is 0 if there is none.
-    Audit in audit, key 3, due noted_at {
+    Audit in audit, key 3, due steady_at of app_id {
         user_id: u64,
-        noted_at: Time,
+        /// By the time that never goes back, so this is the order of decisions.
+        steady_at: Time,
         /// Distinguishes those of one millisecond.
         nonce: i64,
         app_id: i64,
+        /// What the clock showed.
+        noted_at: Time,
         call: String,
         verdict: String,
         reason: Option<String>,

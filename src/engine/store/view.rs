@@ -6,64 +6,10 @@
 use super::cache::{Cache, Pending, typed};
 use super::table::{Prefix, Row, Schema, Value};
 use super::tables::{READERS, Statistics, TABLES};
+pub(in crate::engine) use super::which::{Due, Key, Page, Which};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-
-/// Which rows to load.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) struct Key {
-    /// The place of the table in `TABLES`.
-    pub(in crate::engine) table: usize,
-    pub(in crate::engine) rows: Which,
-}
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum Which {
-    /// Those whose key begins with these values.
-    Prefix(Vec<Value>),
-    /// Those that were due at this time, the earliest first, and at most so many.
-    Due(i64, u32),
-    /// Those whose key comes after these values, in the order of keys, and at most so many: for walks
-    /// through a whole table, in steps. Without values, from the first row on.
-    After(Vec<Value>, u32),
-    /// A page of rows, the latest first.
-    Page(Page),
-}
-
-/// A page of rows, the latest first: of those whose key begins with `prefix`, in the order of their
-/// keys; or, if `by_due`, of all, in the order of the column by which they become due, and of the key.
-/// Only rows before a place, which is the beginning of what follows the prefix in that order.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) struct Page {
-    pub(in crate::engine) by_due: bool,
-    pub(in crate::engine) prefix: Vec<Value>,
-    /// At least one value, so that no store has to sort a whole table.
-    pub(in crate::engine) before: Vec<Value>,
-    pub(in crate::engine) most: u32,
-}
-
-impl Page {
-    pub(in crate::engine) fn below(prefix: impl Prefix, most: u32) -> Page {
-        Page { by_due: false, prefix: prefix.values(), before: Vec::new(), most }
-    }
-
-    pub(in crate::engine) fn by_due(most: u32) -> Page {
-        Page { by_due: true, prefix: Vec::new(), before: Vec::new(), most }
-    }
-
-    pub(in crate::engine) fn before(self, place: impl Prefix) -> Page {
-        Page { before: place.values(), ..self }
-    }
-
-    /// The places of the columns by whose order the rows come, without those of the prefix.
-    pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
-        let due = schema.columns.iter().position(|column| Some(column.name) == schema.due);
-        let due = due.filter(|_| self.by_due);
-        let others = (self.prefix.len()..schema.key).filter(|place| Some(*place) != due);
-        due.into_iter().chain(others).collect()
-    }
-}
 
 /// Why there is no decision.
 pub(in crate::engine) enum Stop {
@@ -119,9 +65,9 @@ pub(in crate::engine) struct View {
     counting: Vec<Option<Statistics>>,
 }
 
-fn is_due(schema: &Schema, values: &[Value], until: crate::engine::clock::Time) -> bool {
-    let due = schema.columns.iter().position(|column| Some(column.name) == schema.due);
-    due.is_some_and(|due| matches!(values[due], Value::Int(at) if at <= until.0))
+fn is_due(schema: &Schema, values: &[Value], until: i64) -> bool {
+    let due = schema.place(schema.due);
+    due.is_some_and(|due| matches!(values[due], Value::Int(at) if at <= until))
 }
 
 impl View {
@@ -153,21 +99,20 @@ impl View {
         }
     }
 
-    /// The rows that were due at this time, the earliest first, and at most so many.
+    /// The rows that were due, the earliest first, and the keys of those that cannot be read.
     pub(in crate::engine) fn due<R: Row>(
         &mut self,
-        until: crate::engine::clock::Time,
-        most: u32,
-    ) -> Decided<Vec<R>> {
+        due: &Due,
+    ) -> Decided<(Vec<R>, Vec<Vec<Value>>)> {
         let cache = self.cache::<R>();
-        match cache.due.get(&(until.0, most)) {
-            Some(keys) => {
+        match cache.due.get(due) {
+            Some((keys, unreadable)) => {
                 // One may have been replaced since by another decision of the batch.
                 let mut rows: Vec<R> = cache.rows(keys);
-                rows.retain(|row| is_due(R::SCHEMA, &row.values(), until));
-                Ok(rows)
+                rows.retain(|row| is_due(R::SCHEMA, &row.values(), due.until));
+                Ok((rows, unreadable.clone()))
             }
-            None => Err(self.missing(R::TABLE, Which::Due(until.0, most))),
+            None => Err(self.missing(R::TABLE, Which::Due(due.clone()))),
         }
     }
 
@@ -193,6 +138,11 @@ impl View {
     /// Deletes all rows whose key begins so, which need not be loaded.
     pub(in crate::engine) fn delete_all<R: Row>(&mut self, prefix: impl Prefix) {
         self.cache::<R>().pending.push(Pending::DeleteAll(prefix.values()));
+    }
+
+    /// Deletes the row with this key, which need not be readable.
+    pub(in crate::engine) fn delete_key<R: Row>(&mut self, key: Vec<Value>) {
+        self.cache::<R>().pending.push(Pending::DeleteAll(key));
     }
 
     /// Adds a row that cannot exist yet, without a look.

@@ -6,7 +6,7 @@ use super::values::{arrays, each, ints, values_of};
 use crate::engine::store::backend::{Fault, Rows};
 use crate::engine::store::table::{Row as _, Value, sort};
 use crate::engine::store::tables::{TABLES, User};
-use crate::engine::store::view::{Change, Key, Which};
+use crate::engine::store::view::{Change, Due, Key, Which};
 use crate::postgres::{Connection, Param, Problem, Returned};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -195,20 +195,25 @@ impl<'a> Transaction<'a> {
                 Which::Prefix(prefix) => {
                     groups.entry((key.table, prefix.len())).or_default().insert(prefix);
                 }
-                Which::Due(until, most) => {
+                Which::Due(Due { of, until, most }) => {
                     let statements = &STATEMENTS[key.table];
                     let due = match self.writes {
                         true => &statements.lock_due,
                         false => &statements.due,
                     };
                     let Some(due) = due else { continue };
-                    let params = [Param::int(*until), Param::int((*most).into())];
+                    let mut params = each(of.as_slice());
+                    params.extend([Param::int(*until), Param::int((*most).into())]);
                     self.connection.add(due, &params)?;
                     parts.push(Part::Due(key.table, place));
                 }
                 Which::Page(of) => {
                     let statements = &STATEMENTS[key.table];
-                    let mut params = each(&with_bucket(statements, of.prefix.clone()));
+                    let prefix = of.prefix.clone();
+                    let mut params = match of.by_due {
+                        true => each(&prefix),
+                        false => each(&with_bucket(statements, prefix)),
+                    };
                     params.extend(each(&of.before));
                     params.push(Param::int(of.most.into()));
                     self.connection.add(&page(TABLES[key.table], of), &params)?;
@@ -306,7 +311,7 @@ impl<'a> Transaction<'a> {
             Which::Due(..) => {
                 let mut rows = due.remove(&place).unwrap_or_default();
                 let schema = TABLES[key.table];
-                let column = schema.columns.iter().position(|c| Some(c.name) == schema.due);
+                let column = schema.place(schema.due);
                 sort(&mut rows, &|a, b| {
                     (column.map(|c| &a[c]), a).cmp(&(column.map(|c| &b[c]), b))
                 });

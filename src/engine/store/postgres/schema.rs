@@ -107,7 +107,8 @@ fn first() -> String {
         // Writing to a text cannot fail.
         let _ = writeln!(sql, "CREATE TABLE {SCHEMA}.{name} (\n{lines}\n);");
         if let Some(due) = table.due {
-            let _ = writeln!(sql, "CREATE INDEX {name}_due ON {SCHEMA}.{name} ({due});");
+            let of = table.due_of.map_or_else(String::new, |of| format!("{of}, "));
+            let _ = writeln!(sql, "CREATE INDEX {name}_due ON {SCHEMA}.{name} ({of}{due});");
         }
     }
     let _ = write!(

@@ -183,7 +183,10 @@ fn lists(columns: &[Column]) -> Vec<List> {
 pub(super) fn page(table: &'static Schema, page: &Page) -> Statement {
     let shape = Shape { table, scope: Scope::of(table), columns: columns(table) };
     let (name, own) = (table.name, listed("t.", table.columns));
-    let prefix = shape.key(page.prefix.len());
+    let prefix: Vec<Column> = match page.by_due {
+        true => page.equal(table).into_iter().map(|at| table.columns[at]).collect(),
+        false => shape.key(page.prefix.len()).to_vec(),
+    };
     let order: Vec<Column> = page.order(table).iter().map(|at| table.columns[*at]).collect();
     let before = &order[..page.before.len()];
     let equal = prefix.iter().enumerate();
@@ -249,10 +252,16 @@ impl Shape {
     fn due(&self, due: &str, locks: bool) -> Statement {
         let (name, own) = (self.table.name, listed("t.", self.table.columns));
         let (kind, end) = if locks { ("lock_due", " FOR UPDATE SKIP LOCKED") } else { ("due", "") };
+        let of = self.table.place(self.table.due_of).map(|place| self.table.columns[place]);
+        let equal = of.map_or_else(String::new, |of| format!("t.{} = $1 AND ", of.name));
+        let (until, most) = if of.is_some() { (2, 3) } else { (1, 2) };
         let sql = format!(
-            "SELECT {own} FROM {SCHEMA}.{name} AS t WHERE t.{due} <= $1 ORDER BY t.{due} LIMIT $2{end}"
+            "SELECT {own} FROM {SCHEMA}.{name} AS t WHERE {equal}t.{due} <= ${until} \
+             ORDER BY t.{due} LIMIT ${most}{end}"
         );
-        statement(&self.name(kind), sql, vec![List::Int, List::Int])
+        let mut params: Vec<_> = of.map(|of| one_of(of.kind)).into_iter().collect();
+        params.extend([List::Int, List::Int]);
+        statement(&self.name(kind), sql, params)
     }
 
     fn walk(&self, goes_on: bool) -> Statement {

@@ -2,12 +2,12 @@
 
 use super::open::{beside, cause, message, private, resolve};
 use super::origin::{adopt, forget, keep_owner};
-use super::process::Using;
+use super::process::{Using, apart_from_forks};
 use super::rows::Transaction;
 use super::schema::{self, KNOWN, MARK, State};
 use super::{Sqlite, held};
 use crate::engine::clock::Time;
-use crate::engine::store::backend::Fault;
+use crate::engine::store::backend::{Backend, Fault};
 use crate::engine::store::restored;
 use crate::engine::store::sealing::listed_in;
 use crate::keyring::KeyId;
@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// How many pages are copied at a time: 1 MiB.
 const STEP: i32 = 256;
 
+/// After how many operations of SQLite a check that takes long looks whether a fork waits for it.
+const OPERATIONS: i32 = 10_000;
+
 /// The bytes that are copied, and all that are to be.
 pub(in crate::engine) type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
@@ -30,17 +33,26 @@ impl Sqlite {
         let Some(file) = &self.file else {
             return Err(Error::storage("a database in memory has no backup"));
         };
-        refuse_existing(to)?;
-        let source = super::open::reader(&file.path)?;
-        // It could be another file by now.
-        self.check()?;
-        let part = Part::create(to)?;
-        copy(&source, &part.0, progress)?;
-        drop(source);
-        // Another file could have taken the place of the database meanwhile.
-        self.check()?;
-        finish(&part.0, |db| forget(db).map_err(|e| Error::storage(problem(to, &e))))?;
-        part.publish(to)
+        apart_from_forks(|using| {
+            drop(self.begin()?);
+            refuse_existing(to)?;
+            refuse_leftovers(to)?;
+            let source = super::open::reader(&file.path)?;
+            // It could be another file by now.
+            self.check()?;
+            let part = Part::create(to)?;
+            if !copy(&source, &part.0, progress, using)? {
+                return Ok(None);
+            }
+            drop(source);
+            // Another file could have taken the place of the database meanwhile.
+            self.check()?;
+            let change = |db: &_| forget(db).map_err(|e| Error::storage(problem(to, &e)));
+            match finish(&part.0, change, using)? {
+                true => part.publish(to).map(Some),
+                false => Ok(None),
+            }
+        })
     }
 }
 
@@ -56,8 +68,12 @@ pub(in crate::engine) struct Copied<'a> {
 
 /// Puts a copy in the place of a database that no process has open.
 pub(in crate::engine) fn restore(of: &Copied, now: Time, progress: Progress) -> Result<()> {
+    apart_from_forks(|using| put_back(of, now, progress, using))
+}
+
+/// Returns `None` if a fork waits for it.
+fn put_back(of: &Copied, now: Time, progress: Progress, using: &Using) -> Result<Option<()>> {
     let Copied { copy: copied, database, replace, check } = *of;
-    let _using = Using::begin()?;
     let database = locate_target(copied, database)?;
     let exists = database.symlink_metadata().is_ok();
     if exists && !replace {
@@ -78,17 +94,22 @@ pub(in crate::engine) fn restore(of: &Copied, now: Time, progress: Progress) -> 
         return Err(Error::storage(format!("{} is empty: it is no copy", copied.display())));
     }
     let part = Part::create(&database)?;
-    copy(&source, &part.0, progress)?;
+    if !copy(&source, &part.0, progress, using)? {
+        return Ok(None);
+    }
     drop(source);
     if exists {
         keep_owner(&part.0, &database);
     }
-    finish(&part.0, |db| {
+    let change = |db: &_| {
         let spent = spend(db, &part.0, &database, now);
         spent.map_err(|e| Error::storage(problem(&part.0, &e)))?;
         let listed = listed_in(&mut Transaction(db));
         check(&listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?)
-    })?;
+    };
+    if !finish(&part.0, change, using)? {
+        return Ok(None);
+    }
     let _alone = match exists {
         true => {
             fold_log(&database)?;
@@ -98,10 +119,10 @@ pub(in crate::engine) fn restore(of: &Copied, now: Time, progress: Progress) -> 
     };
     // Left of a database that is too damaged to be opened, or whose file alone was removed. SQLite
     // would take it for the log of the copy.
-    for end in ["-wal", "-shm", "-journal"] {
+    for end in LEFTOVERS {
         remove(&beside(&database, end))?;
     }
-    if exists { part.replace(&database) } else { part.publish(&database) }
+    if exists { part.replace(&database) } else { part.publish(&database) }.map(Some)
 }
 
 fn locate_target(copied: &Path, database: &Path) -> Result<PathBuf> {
@@ -136,6 +157,22 @@ fn refuse_existing(path: &Path) -> Result<()> {
             path.display()
         ))),
         Err(_) => Ok(()),
+    }
+}
+
+/// The ends of the names of what SQLite takes for a part of a database.
+const LEFTOVERS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Refuses what was left by another database of this name: SQLite would take it for a part of the copy.
+fn refuse_leftovers(path: &Path) -> Result<()> {
+    let beside = LEFTOVERS.map(|end| beside(path, end));
+    match beside.iter().find(|file| file.symlink_metadata().is_ok()) {
+        Some(file) => Err(Error::storage(format!(
+            "{} would be taken for a part of the copy: remove it if it belongs to no database, or name \
+             another file",
+            file.display()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -197,8 +234,9 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Copies all pages as of one moment. Others write meanwhile, and wait for nothing.
-fn copy(source: &Connection, to: &Path, progress: Progress) -> Result<()> {
+/// Copies all pages as of one moment. Others write meanwhile, and wait for nothing. Returns whether it
+/// is done: it ends early for a fork.
+fn copy(source: &Connection, to: &Path, progress: Progress, using: &Using) -> Result<bool> {
     let failed = |e: rusqlite::Error| Error::storage(problem(to, &e));
     // Without the snapshot, the copy would begin again whenever another process has written.
     let snapshot = source.unchecked_transaction().map_err(failed)?;
@@ -206,17 +244,28 @@ fn copy(source: &Connection, to: &Path, progress: Progress) -> Result<()> {
         snapshot.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
     let mut target = open(to).map_err(failed)?;
     let backup = Backup::new(&snapshot, &mut target).map_err(failed)?;
-    loop {
+    let mut busy = 0;
+    while !using.is_waited_for() {
         let step = backup.step(STEP).map_err(failed)?;
         let pages = backup.progress();
         let bytes = |pages: i32| u64::try_from(i64::from(pages) * page).unwrap_or(0);
         progress(bytes(pages.pagecount - pages.remaining), bytes(pages.pagecount));
         match step {
-            StepResult::Done => return Ok(()),
-            StepResult::Busy | StepResult::Locked => std::thread::sleep(super::open::PAUSE),
-            _ => {}
+            StepResult::Done => return Ok(true),
+            StepResult::Busy | StepResult::Locked if busy < super::open::ATTEMPTS => {
+                busy += 1;
+                std::thread::sleep(super::open::PAUSE);
+            }
+            StepResult::Busy | StepResult::Locked => {
+                return Err(Error::storage(
+                    "another process has locked the database for too long, so it was not copied: \
+                     copy it when that is done",
+                ));
+            }
+            _ => busy = 0,
         }
     }
+    Ok(false)
 }
 
 fn open(part: &Path) -> rusqlite::Result<Connection> {
@@ -230,19 +279,33 @@ fn open(part: &Path) -> rusqlite::Result<Connection> {
     Ok(part)
 }
 
-/// Changes a copy, checks it, and writes it to the disk.
-fn finish(part: &Path, change: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+/// Changes a copy, checks it, and writes it to the disk. Returns whether it is done: it ends early for a
+/// fork.
+fn finish(
+    part: &Path,
+    change: impl FnOnce(&Connection) -> Result<()>,
+    using: &Using,
+) -> Result<bool> {
     let failed = |e: rusqlite::Error| Error::storage(problem(part, &e));
-    let db = open(part).map_err(failed)?;
+    let mut db = open(part).map_err(failed)?;
     change(&db)?;
     let check = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
-    let found = db.query_row("PRAGMA integrity_check(1)", [], check).map_err(failed)?;
+    let given_up = using.signal();
+    db.progress_handler(OPERATIONS, Some(given_up)).map_err(failed)?;
+    let found = match db.query_row("PRAGMA integrity_check(1)", [], check) {
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            return Ok(false);
+        }
+        found => found.map_err(failed)?,
+    };
+    db.progress_handler(0, None::<fn() -> bool>).map_err(failed)?;
     if found != "ok" || schema::check(&db, part, KNOWN)? != State::Current {
         return Err(Error::storage(format!("the copy is damaged: {found}")));
     }
     db.close().map_err(|(_, e)| failed(e))?;
     let written = std::fs::File::open(part).and_then(|file| file.sync_all());
-    written.map_err(|e| self::failed(part, "may not be on disk", &e))
+    written.map_err(|e| self::failed(part, "may not be on disk", &e))?;
+    Ok(true)
 }
 
 /// Spends what may have been used since the copy was made, and makes the file the database's own.

@@ -7,6 +7,7 @@
 
 use super::open;
 use super::process::{Owned, Using};
+use super::turns::InUse;
 use crate::Result;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, MAIN_DB};
@@ -51,7 +52,7 @@ impl Checkpoints {
 
     /// Copies pages if there are many. Where it fails, nothing is lost, and it is tried again after
     /// the next commit.
-    pub(super) fn run_if_due(&self, writer: &Owned) {
+    pub(super) fn run_if_due<'a>(&self, writer: impl FnOnce() -> Result<InUse<'a>>) {
         let Some(connection) = &self.connection else { return };
         if self.pages.load(Ordering::Relaxed) < DUE {
             return;
@@ -62,8 +63,9 @@ impl Checkpoints {
         if copied || self.pages.load(Ordering::Relaxed) < OVERDUE {
             return;
         }
-        if let Ok(writer) = writer.lock()
-            && let Some(writer) = writer.as_ref()
+        // Who gave up waiting here has its own decision on disk.
+        if let Ok(writer) = writer()
+            && let Ok(writer) = writer.get()
         {
             copy(writer);
         }

@@ -260,7 +260,7 @@ mod tests {
         let path = folder.path().join("test.db");
         let closed = Sqlite::open(&path, false).unwrap();
         let _held = Held::begin(&path);
-        let _connection = open::writer(&path, false, schema::KNOWN).unwrap();
+        let _connection = open::writer(&path, false, schema::KNOWN, &|_, _| Ok(())).unwrap();
         drop(closed);
         for (end, bytes) in [("", SHARED), ("-shm", INDEX_IN_USE)] {
             let file = File::options().write(true).open(beside(&path, end)).unwrap();

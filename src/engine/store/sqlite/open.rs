@@ -1,11 +1,16 @@
 //! Opens a database, or rejects it and leaves it unchanged.
 
+use super::rows::Transaction;
 use super::schema::{self, State};
+use crate::engine::store::backend::Fault;
 use crate::engine::store::migrations::Migration;
+use crate::engine::store::sealing::listed_in;
 use crate::exhausted::{self, exhausted};
+use crate::keyring::KeyId;
 use crate::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -65,23 +70,103 @@ fn not_created(path: &Path, is: &str) -> Error {
     ))
 }
 
-/// Opens the connection for writing. A database that must exist may not be empty.
-pub(super) fn writer(path: &Path, must_exist: bool, known: &[Migration]) -> Result<Connection> {
+/// Checks that the ring of the database at this path has the keys that it lists.
+pub(super) type CheckKeys<'a> = &'a dyn Fn(&Path, &BTreeSet<KeyId>) -> Result<()>;
+
+/// Opens the connection for writing. A database that must exist may not be empty. One that is rejected
+/// is left as it was, with what lies beside it.
+pub(super) fn writer(
+    path: &Path,
+    must_exist: bool,
+    known: &[Migration],
+    check_keys: CheckKeys,
+) -> Result<Connection> {
+    let had_log = length(&beside(path, "-wal")) > 0;
+    reject_foreign(path, known)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     let read_only = connection.is_readonly("main").map_err(failed)?;
     writable(path, read_only)?;
     connection.busy_handler(Some(wait)).map_err(failed)?;
-    let state = schema::check(&connection, path, known)?;
-    if state == State::Empty && must_exist {
-        return Err(not_created(path, "is empty"));
+    let state = acceptable(&connection, path, must_exist, known, check_keys);
+    if state.is_err() && had_log {
+        // Whoever closes a database last moves its log into it.
+        super::keep_log(&connection);
     }
+    let state = state?;
     let attempts = if state == State::Outdated { LONG } else { 1 } * ATTEMPTS;
     let prepare = |connection: &Connection| prepare(connection, "WAL", known);
     patiently(&mut connection, attempts, prepare).map_err(failed)?;
     // A process of a newer version may have been faster.
     schema::check(&connection, path, known).map(|_| connection)
+}
+
+fn length(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |file| file.len())
+}
+
+/// What a database is that can be used, with this ring.
+fn acceptable(
+    connection: &Connection,
+    path: &Path,
+    must_exist: bool,
+    known: &[Migration],
+    check_keys: CheckKeys,
+) -> Result<State> {
+    let state = schema::check(connection, path, known)?;
+    match state {
+        State::Empty if must_exist => Err(not_created(path, "is empty")),
+        State::Empty => Ok(state),
+        State::Outdated | State::Current => {
+            let listed = listed_in(&mut Transaction(connection));
+            let listed = listed.map_err(|(Fault::OfRow(e) | Fault::OfStore(e))| e)?;
+            check_keys(&path.canonicalize().unwrap_or_else(|_| path.to_owned()), &listed)?;
+            Ok(state)
+        }
+    }
+}
+
+/// Rejects a database of another program by what is in its file alone, without a lock and without its
+/// log: to open it as usual could write its log into it, and create files beside it.
+fn reject_foreign(path: &Path, known: &[Migration]) -> Result<()> {
+    let Some(uri) = unchanging(path) else { return Ok(()) };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let read = || schema::state(&Connection::open_with_flags(uri, flags)?, path, known);
+    match read() {
+        Ok(Err(problem)) if problem == schema::FOREIGN => {
+            Err(Error::storage(format!("{} {problem}", path.display())))
+        }
+        // Somebody may be changing it now, so whatever else this shows is looked at as usual.
+        _ => Ok(()),
+    }
+}
+
+/// The URI by which SQLite reads a file as if nobody could change it.
+#[cfg(unix)]
+fn unchanging(path: &Path) -> Option<String> {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        // Writing to a text cannot fail.
+        let _ = match byte {
+            b'/' | b'.' | b'_' | b'-' => write!(uri, "{}", char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => write!(uri, "{}", char::from(*byte)),
+            byte => write!(uri, "%{byte:02X}"),
+        };
+    }
+    uri.push_str("?immutable=1");
+    // After two slashes, an authority would follow.
+    (!path.as_os_str().as_bytes().starts_with(b"//")).then_some(uri)
+}
+
+/// Paths have another form there.
+#[cfg(not(unix))]
+fn unchanging(_: &Path) -> Option<String> {
+    None
 }
 
 /// Opens the connection for reading.

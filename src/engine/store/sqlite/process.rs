@@ -39,6 +39,23 @@ static CONNECTIONS: Mutex<Vec<Weak<Mutex<Option<Connection>>>>> = Mutex::new(Vec
 const PATIENCE: Duration = Duration::from_secs(6);
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// How often work that takes long begins anew because this process is forked.
+const MOST_FORKS: usize = 20;
+
+/// Does work that takes long and that no forked child may find unfinished. It returns `None` if it was
+/// given up because of [`Using::is_waited_for`], and is done again then.
+pub(super) fn apart_from_forks<T>(mut work: impl FnMut(&Using) -> Result<Option<T>>) -> Result<T> {
+    for _ in 0..MOST_FORKS {
+        if let Some(done) = work(&Using::begin()?)? {
+            return Ok(done);
+        }
+    }
+    Err(Error::storage(
+        "this process was forked again and again meanwhile, so nothing came of it: do it in a process \
+         of its own, such as `seconder backup`",
+    ))
+}
+
 /// Counts this thread as one that uses a database, also one in memory, until this is dropped.
 pub(in crate::engine::store) struct Using(u32);
 
@@ -91,6 +108,17 @@ impl Using {
         }
         held::leave_to_parent();
         SETTLED.store(self.0, Ordering::Release);
+    }
+
+    /// Whether a thread of this process waits until no other uses a database.
+    pub(super) fn is_waited_for(&self) -> bool {
+        count(&FORKING, self.0) > 0
+    }
+
+    /// The same, for what may outlive this.
+    pub(super) fn signal(&self) -> impl FnMut() -> bool + Send + 'static {
+        let process = self.0;
+        move || count(&FORKING, process) > 0
     }
 
     /// Shares a connection with the children that this process will fork.

@@ -68,7 +68,10 @@ impl Statements {
                 .map(|length| format!("DELETE FROM {name}{}", condition(length)))
                 .collect(),
             due: table.due.map(|due| {
-                format!("SELECT {columns} FROM {name} WHERE {due} <= ?1 ORDER BY {due} LIMIT ?2")
+                let of = table.due_of.map_or_else(String::new, |of| format!("{of} = ?3 AND "));
+                format!(
+                    "SELECT {columns} FROM {name} WHERE {of}{due} <= ?1 ORDER BY {due} LIMIT ?2"
+                )
             }),
             walk: [walk("", 1), walk(&after, table.key + 1)],
             update: match rest {
@@ -106,8 +109,8 @@ fn page_of(table: &Schema, page: &Page) -> String {
     let columns: Vec<_> = table.columns.iter().map(|column| column.name).collect();
     let order: Vec<_> = page.order(table).into_iter().map(name).collect();
     let descending: Vec<_> = order.iter().map(|name| format!("{name} DESC")).collect();
-    let mut conditions: Vec<_> =
-        (0..page.prefix.len()).map(|place| format!("{} = ?{}", name(place), place + 1)).collect();
+    let equal = page.equal(table).into_iter().map(name).zip(1..);
+    let mut conditions: Vec<_> = equal.map(|(name, at)| format!("{name} = ?{at}")).collect();
     let first = page.prefix.len() + 1;
     let last = first + page.before.len();
     let places: Vec<_> = (first..last).map(|place| format!("?{place}")).collect();
@@ -130,8 +133,12 @@ impl Transaction<'_> {
         let statements = &STATEMENTS[key.table];
         match &key.rows {
             Which::Prefix(prefix) => self.select(&statements.select[prefix.len()], prefix),
-            Which::Due(until, most) => match &statements.due {
-                Some(sql) => self.select(sql, &[Value::Int(*until), Value::Int((*most).into())]),
+            Which::Due(due) => match &statements.due {
+                Some(sql) => {
+                    let values = [Value::Int(due.until), Value::Int(due.most.into())];
+                    let values: Vec<_> = values.into_iter().chain(due.of.clone()).collect();
+                    self.select(sql, &values)
+                }
                 None => Ok(Vec::new()),
             },
             Which::Page(page) => {
@@ -175,7 +182,11 @@ fn value(value: ValueRef<'_>) -> rusqlite::Result<Value> {
     Ok(match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),
-        ValueRef::Text(_) => Value::Text(value.as_str()?.to_owned()),
+        ValueRef::Text(bytes) => match value.as_str() {
+            Ok(text) => Value::Text(text.to_owned()),
+            // No column takes it, so it fails whoever needs this row, and nobody else.
+            Err(_) => Value::Blob(bytes.to_vec()),
+        },
         ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
         ValueRef::Real(_) => return Err(rusqlite::Error::InvalidQuery),
     })

@@ -11,6 +11,9 @@ use std::path::Path;
 const APPLICATION: i64 = i32::from_be_bytes(MARK) as i64;
 pub(super) const MARK: [u8; 4] = *b"SCND";
 
+/// Why a database of another program is rejected.
+pub(super) const FOREIGN: &str = "is the database of another program: name another file";
+
 /// Every version. Before the first release, there is one.
 pub(super) const KNOWN: &[Migration] =
     &[Migration { version: 1, sql: Cow::Borrowed(include_str!("schema.sql")) }];
@@ -27,36 +30,43 @@ pub(super) enum State {
 
 /// Rejects a database that is not this library's, before anything is changed.
 pub(super) fn check(connection: &Connection, path: &Path, known: &[Migration]) -> Result<State> {
-    let failed = |e: rusqlite::Error| Error::storage(message(path, &e));
+    let state = state(connection, path, known);
+    let state = state.map_err(|error| Error::storage(message(path, &error)))?;
+    state.map_err(|problem| Error::storage(format!("{} {problem}", path.display())))
+}
+
+/// What a database is, or why it is rejected.
+pub(super) fn state(
+    connection: &Connection,
+    path: &Path,
+    known: &[Migration],
+) -> rusqlite::Result<std::result::Result<State, Cow<'static, str>>> {
     // Everything is read in one transaction, because another process may be setting up the file.
-    let connection = &connection.unchecked_transaction().map_err(failed)?;
+    let connection = &connection.unchecked_transaction()?;
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let (application, version) =
-        (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
     let count = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = connection.query_row(count, [], |row| row.get(0)).map_err(failed)?;
+    let tables: i64 = connection.query_row(count, [], |row| row.get(0))?;
     let is_new = (application, version, tables) == (0, 0, 0);
-    let problem = if application != APPLICATION && !is_new {
-        "is the database of another program: name another file".to_owned()
-    } else if is_truncated(connection, path).map_err(failed)? {
-        "is damaged: its end is missing. Restore it from a copy".to_owned()
+    Ok(if application != APPLICATION && !is_new {
+        Err(Cow::Borrowed(FOREIGN))
+    } else if is_truncated(connection, path)? {
+        Err(Cow::Borrowed("is damaged: its end is missing. Restore it from a copy"))
     } else if version > known.len() as i64 {
-        migrations::newer(known, version)
+        Err(Cow::Owned(migrations::newer(known, version)))
     } else if is_new {
-        return Ok(State::Empty);
+        Ok(State::Empty)
     } else {
-        let applied = applied(connection).map_err(failed)?;
+        let applied = applied(connection)?;
         match migrations::next(known, &applied) {
-            Ok(_) if applied.len() as i64 != version => {
-                "is damaged: it has not the tables that it should have. Restore it from a copy"
-                    .to_owned()
-            }
-            Ok(None) => return Ok(State::Current),
-            Ok(Some(_)) => return Ok(State::Outdated),
-            Err(problem) => problem,
+            Ok(_) if applied.len() as i64 != version => Err(Cow::Borrowed(
+                "is damaged: it has not the tables that it should have. Restore it from a copy",
+            )),
+            Ok(None) => Ok(State::Current),
+            Ok(Some(_)) => Ok(State::Outdated),
+            Err(problem) => Err(Cow::Owned(problem)),
         }
-    };
-    Err(Error::storage(format!("{} {problem}", path.display())))
+    })
 }
 
 /// Applies the versions that a database lacks, each in one transaction. Other processes that open it

@@ -179,9 +179,10 @@ CREATE TABLE activities (
 
 CREATE TABLE audit (
     user_id INTEGER NOT NULL,
-    noted_at INTEGER NOT NULL,
+    steady_at INTEGER NOT NULL,
     nonce INTEGER NOT NULL,
     app_id INTEGER NOT NULL,
+    noted_at INTEGER NOT NULL,
     call TEXT NOT NULL,
     verdict TEXT NOT NULL,
     reason TEXT,
@@ -190,9 +191,9 @@ CREATE TABLE audit (
     user_ip TEXT,
     over_limit TEXT,
     times INTEGER NOT NULL,
-    PRIMARY KEY (user_id, noted_at, nonce)
+    PRIMARY KEY (user_id, steady_at, nonce)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX audit_due ON audit (noted_at, user_id, nonce);
+CREATE INDEX audit_due ON audit (app_id, steady_at, user_id, nonce);
 
 CREATE TABLE budgets (
     subject TEXT PRIMARY KEY,

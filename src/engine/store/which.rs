@@ -1,0 +1,86 @@
+//! Which rows a decision asks for.
+
+use super::table::{Cell, Prefix, Schema, Value};
+use crate::engine::clock::Time;
+
+/// Which rows to load.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) struct Key {
+    /// The place of the table in `TABLES`.
+    pub(in crate::engine) table: usize,
+    pub(in crate::engine) rows: Which,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum Which {
+    /// Those whose key begins with these values.
+    Prefix(Vec<Value>),
+    /// Those that were due, the earliest first.
+    Due(Due),
+    /// Those whose key comes after these values, in the order of keys, and at most so many: for walks
+    /// through a whole table, in steps. Without values, from the first row on.
+    After(Vec<Value>, u32),
+    /// A page of rows, the latest first.
+    Page(Page),
+}
+
+/// Rows that were due at a time, and at most so many.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) struct Due {
+    /// Of the rows with this value in the column by which they become due apart, if the table has one.
+    pub(in crate::engine) of: Option<Value>,
+    pub(in crate::engine) until: i64,
+    pub(in crate::engine) most: u32,
+}
+
+impl Due {
+    pub(in crate::engine) fn until(until: Time, most: u32) -> Due {
+        Due { of: None, until: until.0, most }
+    }
+
+    pub(in crate::engine) fn of(self, of: impl Cell) -> Due {
+        Due { of: Some(of.value()), ..self }
+    }
+}
+
+/// A page of rows, the latest first: of those whose key begins with `prefix`, in the order of their
+/// keys; or, if `by_due`, of those that become due apart from others, with the value in `prefix`, in the
+/// order of the column by which they become due, and of the key. Only rows before a place, which is the beginning of what follows the prefix in that order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) struct Page {
+    pub(in crate::engine) by_due: bool,
+    pub(in crate::engine) prefix: Vec<Value>,
+    /// At least one value, so that no store has to sort a whole table.
+    pub(in crate::engine) before: Vec<Value>,
+    pub(in crate::engine) most: u32,
+}
+
+impl Page {
+    pub(in crate::engine) fn below(prefix: impl Prefix, most: u32) -> Page {
+        Page { by_due: false, prefix: prefix.values(), before: Vec::new(), most }
+    }
+
+    pub(in crate::engine) fn by_due(of: impl Prefix, most: u32) -> Page {
+        Page { by_due: true, prefix: of.values(), before: Vec::new(), most }
+    }
+
+    pub(in crate::engine) fn before(self, place: impl Prefix) -> Page {
+        Page { before: place.values(), ..self }
+    }
+
+    /// The places of the columns that have the values of the prefix.
+    pub(super) fn equal(&self, schema: &Schema) -> Vec<usize> {
+        match self.by_due {
+            true => schema.place(schema.due_of).into_iter().collect(),
+            false => (0..self.prefix.len()).collect(),
+        }
+    }
+
+    /// The places of the columns by whose order the rows come, without those of the prefix.
+    pub(super) fn order(&self, schema: &Schema) -> Vec<usize> {
+        let due = schema.place(schema.due).filter(|_| self.by_due);
+        let known = if self.by_due { 0 } else { self.prefix.len() };
+        let others = (known..schema.key).filter(|place| Some(*place) != due);
+        due.into_iter().chain(others).collect()
+    }
+}
