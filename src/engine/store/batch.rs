@@ -94,10 +94,11 @@ enum State {
 
 impl Seat {
     fn set(&self, state: State) {
-        if let Ok(mut now) = self.state.lock() {
-            *now = state;
-            self.changed.notify_one();
-        }
+        let Ok(mut now) = self.state.lock() else { return };
+        *now = state;
+        // Who wakes up needs the lock.
+        drop(now);
+        self.changed.notify_one();
     }
 
     /// Waits while nothing happens, and returns what did.
@@ -256,12 +257,13 @@ impl Queue {
         let mut jobs: Vec<&mut Box<dyn Job>> = own.chain(&mut along).collect();
         // Each decision has its outcome.
         let _ = carry_out(backend, &self.counts, &mut jobs);
-        // The next batch begins before those of this one wake up, which takes time.
-        drop(handover);
         for Waiting { mut job, seat } in batch {
             job.settle();
             seat.set(State::Done);
         }
+        // Those who wake up and call again at once are in the next batch: the fewer batches there are,
+        // the less is done for each.
+        drop(handover);
         backend.tidy_up();
         Ok(())
     }

@@ -15,8 +15,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many pages the log has when they are copied beside the commits: 4 MB of pages of 4 KiB.
-const DUE: usize = 1000;
+/// How many pages the log has when they are copied beside the commits: 16 MB of pages of 4 KiB. A page
+/// that many commits have changed is copied once.
+const DUE: usize = 4000;
 /// How many it has when commits have to wait until the rest is copied.
 const OVERDUE: usize = 4 * DUE;
 
