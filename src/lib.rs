@@ -16,8 +16,8 @@ mod exhausted;
 #[cfg(feature = "engine")]
 pub mod http;
 #[cfg(any(feature = "engine", feature = "remote"))]
-#[cfg(any(feature = "engine", feature = "remote"))]
 mod in_order;
+#[cfg(any(feature = "engine", feature = "remote"))]
 mod interrupt;
 #[cfg(feature = "engine")]
 pub mod keyring;
