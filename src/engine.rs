@@ -132,13 +132,13 @@ impl Engine {
         if store.is_restored() {
             store.spend(clock::Time::of(&*settings.clock))?;
         }
-        let app = applications::select(&store, &settings)?;
-        let EngineSettings { clock, random, post, authenticator, .. } = settings;
         let steady = Steady::new();
         // Before the first call: all of them are judged by it, not only the one that reads it next.
         if let Some(time) = store.look(stored::find)? {
             steady.follow(time);
         }
+        let app = applications::select(&store, &settings, steady.now(&*settings.clock))?;
+        let EngineSettings { clock, random, post, authenticator, .. } = settings;
         let (refusals, rates) = (audit::Refusals::default(), rate::Rates::default());
         let shared = Shared {
             store,

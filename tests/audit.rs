@@ -335,6 +335,13 @@ fn decisions_are_found_by_the_clock_also_after_it_was_ahead() {
     assert_eq!(times(None, None), [now + 30, now + 20, now + year, now + 10, now]);
     assert_eq!(times(Some(NOW + 10), Some(NOW + 30)), [now + 20, now + 10]);
     assert_eq!(times(None, Some(NOW + 20)), [now + 10, now]);
+    drop(service);
+    // What the opening changes comes after all of it too.
+    let url = fresh::url(&folder.path().join("seconder.db"));
+    let service = Settings::new(&url).clock(clock.clone()).limits("sends=6").open().unwrap();
+    // In the same millisecond as the last of it, because the clock has not moved since.
+    let latest = read(&service, &AuditFilter::default());
+    assert!(latest[..2].iter().any(|entry| entry.verdict == "configured"), "{latest:?}");
 }
 
 /// A change of the database by somebody else, or a fault of the disk.

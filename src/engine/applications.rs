@@ -1,6 +1,6 @@
 //! Applications: which one is selected, its details and its usage (interface 4.7 and 4.9).
 
-use super::clock;
+use super::clock::{self, Now};
 use super::operations::applications::{self as stored, App, AppChange};
 use super::operations::audit::Trail;
 use super::store::{self, Store};
@@ -48,9 +48,9 @@ fn unless_empty<T: FromStr<Err = Error>>(text: &str) -> Result<Option<T>> {
 }
 
 /// The application that the settings select, created if the database has none yet.
-pub(super) fn select(store: &Store, settings: &EngineSettings) -> Result<App> {
+pub(super) fn select(store: &Store, settings: &EngineSettings, now: Now) -> Result<App> {
     let change = check(settings)?;
-    let trail = trail(settings)?;
+    let trail = trail(settings, now)?;
     if store.look(stored::all)?.is_empty() {
         let (first, trail) = (first(settings, &change)?, trail.clone());
         store.run(move |view| stored::add_first(view, &first, &trail))?;
@@ -76,11 +76,9 @@ pub(super) fn select(store: &Store, settings: &EngineSettings) -> Result<App> {
 }
 
 /// What the audit says of the opening.
-fn trail(settings: &EngineSettings) -> Result<Trail> {
+fn trail(settings: &EngineSettings, now: Now) -> Result<Trail> {
     let mut nonce = [0; 8];
     settings.random.fill(&mut nonce)?;
-    let time = clock::Time::of(&*settings.clock);
-    let now = clock::Now { clock: time, steady: time };
     let nonce = i64::from_le_bytes(nonce) & i64::MAX;
     Ok(Trail { app: 0, call: "open", nonce, user_ip: None, now, refused: None })
 }
