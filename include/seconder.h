@@ -1349,7 +1349,7 @@ typedef struct seconder_audit_entry {
     uint64_t user_id;
     /**
      * How many such decisions it stands for. Of those that change nothing, such as guesses that have
-     * to wait, a user has one a minute.
+     * to wait, a user has one a minute for each kind.
      */
     uint64_t times;
     /**

@@ -40,7 +40,7 @@ pub struct seconder_audit_entry {
     /// The user. 0 for a number that belongs to no user, and for the application.
     pub user_id: u64,
     /// How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    /// to wait, a user has one a minute.
+    /// to wait, a user has one a minute for each kind.
     pub times: u64,
     /// The call, without `seconder_`, such as "verify"; "open" for the opening of the database.
     pub call: *const c_char,

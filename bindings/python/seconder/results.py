@@ -619,7 +619,7 @@ class AuditEntry(Result):
     """The address of the user, if the call has it."""
     times: int = 1
     """How many such decisions it stands for. Of those that change nothing, such as guesses that have
-    to wait, a user has one a minute."""
+    to wait, a user has one a minute for each kind."""
     app_id: int | None = None
     """The application."""
     nonce: int | None = None
