@@ -6,6 +6,8 @@
 
 mod buckets;
 mod changes;
+#[cfg(test)]
+mod plans;
 mod pool;
 mod rows;
 mod schema;
