@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,72 @@ def test_two_services_share_a_database(server: str, keyring: Path) -> None:
         one.verify(shown, user)
         with pytest.raises(seconder.AlreadyUsed):
             other.verify(shown, user)
+
+
+def sessions(server: str, application: str) -> set[str]:
+    """The processes of the server that serve connections of this name."""
+    ask = f"SELECT pid FROM pg_stat_activity WHERE application_name = '{application}'"
+    psql = sorted(Path("/usr/lib/postgresql").glob("*/bin/psql"))[-1]
+    command: list[str | Path] = [psql, "-X", "-A", "-t", "-c", ask, server]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring: Path) -> None:
+    def url(name: str) -> str:
+        return f"{server}?application_name={name}"
+
+    with seconder.open(url("parent"), api_key=KEY, keyring=keyring) as service:
+        user = service.create_user("fay@example.com", "555-010-0125", 1).user_id
+        code = totp.code(service.enrol_authenticator(user).uri)
+        service.app_stats()
+        before = sessions(server, "parent")
+        assert before
+
+        child = os.fork()
+        if child == 0:
+            try:
+                for call in (lambda: service.verify(code, user, force=True), service.app_stats):
+                    with pytest.raises(seconder.StorageError, match="after the fork"):
+                        call()
+                with seconder.open(url("child"), api_key=KEY, keyring=keyring) as own:
+                    own.verify(code, user, force=True)
+                    assert sessions(server, "child")
+                # The end of what was inherited is not that of the parent's sessions.
+                service.close()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+
+        # The same sessions answer the parent, and see what the child did.
+        assert sessions(server, "parent") == before
+        with pytest.raises(seconder.AlreadyUsed):
+            service.verify(code, user, force=True)
+        service.app_stats()
+        assert sessions(server, "parent") == before
+
+        child = os.fork()
+        if child == 0:
+            try:
+                # In place, and with sessions of its own.
+                service.reopen()
+                with pytest.raises(seconder.AlreadyUsed):
+                    service.verify(code, user, force=True)
+                assert sessions(server, "parent") > before
+                service.close()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        service.app_stats()
+        assert before <= sessions(server, "parent")
 
 
 def test_a_server_needs_a_keyring(server: str) -> None:
