@@ -13,12 +13,16 @@ use postgres_protocol::message::frontend;
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// The most that is read at a time.
 const PIECE: usize = 16 * 1024;
 /// The longest message: no row of the engine is nearly as long, in bytes.
 const MOST: u32 = 64 * 1024 * 1024;
+
+/// How long a server that takes nothing is waited for at the end.
+const GOODBYE: Duration = Duration::from_millis(100);
 
 /// A connection to one server.
 pub(crate) struct Connection {
@@ -55,7 +59,7 @@ impl Target {
     /// # Errors
     /// [`Error::InvalidArgument`] if a file cannot be used.
     pub(crate) fn tls(&self) -> Result<Option<Tls>> {
-        let network = self.hosts.iter().any(|host| matches!(host, Host::Network(..)));
+        let network = self.hosts.iter().any(|host| matches!(host, Host::Network { .. }));
         match self.ssl {
             SslMode::Disable => Ok(None),
             _ if network => tls(&self.verify, self.certificate.clone()).map(Some),
@@ -92,7 +96,7 @@ impl Target {
 
     fn reach(&self, host: &Host, tls: Option<&Tls>, until: Until) -> Result<Connection> {
         let plain = || self.log_in(host, None, until);
-        let (Host::Network(..), Some(tls)) = (host, tls) else {
+        let (Host::Network { .. }, Some(tls)) = (host, tls) else {
             return plain().map_err(|failed| failed.error);
         };
         let encrypted = || self.log_in(host, Some(tls), until);
@@ -105,6 +109,8 @@ impl Target {
                 done => done,
             },
             SslMode::Prefer => match encrypted() {
+                // A server that is slow has TLS all the same.
+                Err(failed) if until.left().is_zero() => Err(failed),
                 Err(failed) if failed.is_of_tls() || other_kind(&failed) => plain(),
                 done => done,
             },
@@ -116,10 +122,12 @@ impl Target {
 
     fn log_in(&self, host: &Host, tls: Option<&Tls>, until: Until) -> Result<Connection, Failed> {
         let mut link = match host {
-            Host::Network(name, port) => Link::tcp(name, *port, until)?,
+            Host::Network { name, address, port } => {
+                Link::tcp(address.as_ref().unwrap_or(name), *port, until)?
+            }
             Host::Socket(path) => Link::local(path, until)?,
         };
-        if let (Some(tls), Host::Network(name, _)) = (tls, host) {
+        if let (Some(tls), Host::Network { name, .. }) = (tls, host) {
             if asks_for_tls(&mut link)? {
                 link = link.encrypt(tls, name)?;
             } else if self.ssl != SslMode::Prefer {
@@ -169,7 +177,10 @@ fn asks_for_tls(link: &mut Link) -> Result<bool> {
 /// The error with the server that it is about.
 fn named(host: &Host, error: Error) -> Error {
     let host = match host {
-        Host::Network(name, port) => format!("{name}:{port}"),
+        Host::Network { name, address: Some(address), port } if name != address => {
+            format!("{name}:{port} ({address})")
+        }
+        Host::Network { name, port, .. } => format!("{name}:{port}"),
         Host::Socket(path) => path.display().to_string(),
     };
     match error {
@@ -215,12 +226,14 @@ impl Connection {
         self.link.set_deadline(until);
     }
 
-    /// Says goodbye, without waiting.
+    /// Says goodbye.
     pub(crate) fn close(mut self) {
         if self.is_usable {
             self.output.clear();
             frontend::terminate(&mut self.output);
-            // The server notices the end of the connection anyway.
+            // The deadline of what was done last may have passed, and the server may hang. It notices the
+            // end of the connection anyway.
+            self.link.set_deadline(Until::within(GOODBYE));
             let _ = self.link.write(&self.output);
         }
     }

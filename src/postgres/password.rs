@@ -47,7 +47,7 @@ impl Password {
             ));
         }
         let (hosts, port) = match host {
-            Host::Network(name, port) => (vec![name.clone()], port.to_string()),
+            Host::Network { name, port, .. } => (vec![name.clone()], port.to_string()),
             // A socket is that of localhost in the file, or has the name of its folder.
             Host::Socket(path) => {
                 let folder = path.parent().unwrap_or(Path::new("/")).display().to_string();

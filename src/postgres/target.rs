@@ -26,8 +26,9 @@ pub(crate) enum SslMode {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
-    /// A name or an address, and a port.
-    Network(String, u16),
+    /// A name or an address, which certificates and passwords are for, and the address to connect to
+    /// instead, if one is given.
+    Network { name: String, address: Option<String>, port: u16 },
     /// A socket in a folder.
     Socket(PathBuf),
 }
@@ -82,7 +83,7 @@ impl Target {
         let user = text("user").or_else(|| account.as_ref().map(|account| account.name.clone()));
         let user = user.ok_or_else(|| bad("must name a user: postgres://user@host/database"))?;
         let database = text("dbname").unwrap_or_else(|| user.clone());
-        let hosts = hosts(text("hostaddr").or_else(|| text("host")), text("port"))?;
+        let hosts = hosts(text("host"), text("hostaddr"), text("port"))?;
         let home = account.map(|account| account.home);
         let (ssl, verify) = security(text("sslmode"), text("sslrootcert"), home.as_deref())?;
         let certificate = match (text("sslcert"), text("sslkey")) {
@@ -96,8 +97,8 @@ impl Target {
         let password = Password::new(given.take("password"), passfile, home);
         if let Some((name, _)) = given.0.iter().find(|(_, value)| !value.is_empty()) {
             return Err(bad(format!(
-                "has the parameter {name}, which is unknown: those known are host, port, user, \
-                 password, dbname, passfile, sslmode, sslrootcert, sslcert, sslkey, \
+                "has the parameter {name}, which is unknown: those known are host, hostaddr, port, \
+                 user, password, dbname, passfile, sslmode, sslrootcert, sslcert, sslkey, \
                  connect_timeout and application_name"
             )));
         }
@@ -177,40 +178,67 @@ fn decoded(text: &str) -> Result<Zeroizing<String>> {
     }
 }
 
-fn hosts(names: Option<String>, ports: Option<String>) -> Result<Vec<Host>> {
-    let names = names.unwrap_or_default();
-    let ports = ports.unwrap_or_default();
-    let names: Vec<&str> = names.split(',').collect();
-    let ports: Vec<&str> = ports.split(',').collect();
+fn hosts(
+    names: Option<String>,
+    addresses: Option<String>,
+    ports: Option<String>,
+) -> Result<Vec<Host>> {
+    let split = |list: &Option<String>| -> Vec<String> {
+        list.as_deref().unwrap_or("").split(',').map(str::to_owned).collect()
+    };
+    // Without a name, an address is the name too.
+    let names = if names.is_none() && addresses.is_some() { &addresses } else { &names };
+    let (names, ports) = (split(names), split(&ports));
     if ports.len() > 1 && ports.len() != names.len() {
         return Err(bad("must have one port for all hosts, or one for each"));
     }
-    let port = |place: usize| match ports.get(place).or(ports.first()).copied().unwrap_or("") {
+    let addresses = match &addresses {
+        Some(_) => split(&addresses),
+        None => vec![String::new(); names.len()],
+    };
+    if addresses.len() != names.len() {
+        return Err(bad("must have one hostaddr for each host"));
+    }
+    let port = |place: usize| match ports.get(place).or(ports.first()).map_or("", |port| port) {
         "" => Ok(PORT),
         port => match port.parse() {
             Ok(port @ 1..) => Ok(port),
             _ => Err(bad("has an invalid port: it must be 1 to 65535")),
         },
     };
-    let each = names.iter().enumerate().map(|(place, name)| {
-        let port = port(place)?;
-        let socket =
-            |folder: &str| Host::Socket(Path::new(folder).join(format!(".s.PGSQL.{port}")));
-        Ok(match *name {
-            "" => {
-                let sockets = FOLDERS.map(socket);
-                let there = |socket: &&Host| matches!(socket, Host::Socket(path) if path.exists());
-                sockets
-                    .iter()
-                    .find(there)
-                    .cloned()
-                    .unwrap_or(Host::Network("localhost".into(), port))
+    let each = names.iter().zip(&addresses).enumerate();
+    each.map(|(place, (name, address))| host(name, address, port(place)?)).collect()
+}
+
+fn host(name: &str, address: &str, port: u16) -> Result<Host> {
+    let socket = |folder: &str| Host::Socket(Path::new(folder).join(format!(".s.PGSQL.{port}")));
+    let network = |name: &str, address: Option<String>| Host::Network {
+        name: name.to_owned(),
+        address,
+        port,
+    };
+    if !address.is_empty() {
+        if address.parse::<std::net::IpAddr>().is_err() {
+            return Err(bad("has an invalid hostaddr: it must be an IP address, without brackets"));
+        }
+        return match name {
+            folder if folder.starts_with('/') => {
+                Err(bad("must not have hostaddr with the folder of a socket as the host"))
             }
-            folder if folder.starts_with('/') => socket(folder),
-            name => Host::Network(name.to_owned(), port),
-        })
-    });
-    each.collect()
+            "" => Ok(network(address, Some(address.to_owned()))),
+            name => Ok(network(name, Some(address.to_owned()))),
+        };
+    }
+    Ok(match name {
+        "" => {
+            let sockets = FOLDERS.map(socket);
+            let there = |socket: &&Host| matches!(socket, Host::Socket(path) if path.exists());
+            let found = sockets.iter().find(there).cloned();
+            found.unwrap_or_else(|| network("localhost", None))
+        }
+        folder if folder.starts_with('/') => socket(folder),
+        name => network(name, None),
+    })
 }
 
 /// Which connections are encrypted, and which certificates are accepted there.

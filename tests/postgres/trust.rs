@@ -2,7 +2,10 @@
 
 use super::server::Server;
 use super::{rejected, settings};
-use seconder::{Error, Service};
+use seconder::keyring::Keyring;
+use seconder::{Error, Service, Settings};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,9 +13,14 @@ use std::time::Duration;
 fn admit(server: &Server, lines: &str) {
     let file = server.folder().join("data/pg_hba.conf");
     std::fs::write(file, format!("local all all trust\n{lines}\n")).unwrap();
+    let loaded = || server.sql("postgres", "SELECT pg_conf_load_time()");
+    let before = loaded();
     server.sql("postgres", "SELECT pg_reload_conf()");
-    // The server reads it soon, and a new connection after that.
-    std::thread::sleep(Duration::from_millis(300));
+    // A session knows of the new file only once the server has it, or is in the middle of reading it,
+    // and accepts no connection meanwhile.
+    while loaded() == before {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
@@ -118,6 +126,10 @@ fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
     rejected(open("localhost", listed("require", &other)), "trusted authority");
     rejected(open("localhost", "sslrootcert=system".to_owned()), "trusted authority");
     rejected(open("localhost", plain("verify-full")), "sslrootcert");
+    // The certificate is that of the host, whatever its address is.
+    let at = |mode: &str| format!("{}&hostaddr=127.0.0.1", listed(mode, &ca));
+    expect(open("localhost", at("verify-full")), true);
+    rejected(open("db.example", at("verify-full")), "for another host");
     // The other kind of connection is tried where the mode allows both.
     admit(&server, "hostssl all all all trust\nhostnossl all all all reject");
     expect(open("localhost", plain("allow")), true);
@@ -130,4 +142,30 @@ fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
     without.database("d");
     let url = format!("postgres://seconder@localhost:{}/d?sslmode=require", without.port());
     rejected(settings(&without, &url).open(), "has no TLS");
+}
+
+/// It has TLS, so whoever prefers TLS sends it nothing in clear text.
+#[test]
+fn a_server_that_is_too_slow_for_tls_gets_nothing_in_clear_text() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let url = format!("postgres://u@127.0.0.1:{port}/d?sslmode=prefer&connect_timeout=1");
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| Settings::new(&url).keyring(&ring).open());
+        let mut first = listener.accept().unwrap().0;
+        first.read_exact(&mut [0; 8]).unwrap();
+        first.write_all(b"S").unwrap();
+        // It says nothing more, and its connection stays open.
+        rejected(opening.join().unwrap(), "cannot be reached");
+    });
+    listener.set_nonblocking(true).unwrap();
+    if let Ok((mut second, _)) = listener.accept() {
+        let mut sent = Vec::new();
+        second.set_nonblocking(false).unwrap();
+        second.read_to_end(&mut sent).unwrap();
+        assert!(sent.is_empty(), "{sent:?}");
+    }
 }

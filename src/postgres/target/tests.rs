@@ -4,6 +4,10 @@ fn target(rest: &str) -> Target {
     Target::parse(rest).unwrap()
 }
 
+fn network(name: &str, port: u16) -> Host {
+    Host::Network { name: name.into(), address: None, port }
+}
+
 fn rejected(rest: &str) -> String {
     match Target::parse(rest) {
         Ok(_) => panic!("{rest} was accepted"),
@@ -16,7 +20,7 @@ fn the_parts_of_a_url_are_decoded() {
     let found =
         target("//an%6ea:p%40ss%2F@db.example:5433/a%20b?sslmode=require&connect_timeout=7");
     assert_eq!((&*found.user, &*found.database), ("anna", "a b"));
-    assert_eq!(found.hosts, [Host::Network("db.example".into(), 5433)]);
+    assert_eq!(found.hosts, [network("db.example", 5433)]);
     assert_eq!((found.ssl, found.connect), (SslMode::Require, Duration::from_secs(7)));
     let password = found.password.of(&found.hosts[0], "a b", "anna").unwrap();
     assert_eq!(&*password, "p@ss/");
@@ -25,10 +29,27 @@ fn the_parts_of_a_url_are_decoded() {
 #[test]
 fn several_hosts_and_addresses_in_brackets_are_tried_in_order() {
     let found = target("//u@a,[::1]:6000/d");
-    let network = |name: &str, port| Host::Network(name.into(), port);
     assert!(matches!(&found.hosts[..], [first, second]
         if *first == network("a", 5432) && *second == network("[::1]", 6000)));
     assert_eq!(target("//u@a,b/d?port=7").hosts, [network("a", 7), network("b", 7)]);
+}
+
+/// Certificates and passwords are for the host, whatever address is connected to.
+#[test]
+fn an_address_is_connected_to_instead_of_its_host() {
+    let found = |rest: &str| target(rest).hosts;
+    let at = |name: &str, address: &str, port| Host::Network {
+        name: name.into(),
+        address: Some(address.into()),
+        port,
+    };
+    assert_eq!(found("//u@a:7/d?hostaddr=::1"), [at("a", "::1", 7)]);
+    assert_eq!(found("//u@/d?hostaddr=127.0.0.1"), [at("127.0.0.1", "127.0.0.1", 5432)]);
+    let two = [at("a", "192.0.2.1", 5432), network("b", 5432)];
+    assert_eq!(found("//u@a,b/d?hostaddr=192.0.2.1,"), two);
+    for query in ["hostaddr=b.example", "hostaddr=192.0.2.1,192.0.2.2", "host=/run&hostaddr=::1"] {
+        assert!(rejected(&format!("//u@a/d?{query}")).contains("hostaddr"), "{query}");
+    }
 }
 
 #[test]
