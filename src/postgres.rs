@@ -3,6 +3,8 @@
 
 mod account;
 mod connect;
+mod endpoint;
+mod login;
 mod password;
 mod pipeline;
 mod report;

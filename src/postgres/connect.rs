@@ -5,16 +5,12 @@ use super::target::{Host, SslMode, Target};
 use crate::remote::{Link, Tls, Until, tls};
 use crate::{Error, Result};
 use bytes::BytesMut;
-use fallible_iterator::FallibleIterator;
-use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
+use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
-use zeroize::Zeroizing;
 
 /// The most that is read at a time.
 const PIECE: usize = 16 * 1024;
@@ -26,7 +22,7 @@ const GOODBYE: Duration = Duration::from_millis(100);
 
 /// A connection to one server.
 pub(crate) struct Connection {
-    link: Link,
+    pub(super) link: Link,
     input: BytesMut,
     pub(super) output: BytesMut,
     /// The names of the statements that the server has prepared.
@@ -41,10 +37,10 @@ pub(crate) struct Connection {
 }
 
 /// Why a host was not connected to.
-struct Failed {
-    error: Error,
+pub(super) struct Failed {
+    pub(super) error: Error,
     /// What the server reported, if it did.
-    report: Option<Report>,
+    pub(super) report: Option<Report>,
 }
 
 impl From<Error> for Failed {
@@ -148,7 +144,7 @@ impl Target {
             .map_err(|_| Error::invalid_argument("url", "has a zero byte"))?;
         let is_local = matches!(host, Host::Socket(_));
         let password = || self.password.of(host, &self.database, &self.user);
-        connection.authenticate(&self.user, is_local, password)?;
+        connection.authenticate(&self.user, is_local, self.binding, password)?;
         Ok(connection)
     }
 }
@@ -294,112 +290,5 @@ impl Connection {
     fn lose(&mut self, why: String) -> Problem {
         self.is_usable = false;
         Problem::Lost(why)
-    }
-
-    fn authenticate(
-        &mut self,
-        user: &str,
-        is_local: bool,
-        password: impl Fn() -> Result<Zeroizing<String>, String>,
-    ) -> Result<(), Failed> {
-        let password = || {
-            password()
-                .map_err(|why| Error::storage(format!("the server asks for a password, and {why}")))
-        };
-        self.send().map_err(failed)?;
-        loop {
-            match self.receive().map_err(failed)? {
-                Message::AuthenticationCleartextPassword => {
-                    if !is_local && !self.link.is_encrypted() {
-                        return Err(Error::storage(
-                            "the server asks for the password in clear text on a connection \
-                             without TLS, which is not sent: use sslmode=verify-full, or \
-                             scram-sha-256 in its pg_hba.conf",
-                        )
-                        .into());
-                    }
-                    self.answer(password()?.as_bytes())?;
-                }
-                Message::AuthenticationMd5Password(body) => {
-                    let secret = password()?;
-                    let hash = md5_hash(user.as_bytes(), secret.as_bytes(), body.salt());
-                    self.answer(Zeroizing::new(hash).as_bytes())?;
-                }
-                Message::AuthenticationSasl(body) => self.scram(&body, &password()?)?,
-                Message::AuthenticationOk | Message::BackendKeyData(_) => {}
-                Message::ParameterStatus(body) => {
-                    if let (Ok("server_version"), Ok(value)) = (body.name(), body.value()) {
-                        self.version = value.to_owned();
-                    }
-                }
-                Message::ReadyForQuery(_) => return Ok(()),
-                Message::ErrorResponse(body) => {
-                    let report = Report::of(&body);
-                    let error = Error::storage(report.advice());
-                    return Err(Failed { error, report: Some(report) });
-                }
-                Message::NoticeResponse(_) => {}
-                _ => {
-                    return Err(Error::storage(
-                        "the server asks for a kind of authentication that is not supported: use \
-                         scram-sha-256 in its pg_hba.conf",
-                    )
-                    .into());
-                }
-            }
-        }
-    }
-
-    fn answer(&mut self, secret: &[u8]) -> Result<(), Failed> {
-        frontend::password_message(secret, &mut self.output)
-            .map_err(|_| Error::storage("the password has a zero byte"))?;
-        let sent = self.send();
-        zeroize::Zeroize::zeroize(&mut *self.output);
-        sent.map_err(failed)
-    }
-
-    /// Proves that this client knows the password, and expects that of the server.
-    fn scram(&mut self, offered: &AuthenticationSaslBody, password: &str) -> Result<(), Failed> {
-        let mut mechanisms = offered.mechanisms();
-        let mut is_known = false;
-        while let Ok(Some(mechanism)) = mechanisms.next() {
-            is_known |= mechanism == SCRAM_SHA_256;
-        }
-        if !is_known {
-            return Err(Error::storage("the server does not offer scram-sha-256").into());
-        }
-        let bad = || Error::storage("the server could not prove that it knows the password");
-        let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
-        frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut self.output)
-            .map_err(|_| bad())?;
-        self.send().map_err(failed)?;
-        loop {
-            match self.receive().map_err(failed)? {
-                Message::AuthenticationSaslContinue(body) => {
-                    scram.update(body.data()).map_err(|_| bad())?;
-                    frontend::sasl_response(scram.message(), &mut self.output)
-                        .map_err(|_| bad())?;
-                    self.send().map_err(failed)?;
-                }
-                Message::AuthenticationSaslFinal(body) => {
-                    return scram.finish(body.data()).map_err(|_| bad().into());
-                }
-                Message::ErrorResponse(body) => {
-                    let report = Report::of(&body);
-                    let error = Error::storage(report.advice());
-                    return Err(Failed { error, report: Some(report) });
-                }
-                _ => return Err(bad().into()),
-            }
-        }
-    }
-}
-
-fn failed(problem: Problem) -> Failed {
-    match problem {
-        Problem::Rejected(report) => {
-            Failed { error: Error::storage(report.advice()), report: Some(report) }
-        }
-        Problem::Lost(why) => Error::storage(why).into(),
     }
 }

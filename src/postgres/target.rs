@@ -24,6 +24,14 @@ pub(crate) enum SslMode {
     VerifyFull,
 }
 
+/// Whether a login is bound to the connection with TLS on which it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    Disable,
+    Prefer,
+    Require,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
     /// A name or an address, which certificates and passwords are for, and the address to connect to
@@ -41,6 +49,7 @@ pub(crate) struct Target {
     pub(super) database: String,
     pub(super) password: Password,
     pub(super) ssl: SslMode,
+    pub(super) binding: Binding,
     pub(super) verify: Verify,
     /// The certificate that the client presents, and its key.
     pub(super) certificate: Option<(PathBuf, PathBuf)>,
@@ -86,6 +95,7 @@ impl Target {
         let hosts = hosts(text("host"), text("hostaddr"), text("port"))?;
         let home = account.map(|account| account.home);
         let (ssl, verify) = security(text("sslmode"), text("sslrootcert"), home.as_deref())?;
+        let binding = binding(text("channel_binding"), ssl, &hosts)?;
         let certificate = match (text("sslcert"), text("sslkey")) {
             (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
             (None, None) => None,
@@ -99,7 +109,7 @@ impl Target {
             return Err(bad(format!(
                 "has the parameter {name}, which is unknown: those known are host, hostaddr, port, \
                  user, password, dbname, passfile, sslmode, sslrootcert, sslcert, sslkey, \
-                 connect_timeout and application_name"
+                 channel_binding, connect_timeout and application_name"
             )));
         }
         if [&user, &database, &application].iter().any(|text| text.contains('\0')) {
@@ -111,6 +121,7 @@ impl Target {
             database,
             password,
             ssl,
+            binding,
             verify,
             certificate,
             connect,
@@ -282,6 +293,26 @@ fn security(
         _ => Verify::Nothing,
     };
     Ok((mode, verify))
+}
+
+fn binding(mode: Option<String>, ssl: SslMode, hosts: &[Host]) -> Result<Binding> {
+    match mode.as_deref() {
+        None | Some("prefer") => Ok(Binding::Prefer),
+        Some("disable") => Ok(Binding::Disable),
+        Some("require") => {
+            let network = hosts.iter().any(|host| matches!(host, Host::Network { .. }));
+            match network && ssl != SslMode::Disable {
+                true => Ok(Binding::Require),
+                false => Err(bad(
+                    "must have a host with TLS with channel_binding=require: name one, and \
+                                  use sslmode=verify-full or require",
+                )),
+            }
+        }
+        Some(_) => {
+            Err(bad("has an invalid channel_binding: it must be disable, prefer or require"))
+        }
+    }
 }
 
 fn seconds(text: Option<String>) -> Result<Duration> {

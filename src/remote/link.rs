@@ -137,6 +137,16 @@ impl Link {
         matches!(self.0, Stream::Encrypted(_))
     }
 
+    /// The server's certificate, if TLS was set up.
+    pub(crate) fn certificate(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Stream::Plain(_) => None,
+            Stream::Encrypted(stream) => {
+                stream.conn.peer_certificates()?.first().map(AsRef::as_ref)
+            }
+        }
+    }
+
     pub(crate) fn set_deadline(&mut self, until: Until) {
         self.0.socket().set_deadline(until.0);
     }

@@ -58,10 +58,10 @@ fn mode(file: &Path, mode: u32) {
 }
 
 /// A server with a certificate for `localhost` by an authority of its own.
-fn with_tls() -> Server {
+fn with_tls(algorithm: &'static rcgen::SignatureAlgorithm) -> Server {
     let mut server = Server::start();
     let authority = {
-        let key = rcgen::KeyPair::generate().unwrap();
+        let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
         let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         (params.self_signed(&key).unwrap().pem(), rcgen::Issuer::new(params, key))
@@ -83,7 +83,7 @@ fn with_tls() -> Server {
 
 #[test]
 fn tls_is_used_and_certificates_are_verified_as_sslmode_says() {
-    let server = with_tls();
+    let server = with_tls(&rcgen::PKCS_ECDSA_P256_SHA256);
     server.database("d");
     let port = server.port();
     let ca = server.folder().join("ca.crt");
@@ -168,4 +168,41 @@ fn a_server_that_is_too_slow_for_tls_gets_nothing_in_clear_text() {
         second.read_to_end(&mut sent).unwrap();
         assert!(sent.is_empty(), "{sent:?}");
     }
+}
+
+/// Whether a login is bound to the certificate that the server has, which the server checks itself.
+#[test]
+fn a_login_is_bound_to_the_connection_as_channel_binding_says() {
+    for algorithm in [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384] {
+        let server = with_tls(algorithm);
+        server.database("d");
+        server.sql("postgres", "CREATE ROLE anna LOGIN SUPERUSER PASSWORD 'hidden'");
+        let port = server.port();
+        let open = |query: &str| {
+            settings(&server, &format!("postgres://anna:hidden@127.0.0.1:{port}/d?{query}")).open()
+        };
+        admit(&server, "host all all all scram-sha-256");
+        for mode in ["disable", "prefer", "require"] {
+            open(&format!("sslmode=require&channel_binding={mode}")).unwrap();
+        }
+        open("sslmode=disable&channel_binding=prefer").unwrap();
+        rejected(open("sslmode=disable&channel_binding=require"), "with TLS");
+        rejected(open("sslmode=allow&channel_binding=require"), "bind the login");
+        // These let in whoever they let in without a proof that is bound.
+        for kind in ["trust", "md5", "password"] {
+            admit(&server, &format!("host all all all {kind}"));
+            open("sslmode=require&channel_binding=disable").unwrap();
+            if kind != "md5" {
+                rejected(open("sslmode=require&channel_binding=require"), "bind the login");
+            }
+        }
+    }
+    let server = with_tls(&rcgen::PKCS_ED25519);
+    server.database("d");
+    server.sql("postgres", "CREATE ROLE anna LOGIN SUPERUSER PASSWORD 'hidden'");
+    admit(&server, "host all all all scram-sha-256");
+    let port = server.port();
+    let url = format!("postgres://anna:hidden@127.0.0.1:{port}/d?sslmode=require");
+    rejected(settings(&server, &url).open(), "channel_binding=disable");
+    settings(&server, &format!("{url}&channel_binding=disable")).open().unwrap();
 }

@@ -71,6 +71,9 @@ fn what_is_not_understood_is_rejected_without_the_password() {
         ("//u:hidden%zz@h/d", "hexadecimal"),
         ("//u:hidden@h/d?sslmode=require&sslrootcert=system", "verify-full"),
         ("//u:hidden@h/d?sslcert=/a", "sslkey"),
+        ("//u:hidden@h/d?channel_binding=yes", "channel_binding"),
+        ("//u:hidden@h/d?channel_binding=require&sslmode=disable", "with TLS"),
+        ("//u:hidden@%2Frun/d?channel_binding=require", "with TLS"),
         ("//u:hidden@h/d#x", "fragment"),
     ];
     for (url, expected) in bad {
