@@ -129,7 +129,8 @@ fn a_failed_delivery_can_be_retried_at_once() {
         .open()
         .unwrap();
     let user = ada(&service);
-    for _ in 0..10 {
+    // Fewer than a number may get: failures have limits too.
+    for _ in 0..4 {
         let error = service.request_sms(user).unwrap_err();
         assert!(error.to_string().contains("the gateway is closed"), "{error}");
         assert!(!error.retry_safe(), "{error}");
