@@ -28,7 +28,7 @@ impl Connection {
                 .map_err(|why| Error::storage(format!("the server asks for a password, and {why}")))
         };
         self.send().map_err(failed)?;
-        let mut is_bound = false;
+        let (mut is_bound, mut is_admitted) = (false, false);
         loop {
             let message = self.receive().map_err(failed)?;
             let ends_unbound = matches!(
@@ -60,13 +60,15 @@ impl Connection {
                 Message::AuthenticationSasl(body) => {
                     is_bound = self.scram(&body, binding, &password)?;
                 }
-                Message::AuthenticationOk | Message::BackendKeyData(_) => {}
+                Message::AuthenticationOk => is_admitted = true,
+                Message::BackendKeyData(_) => {}
                 Message::ParameterStatus(body) => {
                     if let (Ok("server_version"), Ok(value)) = (body.name(), body.value()) {
                         self.version = value.to_owned();
                     }
                 }
-                Message::ReadyForQuery(_) => return Ok(()),
+                // Without the message before, nothing was checked: neither a password nor its binding.
+                Message::ReadyForQuery(_) if is_admitted => return Ok(()),
                 Message::ErrorResponse(body) => {
                     let report = Report::of(&body);
                     let error = Error::storage(report.advice());

@@ -170,6 +170,27 @@ fn a_server_that_is_too_slow_for_tls_gets_nothing_in_clear_text() {
     }
 }
 
+/// Whoever says only that it is ready has checked no password, and bound nothing.
+#[test]
+fn a_server_that_is_ready_before_a_login_is_rejected() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("ring");
+    Keyring::at(&ring).create().unwrap();
+    let url = format!("postgres://u@127.0.0.1:{port}/d?sslmode=disable");
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| Settings::new(&url).keyring(&ring).open());
+        let mut server = listener.accept().unwrap().0;
+        let mut length = [0; 4];
+        server.read_exact(&mut length).unwrap();
+        let rest = u32::from_be_bytes(length) as usize - length.len();
+        server.read_exact(&mut vec![0; rest]).unwrap();
+        server.write_all(b"Z\0\0\0\x05I").unwrap();
+        rejected(opening.join().unwrap(), "authentication");
+    });
+}
+
 /// Whether a login is bound to the certificate that the server has, which the server checks itself.
 #[test]
 fn a_login_is_bound_to_the_connection_as_channel_binding_says() {
