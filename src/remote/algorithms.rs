@@ -35,13 +35,14 @@ pub(super) fn provider() -> CryptoProvider {
     }
 }
 
-#[cfg(not(feature = "compact"))]
+/// PostgreSQL accepts P-256 alone, unless its `ssl_ecdh_curve` says otherwise.
+#[cfg(any(not(feature = "compact"), feature = "postgres"))]
 fn key_exchanges() -> Vec<&'static dyn SupportedKxGroup> {
     ring::ALL_KX_GROUPS.to_vec()
 }
 
 /// Those that need no table of points: see [`super::p256`].
-#[cfg(feature = "compact")]
+#[cfg(all(feature = "compact", not(feature = "postgres")))]
 fn key_exchanges() -> Vec<&'static dyn SupportedKxGroup> {
     vec![ring::kx_group::X25519, ring::kx_group::SECP384R1]
 }
