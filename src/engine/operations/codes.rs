@@ -5,7 +5,7 @@ use super::budgets::{Over, Sending};
 use super::verify::{Barred, Factor, WrongAnswers};
 use super::{AppId, Subject, count, user, verifications};
 use crate::engine::clock::{Now, Time};
-use crate::engine::limits::{CLOCK_SLACK, MOST_WRONG};
+use crate::engine::limits::{CLOCK_SLACK, LONGEST_CODE_LIFE, MOST_WRONG};
 use crate::engine::store::{Decided, Job, NumberCheck, Sealed, SentCode, View};
 use crate::model::ApprovalId;
 use serde::{Deserialize, Serialize};
@@ -228,10 +228,11 @@ pub(in crate::engine) fn finish_delivery(
 }
 
 /// Deletes the codes of this subject that cannot be accepted any more, so that none of them is sent
-/// again. A code cannot be accepted if it has expired, or if it would live
-/// longer than any code can: it was issued while the clock was wrong.
+/// again. A code cannot be accepted if it has expired, or if it would live longer than any code can: it was
+/// issued while the clock was wrong. One that lives longer than those of now was issued before the
+/// application had them live shorter.
 fn delete_expired(view: &mut View, issue: &IssueCode, subject: &str) -> Decided<()> {
-    let end = issue.now.steady.plus(issue.life + CLOCK_SLACK);
+    let end = issue.now.steady.plus(LONGEST_CODE_LIFE + CLOCK_SLACK);
     for code in view.all::<SentCode>((subject.to_owned(),))? {
         if code.expires_at <= issue.now.steady || code.expires_at > end {
             view.delete(&code);
