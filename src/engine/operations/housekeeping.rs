@@ -126,10 +126,15 @@ fn retention(view: &mut View, now: Time) -> Decided<Time> {
     let held = stored(view, HELD)?.is_some_and(|until| now < until);
     let believed = match stored(view, BELIEVED)? {
         Some(believed) if held => believed,
-        _ if seen.plus(A_DAY) < now => {
+        before if seen.plus(A_DAY) < now => {
+            // Nobody has lived through the day after the last jump, so that one is not believed
+            // either. A service that runs now and then still gets on.
+            let is_doubted = stored(view, HELD)?.is_some_and(|until| seen.plus(AN_HOUR) < until);
+            let before = before.filter(|_| is_doubted);
+            let believed = before.map_or(seen, |before| before.plus(A_DAY).min(seen));
             store(view, HELD, now.plus(A_DAY));
-            store(view, BELIEVED, seen);
-            seen
+            store(view, BELIEVED, believed);
+            believed
         }
         _ => now,
     };
@@ -309,6 +314,20 @@ mod tests {
         assert_eq!((look(days(11, back)), kept(&store)), (1, [0, 2]));
         // The last one was dated in the future, and is ten days old by the steady time.
         assert_eq!((look(days(12, back)), kept(&store)), (2, [0, 0]));
+    }
+
+    #[test]
+    fn a_clock_that_jumps_again_within_the_day_takes_nothing_either() {
+        let store = audited();
+        for day in 0..3 {
+            note(&store, 2, days(day, 0));
+            assert_eq!(delete(&store, days(day, 0), 9).rows, 0);
+        }
+        let jumps = [days(3000, 0), days(2, 2998), days(3000, 2998), days(6000, 2998)];
+        for now in jumps {
+            assert_eq!(delete(&store, now, 9).rows, 0, "{now:?}");
+        }
+        assert_eq!(kept(&store), [0, 3]);
     }
 
     #[test]
