@@ -207,8 +207,8 @@ impl Engine {
     pub fn maintain(&self, budget: Duration) -> Result<bool> {
         const STEP: u32 = 256;
         self.shared.deliver.housekeep();
-        self.note_left_over(self.now().steady)?;
         let end = self.shared.clock.now().saturating_add(budget);
+        let is_over = || self.shared.clock.now() >= end;
         let mut unreadable = 0;
         let more = loop {
             let now = self.now();
@@ -218,10 +218,12 @@ impl Engine {
             if rows < STEP {
                 break false;
             }
-            if self.shared.clock.now() >= end {
+            if is_over() {
                 break true;
             }
         };
+        // What expired goes in any case.
+        while !is_over() && self.note_left_over(audit::APART, STEP)? {}
         match unreadable {
             0 => Ok(more),
             some => Err(Error::storage(format!(
@@ -280,6 +282,9 @@ impl Engine {
         let store = &self.shared.store;
         let Some(most) = store.count_decision() else { return Ok(()) };
         let now = self.now();
+        // The next refusal of a kind takes those before along, if it comes soon. One that cannot be
+        // noted is counted again.
+        let _ = self.note_left_over(2 * audit::APART, most);
         store.take_along(move |view| delete_expired(view, now, most).map(drop))
     }
 

@@ -91,7 +91,9 @@ fn a_number_gets_five_messages_in_ten_minutes_and_twenty_a_day() {
     clock.set(after + 1800);
     waits(log_in(&world, user), 86_400 - 600 - 1800);
     assert_eq!(world.sent.lock().unwrap().len(), 20);
-    assert_eq!(refused(&world), ["number_10_minutes", "number_10_minutes", "number_day"]);
+    let refusals = refused(&world);
+    assert_eq!(refusals[..3], ["number_10_minutes"; 3]);
+    assert_eq!(refusals[3..], ["number_day"]);
 }
 
 #[test]
@@ -191,6 +193,26 @@ fn an_application_says_how_long_a_code_lives_and_how_many_wrong_tries_it_survive
     // Another one is made, because nobody can use that one any more.
     clock.set(NOW + 3900);
     assert_ne!(request("three"), code);
+}
+
+#[test]
+fn a_code_that_was_sent_outlives_a_shorter_code_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = ManualClock::at(NOW);
+    let path = folder.path().join("a.db");
+    let request = |world: &World, action: &str| {
+        let action = Some(action.parse().unwrap());
+        let call = RequestSms { force: true, action, ..RequestSms::new(ada(&world.service)) };
+        let _ = world.service.handle(&call).unwrap();
+        world.sent.lock().unwrap().last().unwrap().clone()
+    };
+    let code = request(&world(&path, "code_life=3600", &clock), "one");
+    clock.set(NOW + 100);
+    let world = world(&path, "code_life=60", &clock);
+    request(&world, "two");
+    let call = forced(code.parse().unwrap(), ada(&world.service));
+    let call = Verify { action: Some("one".parse().unwrap()), ..call };
+    assert_eq!(world.service.handle(&call).unwrap().verdict, Verdict::Right);
 }
 
 #[test]

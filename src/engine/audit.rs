@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long after a refusal further ones of the same kind are only counted.
-const APART: Duration = Duration::from_secs(60);
+pub(super) const APART: Duration = Duration::from_secs(60);
 /// The most kinds of refusals that are counted at once.
 const MOST_KINDS: usize = 4096;
 /// The most rows that one page is made of, of which a filter may leave few.
@@ -69,10 +69,10 @@ impl Refusals {
         Some(Row { kind, trail, noted, times })
     }
 
-    /// The rows for those that were only counted, once no further one of their kind has come.
-    fn left_over(&self, now: Time, most: usize) -> Vec<Row> {
+    /// The rows for those that were only counted, if the last row of their kind is that old.
+    fn left_over(&self, now: Time, age: Duration, most: usize) -> Vec<Row> {
         let mut all = self.lock();
-        let old = all.iter_mut().filter(|(_, tally)| tally.written_at.plus(APART) <= now);
+        let old = all.iter_mut().filter(|(_, tally)| tally.written_at.plus(age) <= now);
         let rows = old.filter_map(|(kind, tally)| {
             let (trail, noted) = tally.last.take()?;
             tally.written_at = now;
@@ -149,15 +149,15 @@ impl Engine {
         }
     }
 
-    /// Writes rows for refusals that were counted, and that no other one follows.
-    pub(super) fn note_left_over(&self, now: Time) -> Result<()> {
-        loop {
-            let rows = self.shared.refusals.left_over(now, MOST_READ as usize);
-            if rows.is_empty() {
-                return Ok(());
-            }
+    /// Writes some rows for refusals that were counted, and that no other one has followed. Returns
+    /// whether there were any.
+    pub(super) fn note_left_over(&self, age: Duration, most: u32) -> Result<bool> {
+        let rows = self.shared.refusals.left_over(self.now().steady, age, most as usize);
+        let are_any = !rows.is_empty();
+        if are_any {
             self.write_refusals(rows)?;
         }
+        Ok(are_any)
     }
 
     fn write_refusals(&self, rows: Vec<Row>) -> Result<()> {
@@ -171,7 +171,11 @@ impl Engine {
         // A decision that is not known to be written has been dropped, or has this as a copy.
         if written.is_err() {
             let rows = Arc::try_unwrap(rows).unwrap_or_default();
-            rows.into_iter().for_each(|row| self.shared.refusals.put_back(row));
+            for mut row in rows {
+                // If it was written all the same, the same place is taken.
+                row.trail.nonce = self.nonce().unwrap_or(row.trail.nonce.wrapping_add(1));
+                self.shared.refusals.put_back(row);
+            }
         }
         written
     }
