@@ -259,6 +259,8 @@ impl Queue {
         let _ = carry_out(backend, &self.counts, &mut jobs);
         for Waiting { mut job, seat } in batch {
             job.settle();
+            // Who wakes up has the only copy of what was decided by.
+            drop(job);
             seat.set(State::Done);
         }
         // Those who wake up and call again at once are in the next batch: the fewer batches there are,

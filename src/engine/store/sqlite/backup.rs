@@ -33,8 +33,8 @@ impl Sqlite {
         let Some(file) = &self.file else {
             return Err(Error::storage("a database in memory has no backup"));
         };
+        drop(self.begin()?);
         apart_from_forks(|using| {
-            drop(self.begin()?);
             refuse_existing(to)?;
             refuse_leftovers(to)?;
             let source = super::open::reader(&file.path)?;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many pages the log has when they are copied beside the commits: 16 MB of pages of 4 KiB. A page
 /// that many commits have changed is copied once.
-const DUE: usize = 4000;
+const DUE: usize = if cfg!(test) { 500 } else { 4000 };
 /// How many it has when commits have to wait until the rest is copied.
 const OVERDUE: usize = 4 * DUE;
 
