@@ -290,7 +290,7 @@ fn a_fork_does_not_wait_for_a_backup_which_begins_anew() {
             if seen.len() == 1 {
                 asked.wait();
                 // Long enough for the other thread to ask, and less than it would wait.
-                std::thread::sleep(std::time::Duration::from_millis(300));
+                std::thread::sleep(std::time::Duration::from_secs(2));
             }
         };
         service.engine().unwrap().backup(&world.at("copy.db"), progress).unwrap();
