@@ -282,10 +282,12 @@ impl Engine {
         let store = &self.shared.store;
         let Some(most) = store.count_decision() else { return Ok(()) };
         let now = self.now();
+        // First, because it fails in a forked child, where a lock of the refusals may be held for ever.
+        store.take_along(move |view| delete_expired(view, now, most).map(drop))?;
         // The next refusal of a kind takes those before along, if it comes soon. One that cannot be
         // noted is counted again.
         let _ = self.note_left_over(2 * audit::APART, most);
-        store.take_along(move |view| delete_expired(view, now, most).map(drop))
+        Ok(())
     }
 
     /// Makes a decision that rarely changes anything.
