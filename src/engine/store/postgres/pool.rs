@@ -1,8 +1,9 @@
 //! What threads take in turn: the connections that read, so that no read waits for a batch, and the one
 //! that writes. Nobody waits for a turn longer than for a server, whatever the others wait for.
 
+use crate::Result;
+use crate::engine::store::batch::late;
 use crate::postgres::Until;
-use crate::{Error, Result};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct Pool<T> {
@@ -35,16 +36,13 @@ impl<T: Default> Pool<T> {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// [`Error::Storage`] if there is none by this time.
+    /// [`Error::Storage`](crate::Error::Storage) if there is none by this time.
     pub(super) fn take(&self, until: Until) -> Result<Place<'_, T>> {
         let full = |places: &mut Places<T>| places.taken >= self.most;
         let waited = self.freed.wait_timeout_while(self.lock(), until.left(), full);
         let (mut places, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if places.taken >= self.most {
-            return Err(Error::storage(
-                "the database did not respond in time: nothing was changed. Check the server that it \
-                 is on",
-            ));
+            return Err(late());
         }
         places.taken += 1;
         Ok(Place { pool: self, item: places.idle.pop().unwrap_or_default() })
