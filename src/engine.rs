@@ -35,7 +35,7 @@ pub use audit::{AuditEntry, AuditFilter, AuditPage};
 pub use backups::restore;
 pub(crate) use clock::system_time;
 pub use clock::{Clock, Random};
-pub use delivery::{Deliver, Message, Post, SignedCallback, Spool};
+pub use delivery::{Deliver, Message, Outcome, Post, SignedCallback, Spool};
 pub use devices::{DeviceRegistered, DeviceType};
 pub use keys::Resealed;
 pub use limits::Limits;

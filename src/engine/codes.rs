@@ -140,6 +140,7 @@ impl Engine {
                 refused => return Err(not_sent(&refused, now)),
             };
         let message = Wiped(Message {
+            id: format!("{job:016x}"),
             to,
             via: order.channel,
             text: joined(&[&*text.0, &*code, &*validity(expires_at, now), &*text.1]),

@@ -8,6 +8,7 @@ use crate::calls::Channel;
 use crate::model::{CallbackUrl, UserId};
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 use zeroize::Zeroize;
 
 /// Delivers messages to phones. It is called during the call that requests the code or creates the
@@ -36,10 +37,34 @@ pub trait Deliver: Send + Sync {
     fn offline_logins_reported(&self, _user_id: UserId, _machine: Option<&str>, _logins: usize) {}
 }
 
+/// What became of an attempt to send something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It was accepted for delivery, with the id that the provider gave it, if any.
+    Sent(Option<String>),
+    /// It was not sent. Another attempt may succeed, at the earliest after this time if one is given.
+    Retry {
+        /// How long the provider asks to wait.
+        after: Option<Duration>,
+        /// What went wrong, without the code.
+        reason: String,
+    },
+    /// It was not sent, and no attempt by the same way will succeed: what went wrong, without the
+    /// code.
+    Permanent(String),
+    /// It may have been sent, because the connection was lost before a response arrived: what went
+    /// wrong, without the code. Another attempt carries the same [`Message::id`].
+    Ambiguous(String),
+}
+
 /// A message to a phone. `Debug` does not show the code.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
+    /// Identifies the message. It is the same in each attempt to send it, so that a provider can
+    /// recognise one that it has accepted before. 16 hexadecimal digits.
+    pub id: String,
     /// The number, in E.164: `+15550100123`.
     pub to: String,
     /// How it is delivered.

@@ -42,6 +42,7 @@ impl Engine {
     ) -> Result<&'static str> {
         let now = trail.now;
         let sent = self.shared.deliver.deliver(&Message {
+            id: format!("{job:016x}"),
             to: message.to,
             via: Channel::Sms,
             text: message.text.0,

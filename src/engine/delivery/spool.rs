@@ -166,7 +166,7 @@ mod tests {
 
     fn message(code: &str, expires_at: u64) -> Message {
         let (to, text, code) = ("+15550100123".into(), code.to_owned(), code.to_owned());
-        Message { to, via: Channel::Sms, text, code, expires_at }
+        Message { id: String::new(), to, via: Channel::Sms, text, code, expires_at }
     }
 
     fn texts(spool: &Spool) -> BTreeSet<String> {
