@@ -1,5 +1,7 @@
 //! Style as a test. Every complaint names a file, a line and what to do instead.
 
+#[path = "tidy/audit.rs"]
+mod audit;
 #[path = "tidy/linked.rs"]
 mod linked;
 #[path = "tidy/rules.rs"]
