@@ -14,6 +14,7 @@
 //! ```
 
 mod edge;
+pub mod gateway;
 mod journal;
 mod listeners;
 #[cfg(unix)]

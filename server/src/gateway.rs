@@ -1,0 +1,51 @@
+//! Gateways: how the program sends messages, by the providers that its operator has chosen.
+//!
+//! The settings of a gateway are a JSON object, as an operator writes it. Whoever makes a gateway of
+//! them gets all that is wrong with them at once, and never a gateway that is half configured.
+
+mod fields;
+mod reason;
+
+pub use fields::{Field, Fields, Problem};
+pub use reason::reason;
+
+use seconder::calls::Channel;
+use seconder::engine::Outcome;
+use std::fmt;
+
+/// A message that a gateway is given to send. `Debug` shows neither the number nor the text.
+#[derive(Clone, Copy)]
+pub struct Outgoing<'a> {
+    /// Identifies the message, and is the same in each attempt to send it.
+    pub id: &'a str,
+    /// The number, in E.164 with its `+`, or the e-mail address.
+    pub to: &'a str,
+    /// The text for the user to read or hear.
+    pub text: &'a str,
+    /// The code on its own. Empty if there is none.
+    pub code: &'a str,
+    /// The sender, as the route has it. Empty if it has none.
+    pub from: &'a str,
+    /// How it is delivered.
+    pub channel: Channel,
+}
+
+impl fmt::Debug for Outgoing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing")
+            .field("id", &self.id)
+            .field("channel", &self.channel)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Sends messages to a provider.
+pub trait Gateway: Send + Sync {
+    /// Tries once to send a message, and waits for the provider, but no longer than the gateway's own
+    /// setting `timeout`. What went wrong is written for operators: it has neither the code, nor the
+    /// text, nor the whole number, nor a credential, whatever the provider answers ([`reason`]).
+    fn send(&self, message: &Outgoing<'_>) -> Outcome;
+
+    /// Ends the connections that the gateway keeps. Default: there are none.
+    fn stop(&self) {}
+}
