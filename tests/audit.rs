@@ -293,25 +293,6 @@ fn pages_follow_each_other_without_gaps() {
 }
 
 #[test]
-fn old_decisions_go_in_steps() {
-    let folder = tempfile::tempdir().unwrap();
-    let clock = ManualClock::at(NOW);
-    let url = fresh::url(&folder.path().join("seconder.db"));
-    let service = Settings::new(&url).clock(clock.clone()).limits("audit_days=1").open().unwrap();
-    let user = ada(&service);
-    let _ = service.unlock_user(user).unwrap();
-    let engine = service.engine().unwrap();
-    let maintain = || engine.maintain(std::time::Duration::from_secs(1)).unwrap();
-    let count = || read(&service, &AuditFilter::default()).len();
-    clock.set(NOW + 86_399);
-    assert!(!maintain());
-    assert!(count() > 0);
-    clock.set(NOW + 86_400);
-    assert!(!maintain());
-    assert_eq!(count(), 0);
-}
-
-#[test]
 fn decisions_are_found_by_the_clock_also_after_it_was_ahead() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(NOW);
@@ -342,33 +323,4 @@ fn decisions_are_found_by_the_clock_also_after_it_was_ahead() {
     // In the same millisecond as the last of it, because the clock has not moved since.
     let latest = read(&service, &AuditFilter::default());
     assert!(latest[..2].iter().any(|entry| entry.verdict == "configured"), "{latest:?}");
-}
-
-/// A change of the database by somebody else, or a fault of the disk.
-fn damage(path: &std::path::Path, sql: &str) {
-    assert_eq!(rusqlite::Connection::open(path).unwrap().execute(sql, []).unwrap(), 1);
-}
-
-#[test]
-fn a_row_that_cannot_be_read_is_reported_and_does_not_keep_others_from_going() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("seconder.db");
-    let clock = ManualClock::at(NOW);
-    let (service, _) = open_at(&path, &clock);
-    let user = ada(&service);
-    let call = RequestSms { force: true, ..RequestSms::new(user) };
-    let _ = service.handle(&call).unwrap();
-    let other = service.create_user("ben@example.com", "555-010-0124", "1").unwrap().user_id;
-    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(other) }).unwrap();
-    drop(service);
-    damage(&path, &format!("UPDATE codes SET sends = -1 WHERE subject = 'user:{user}'"));
-    clock.set(NOW + 86_400);
-    let (service, _) = open_at(&path, &clock);
-    let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
-    let error = maintain().unwrap_err().to_string();
-    assert!(error.contains("1 expired rows could not be read"), "{error}");
-    drop(service);
-    let db = rusqlite::Connection::open(&path).unwrap();
-    let left: i64 = db.query_row("SELECT count(*) FROM codes", [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 0);
 }
