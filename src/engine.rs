@@ -262,17 +262,17 @@ impl Engine {
     ) -> Result<T> {
         let Shared { store, steady, .. } = &*self.shared;
         self.count_decision()?;
-        let time = steady.to_store();
+        let reached = steady.to_store();
         let outcome = store.run(move |view| {
             let outcome = decide(view)?;
             // Not two closures, each of which would contain the decision.
-            if let Some(time) = time {
-                stored::raise(view, time)?;
+            if let Some(reached) = reached {
+                stored::raise(view, reached)?;
             }
             Ok(outcome)
         })?;
-        if let Some(time) = time {
-            steady.was_stored(time);
+        if let Some(reached) = reached {
+            steady.was_stored(reached);
         }
         Ok(outcome)
     }

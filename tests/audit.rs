@@ -324,3 +324,30 @@ fn decisions_are_found_by_the_clock_also_after_it_was_ahead() {
     let latest = read(&service, &AuditFilter::default());
     assert!(latest[..2].iter().any(|entry| entry.verdict == "configured"), "{latest:?}");
 }
+
+#[test]
+fn decisions_are_found_by_the_clock_in_a_process_that_began_after_it_was_put_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let user = ada(&service);
+    let ahead = 7200;
+    for time in [NOW + ahead, NOW + 10, NOW + 20] {
+        clock.set(time);
+        let _ = service.unlock_user(user).unwrap();
+    }
+    drop(service);
+    let times = |service: &Service| {
+        let filter = AuditFilter { until: Some(NOW + 30), ..of(user) };
+        read(service, &filter).iter().map(|entry| entry.time / 1000).collect::<Vec<_>>()
+    };
+    let expected = [NOW + 20, NOW + 10, NOW].map(|time| i64::try_from(time).unwrap());
+    // While nothing ran, the clock has caught up with half of the time by which decisions are ordered,
+    // or with all of it.
+    for later in [ahead / 2, 2 * ahead] {
+        clock.set(NOW + later);
+        let (service, _) = open_at(&path, &clock);
+        assert_eq!(times(&service), expected, "{later}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::clock::{Now, Time};
 use super::limits::CLOCK_SLACK;
 use super::operations::audit::{self, Noted, Reading, Trail};
+use super::operations::steady as stored;
 use super::store::{Audit, Decided};
 use super::{Engine, View};
 use crate::calls::Call;
@@ -254,7 +255,7 @@ impl Engine {
         let (since, until) = (milliseconds(filter.since), milliseconds(filter.until));
         let before = match after {
             Some(place) => place_of(place)?,
-            None => (until.map_or(Time(i64::MAX), |until| self.steady_after(until)), None),
+            None => (until.map_or(Ok(Time(i64::MAX)), |until| self.steady_after(until))?, None),
         };
         let user_id = filter.user_id.map(UserId::get);
         let reading = Reading { user_id, app: self.app.app_id, before, most: MOST_READ };
@@ -283,12 +284,11 @@ impl Engine {
         Ok(page)
     }
 
-    /// A steady time before which everything is that was noted before the clock showed this one: how far
-    /// the clock was set back altogether can only have grown since.
-    fn steady_after(&self, shown: Time) -> Time {
-        let now = self.now();
-        let ahead = now.steady.0.saturating_sub(now.clock.0);
-        Time(shown.0.saturating_add(ahead)).plus(CLOCK_SLACK)
+    /// A steady time before which everything is that was noted before the clock showed this one, by
+    /// whichever process.
+    fn steady_after(&self, shown: Time) -> Result<Time> {
+        let ahead = self.look(stored::most_ahead)?;
+        Ok(Time(shown.0.saturating_add(ahead)).plus(CLOCK_SLACK))
     }
 }
 

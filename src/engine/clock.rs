@@ -63,9 +63,14 @@ pub(super) struct Now {
 }
 
 impl Now {
+    /// By how much the steady time is ahead of the clock, in milliseconds.
+    pub(super) fn ahead(self) -> i64 {
+        self.steady.0.saturating_sub(self.clock.0)
+    }
+
     /// What the clock shows at a steady time.
     pub(super) fn shown(self, steady: Time) -> Time {
-        Time(steady.0.saturating_sub(self.steady.0.saturating_sub(self.clock.0)))
+        Time(steady.0.saturating_sub(self.ahead()))
     }
 }
 

@@ -14,9 +14,14 @@
 //! commit of its own, and read when the clock has moved by `READ_EVERY` since it was read last. So a
 //! restart can take back `STORED_EVERY` at most, and it takes other processes `READ_EVERY` to notice. The
 //! clocks of several nodes may differ a little: the slower ones follow the fastest.
+//!
+//! Another row there says by how much the steady time was ahead of a clock at most, when a decision was
+//! noted: while no process runs, the clock catches up with the steady time, so a later process cannot
+//! know otherwise where decisions of a time by the clock are among those that are ordered by this one.
 
 use super::Clock;
 use super::clock::{Now, Time};
+use super::operations::steady::Reached;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
 /// A clock that is behind by less, in milliseconds, was read by a thread that was slower than others: the
@@ -33,6 +38,10 @@ pub(super) struct Steady {
     /// The latest steady time that anybody has seen.
     latest: AtomicI64,
     stored: AtomicI64,
+    /// By how much the steady time was ahead of the clock at most, for any call; and what of it is known
+    /// to be stored.
+    most_ahead: AtomicI64,
+    stored_ahead: AtomicI64,
     /// What the clock showed when the stored time was last read.
     read_at: AtomicI64,
 }
@@ -42,7 +51,8 @@ impl Steady {
         let new = || AtomicI64::new(0);
         // The stored time is read at first, whatever the clock shows.
         let read_at = AtomicI64::new(-READ_EVERY);
-        Steady { ahead: new(), latest: new(), stored: new(), read_at }
+        let [ahead, latest, stored, most_ahead, stored_ahead] = std::array::from_fn(|_| new());
+        Steady { ahead, latest, stored, most_ahead, stored_ahead, read_at }
     }
 
     pub(super) fn now(&self, clock: &dyn Clock) -> Now {
@@ -63,7 +73,9 @@ impl Steady {
                 self.ahead.compare_exchange(ahead, ahead.saturating_add(more), SeqCst, SeqCst);
             if same.is_ok() {
                 let latest = self.latest.fetch_max(steady, SeqCst).max(steady);
-                return Now { clock: shown, steady: Time(latest) };
+                let now = Now { clock: shown, steady: Time(latest) };
+                self.most_ahead.fetch_max(now.ahead(), SeqCst);
+                return now;
             }
         }
     }
@@ -82,14 +94,16 @@ impl Steady {
     }
 
     /// What has to be stored with the next change, if anything.
-    pub(super) fn to_store(&self) -> Option<Time> {
-        let latest = self.latest.load(SeqCst);
+    pub(super) fn to_store(&self) -> Option<Reached> {
+        let (latest, ahead) = (self.latest.load(SeqCst), self.most_ahead.load(SeqCst));
         let behind = latest.saturating_sub(self.stored.load(SeqCst));
-        (behind >= STORED_EVERY).then_some(Time(latest))
+        let is_wider = ahead.saturating_sub(self.stored_ahead.load(SeqCst)) > SLOW;
+        (behind >= STORED_EVERY || is_wider).then_some(Reached { latest: Time(latest), ahead })
     }
 
-    pub(super) fn was_stored(&self, time: Time) {
-        self.stored.fetch_max(time.0, SeqCst);
+    pub(super) fn was_stored(&self, reached: Reached) {
+        self.stored.fetch_max(reached.latest.0, SeqCst);
+        self.stored_ahead.fetch_max(reached.ahead, SeqCst);
     }
 }
 
@@ -146,9 +160,22 @@ mod tests {
         let steady_time = Steady::new();
         steady_time.follow(Time(YEAR));
         assert_eq!(steady(&steady_time, &[MINUTE, 2 * MINUTE]), [YEAR, YEAR + MINUTE]);
-        assert!(steady_time.to_store().is_some_and(|time| time == Time(YEAR + MINUTE)));
-        steady_time.was_stored(Time(YEAR + MINUTE));
-        assert!(steady_time.to_store().is_none());
+        let reached = Reached { latest: Time(YEAR + MINUTE), ahead: YEAR - MINUTE };
+        assert_eq!(steady_time.to_store(), Some(reached));
+        steady_time.was_stored(reached);
+        assert_eq!(steady_time.to_store(), None);
+    }
+
+    #[test]
+    fn how_far_it_was_ahead_is_stored_at_once() {
+        let steady_time = Steady::new();
+        let _ = steady(&steady_time, &[YEAR]);
+        steady_time.was_stored(Reached { latest: Time(YEAR), ahead: 0 });
+        let _ = steady(&steady_time, &[YEAR - SLOW]);
+        assert_eq!(steady_time.to_store(), None);
+        let _ = steady(&steady_time, &[YEAR - MINUTE]);
+        let reached = Reached { latest: Time(YEAR), ahead: MINUTE };
+        assert_eq!(steady_time.to_store(), Some(reached));
     }
 
     #[test]

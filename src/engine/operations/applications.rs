@@ -2,7 +2,7 @@
 
 use super::audit::{Noted, Trail};
 use super::lookups::{self, Kind};
-use super::{AppId, next_id};
+use super::{AppId, next_id, steady};
 use crate::engine::limits::Limits;
 use crate::engine::store::{Application, Decided, Statistics, View};
 use crate::model::{ApiKey, CallbackUrl, InstallLink, Secret};
@@ -90,7 +90,7 @@ pub(in crate::engine) fn add_first(view: &mut View, new: &App, trail: &Trail) ->
     });
     let trail = Trail { app: app_id, ..trail.clone() };
     trail.note(view, Noted { verdict: "created", ..Noted::default() });
-    Ok(())
+    steady::raise(view, trail.now.reached())
 }
 
 pub(in crate::engine) fn configure(
@@ -127,7 +127,7 @@ pub(in crate::engine) fn configure(
     let noted = Noted { verdict: "configured", ..Noted::default() };
     trail.note(view, noted.because(Some(&changed)));
     view.put(row);
-    Ok(())
+    steady::raise(view, trail.now.reached())
 }
 
 /// The names of the settings that differ.

@@ -1,18 +1,49 @@
 //! How far the steady time has come, for other processes and after a restart.
 
-use crate::engine::clock::Time;
+use crate::engine::clock::{Now, Time};
 use crate::engine::store::{Decided, Sequence, View};
 
-const NAME: &str = "time";
+const LATEST: &str = "time";
+const AHEAD: &str = "time_ahead";
 
-pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Time>> {
-    Ok(view.get::<Sequence>((NAME.to_owned(),))?.map(|row| Time(row.last)))
+/// How far it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) struct Reached {
+    pub(in crate::engine) latest: Time,
+    /// By how much it was ahead of the clock at most, in milliseconds.
+    pub(in crate::engine) ahead: i64,
 }
 
-/// Stores a time, unless a later one is stored.
-pub(in crate::engine) fn raise(view: &mut View, time: Time) -> Decided<()> {
-    if find(view)?.is_none_or(|stored| stored < time) {
-        view.put(Sequence { name: NAME.to_owned(), last: time.0 });
+impl Now {
+    pub(super) fn reached(self) -> Reached {
+        Reached { latest: self.steady, ahead: self.ahead() }
+    }
+}
+
+pub(in crate::engine) fn find(view: &mut View) -> Decided<Option<Time>> {
+    Ok(stored(view, LATEST)?.map(Time))
+}
+
+/// By how much the steady time was ahead of the clock at most when any decision was noted, in
+/// milliseconds.
+pub(in crate::engine) fn most_ahead(view: &mut View) -> Decided<i64> {
+    Ok(stored(view, AHEAD)?.unwrap_or(0))
+}
+
+/// Stores what is reached, unless more is stored.
+pub(in crate::engine) fn raise(view: &mut View, reached: Reached) -> Decided<()> {
+    view.ask::<Sequence>((LATEST.to_owned(),));
+    raise_to(view, AHEAD, reached.ahead)?;
+    raise_to(view, LATEST, reached.latest.0)
+}
+
+fn raise_to(view: &mut View, name: &str, last: i64) -> Decided<()> {
+    if stored(view, name)?.is_none_or(|stored| stored < last) {
+        view.put(Sequence { name: name.to_owned(), last });
     }
     Ok(())
+}
+
+fn stored(view: &mut View, name: &str) -> Decided<Option<i64>> {
+    Ok(view.get::<Sequence>((name.to_owned(),))?.map(|row| row.last))
 }
