@@ -58,3 +58,34 @@ fn a_row_that_cannot_be_read_is_reported_and_does_not_keep_others_from_going() {
     let left: i64 = db.query_row("SELECT count(*) FROM codes", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
 }
+
+#[test]
+fn an_application_that_cannot_be_read_does_not_keep_what_has_expired() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let user = ada(&service);
+    let _ = service.handle(&RequestSms { force: true, ..RequestSms::new(user) }).unwrap();
+    let others = "name, plan, sms_enabled, white_label, api_key, secret, callback_url, replies, \
+                  header_prefix, push_path, id_field, chrome_device, callback_ca_file, install_link, \
+                  offline_days, limits, created_at";
+    let insert = "INSERT INTO applications (app_id, token_length, ";
+    damage(&path, &format!("{insert}{others}) SELECT 0, 300, {others} FROM applications"));
+    clock.set(NOW + 86_400);
+    let maintain = || service.engine().unwrap().maintain(std::time::Duration::from_secs(1));
+    let _ = maintain().unwrap();
+    // Also the decisions of the application that is read after it.
+    for days in [500, 501] {
+        clock.set(NOW + days * 86_400);
+        let _ = maintain().unwrap();
+    }
+    assert_eq!(
+        service.engine().unwrap().audit(&AuditFilter::default(), None, 9).unwrap().entries,
+        []
+    );
+    drop(service);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let left: i64 = db.query_row("SELECT count(*) FROM codes", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}

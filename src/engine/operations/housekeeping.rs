@@ -77,8 +77,8 @@ impl Sweep {
     /// and one that was behind has dated decisions before their time.
     fn audit(&mut self, view: &mut View, now: Now) -> Decided<()> {
         let believed = retention(view, now.steady)?;
-        for app in view.all::<Application>(())? {
-            // What cannot be read keeps everything.
+        // An application that cannot be read keeps everything.
+        for app in view.all_readable::<Application>()? {
             let Ok(limits) = limits(&app) else { continue };
             let kept = A_DAY.saturating_mul(limits.audit_days);
             let due = Due::until(believed.minus(kept), self.left()).of(app.app_id);

@@ -2,6 +2,7 @@
 
 use super::table::{Row, Schema, Value};
 use super::view::{Change, ChangeKind, Due, Page, Which};
+use crate::Error;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -48,6 +49,8 @@ pub(super) struct Cache {
     /// The keys of what was due, and of what of it cannot be read.
     pub(super) due: BTreeMap<Due, (Keys, Keys)>,
     pub(super) pages: BTreeMap<Page, Vec<Vec<Value>>>,
+    /// Of what was loaded by keys, the rows that cannot be read.
+    unreadable: BTreeMap<Vec<Value>, Error>,
     /// What the decision that is being made has changed so far.
     pub(super) pending: Vec<Pending>,
     deleted: Vec<Vec<Value>>,
@@ -84,6 +87,24 @@ impl Cache {
 
     pub(super) fn has(&self, key: &[Value]) -> bool {
         self.slots.contains_key(key) || self.has_all(key)
+    }
+
+    /// Fails if a row whose key begins so cannot be read: whoever needs it must not do without.
+    pub(super) fn check(&self, prefix: &[Value]) -> crate::Result<()> {
+        if self.unreadable.is_empty() {
+            return Ok(());
+        }
+        let below = self.unreadable.range(prefix.to_vec()..);
+        let mut below = below.take_while(|(key, _)| key.starts_with(prefix));
+        match below.find(|(key, _)| !self.is_being_deleted(key)) {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    fn is_being_deleted(&self, key: &[Value]) -> bool {
+        let deletes = |pending: &Pending| matches!(pending, Pending::DeleteAll(prefix) if key.starts_with(prefix));
+        self.pending.iter().any(deletes)
     }
 
     pub(super) fn row(&self, key: &[Value]) -> Option<&RowRc> {
@@ -129,6 +150,7 @@ impl Cache {
                     (slot.stored, slot.now) = (None, None);
                 }
                 self.appended.retain(|row| !row.all_values().starts_with(&prefix));
+                self.unreadable.retain(|key, _| !key.starts_with(&prefix));
                 self.prefixes.insert(prefix.clone());
                 self.deleted.push(prefix);
             }
@@ -147,6 +169,10 @@ impl Cache {
         let mut unreadable = Vec::new();
         for values in found {
             let key: Vec<Value> = values.iter().take(schema.key).cloned().collect();
+            // The store still has what this batch deletes.
+            if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
+                continue;
+            }
             let row = match (read(values), which) {
                 (Ok(row), _) => row,
                 // Whoever looks for what has expired must not fail for ever because of one row.
@@ -154,12 +180,13 @@ impl Cache {
                     unreadable.push(key);
                     continue;
                 }
+                // It fails the decisions that need it, and no others of the batch.
+                (Err(error), Which::Prefix(_)) => {
+                    self.unreadable.insert(key, error);
+                    continue;
+                }
                 (Err(error), _) => return Err(error),
             };
-            // The store still has what this batch deletes.
-            if self.deleted.iter().any(|prefix| key.starts_with(prefix)) {
-                continue;
-            }
             keys.push(key.clone());
             // One that is here already may have been changed.
             self.slots

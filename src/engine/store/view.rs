@@ -83,15 +83,29 @@ impl View {
     pub(in crate::engine) fn get<R: Row>(&mut self, key: impl Prefix) -> Decided<Option<R>> {
         let key = key.values();
         let cache = self.cache::<R>();
-        match cache.has(&key) {
-            true => Ok(cache.row(&key).and_then(typed)),
-            false => Err(self.missing(R::TABLE, Which::Prefix(key))),
+        if !cache.has(&key) {
+            return Err(self.missing(R::TABLE, Which::Prefix(key)));
         }
+        cache.check(&key)?;
+        Ok(cache.row(&key).and_then(typed))
     }
 
     /// The rows whose key begins so, in the order of their keys.
     pub(in crate::engine) fn all<R: Row>(&mut self, prefix: impl Prefix) -> Decided<Vec<R>> {
         let prefix = prefix.values();
+        let cache = self.cache::<R>();
+        if cache.has_all(&prefix) {
+            cache.check(&prefix)?;
+        }
+        self.readable(prefix)
+    }
+
+    /// Those of the whole table that can be read, for whoever must not fail because of the others.
+    pub(in crate::engine) fn all_readable<R: Row>(&mut self) -> Decided<Vec<R>> {
+        self.readable(Vec::new())
+    }
+
+    fn readable<R: Row>(&mut self, prefix: Vec<Value>) -> Decided<Vec<R>> {
         let cache = self.cache::<R>();
         match cache.has_all(&prefix) {
             true => Ok(cache.rows(&cache.keys(&prefix))),
