@@ -258,23 +258,10 @@ impl Engine {
     /// Makes a decision, and returns once what it changes is on disk.
     fn run<T: Send + 'static>(
         &self,
-        mut decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
+        decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
     ) -> Result<T> {
-        let Shared { store, steady, .. } = &*self.shared;
         self.count_decision()?;
-        let reached = steady.to_store();
-        let outcome = store.run(move |view| {
-            let outcome = decide(view)?;
-            // Not two closures, each of which would contain the decision.
-            if let Some(reached) = reached {
-                stored::raise(view, reached)?;
-            }
-            Ok(outcome)
-        })?;
-        if let Some(reached) = reached {
-            steady.was_stored(reached);
-        }
-        Ok(outcome)
+        self.shared.run(decide)
     }
 
     /// Has the next batch delete expired rows, if it is its turn.
@@ -307,6 +294,42 @@ impl Engine {
 
     fn random(&self) -> &dyn Random {
         &*self.shared.random
+    }
+}
+
+impl Shared {
+    /// Makes a decision, and stores with it how far the time has come.
+    fn run<T: Send + 'static>(
+        &self,
+        mut decide: impl FnMut(&mut View) -> Decided<T> + Send + 'static,
+    ) -> Result<T> {
+        let reached = self.steady.to_store();
+        let outcome = self.store.run(move |view| {
+            let outcome = decide(view)?;
+            // Not two closures, each of which would contain the decision.
+            if let Some(reached) = reached {
+                stored::raise(view, reached)?;
+            }
+            Ok(outcome)
+        })?;
+        if let Some(reached) = reached {
+            self.steady.was_stored(reached);
+        }
+        Ok(outcome)
+    }
+}
+
+impl Drop for Shared {
+    /// Nobody could be given an error.
+    fn drop(&mut self) {
+        if !self.store.is_own() {
+            // A thread of the parent may have been changing them.
+            std::mem::forget(std::mem::take(&mut self.refusals));
+            std::mem::forget(std::mem::take(&mut self.rates));
+        } else if self.note_all_left_over().is_err() {
+            // The store would be waited for a second time.
+            self.store.forget_counts();
+        }
     }
 }
 

@@ -138,6 +138,39 @@ fn refusals_that_race_are_counted_once_and_have_one_row_for_each_kind() {
 }
 
 #[test]
+fn refusals_that_were_only_counted_have_a_row_when_the_engine_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seconder.db");
+    let clock = ManualClock::at(NOW);
+    let (service, _) = open_at(&path, &clock);
+    let user = ada(&service);
+    let call = RequestSms { force: true, ..RequestSms::new(user) };
+    clock.set(NOW + 1);
+    let _ = service.handle(&call).unwrap();
+    for second in 2..6 {
+        clock.set(NOW + second);
+        drop(service.handle(&call).unwrap_err());
+    }
+    // Another handle on it does not end it.
+    drop(service.engine().unwrap().clone());
+    assert_eq!(shown(&service, &of(user)).len(), 3);
+    drop(service);
+    let (service, _) = open_at(&path, &clock);
+    let expected = [
+        "create_user created",
+        "request_sms sent code",
+        "request_sms refused code cool_down",
+        "request_sms refused code cool_down 3",
+    ];
+    assert_eq!(shown(&service, &of(user)), expected);
+    assert_eq!(read(&service, &of(user))[0].time, 1_000_005_000);
+    // Nothing was left, so nothing is written.
+    drop(service);
+    let (service, _) = open_at(&path, &clock);
+    assert_eq!(shown(&service, &of(user)), expected);
+}
+
+#[test]
 fn what_a_verdict_leaves_open_has_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seconder.db");

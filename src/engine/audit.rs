@@ -5,7 +5,7 @@ use super::limits::CLOCK_SLACK;
 use super::operations::audit::{self, Noted, Reading, Trail};
 use super::operations::steady as stored;
 use super::store::{Audit, Decided};
-use super::{Engine, View};
+use super::{Engine, Shared, View};
 use crate::calls::Call;
 use crate::model::UserId;
 use crate::{Error, Result};
@@ -40,6 +40,12 @@ struct Row {
     trail: Trail,
     noted: Noted,
     times: u32,
+}
+
+impl Row {
+    fn write(&self, view: &mut View) {
+        self.trail.write(view, self.noted.clone(), self.times);
+    }
 }
 
 impl Refusals {
@@ -165,8 +171,7 @@ impl Engine {
         let rows = Arc::new(rows);
         let to_write = Arc::clone(&rows);
         let written = self.run(move |view| {
-            let write = |row: &Row| row.trail.write(view, row.noted.clone(), row.times);
-            to_write.iter().for_each(write);
+            to_write.iter().for_each(|row| row.write(view));
             Ok(())
         });
         // A decision that is not known to be written has been dropped, or has this as a copy.
@@ -179,6 +184,20 @@ impl Engine {
             }
         }
         written
+    }
+}
+
+impl Shared {
+    /// Writes the rows for all refusals that were only counted, at the end.
+    pub(super) fn note_all_left_over(&self) -> Result<()> {
+        let rows = self.refusals.left_over(Time(i64::MAX), Duration::ZERO, usize::MAX);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.run(move |view| {
+            rows.iter().for_each(|row| row.write(view));
+            Ok(())
+        })
     }
 }
 

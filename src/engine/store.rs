@@ -122,6 +122,16 @@ impl Store {
         }
     }
 
+    /// Whether this process can use it, and is not a forked child of the one that can.
+    pub(super) fn is_own(&self) -> bool {
+        self.backend.begin().is_ok()
+    }
+
+    /// Forgets the counts of the calls that no batch has taken along.
+    pub(super) fn forget_counts(&self) {
+        drop(self.queue.counts.take());
+    }
+
     /// Whether the database was put back from a copy.
     pub(super) fn is_restored(&self) -> bool {
         self.backend.is_restored()

@@ -51,7 +51,7 @@ impl Counts {
         }
     }
 
-    fn take(&self) -> Vec<Statistics> {
+    pub(super) fn take(&self) -> Vec<Statistics> {
         std::mem::take(&mut *self.lock())
     }
 
