@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -71,6 +73,21 @@ def listening(listener: socket.socket) -> Iterator[socket.socket]:
             yield listener
         finally:
             listener.shutdown(socket.SHUT_RDWR)
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Does work in a forked child, whose error is that of the test."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @dataclass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import os
 import pickle
 import signal
 import threading
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import Phone, RemoteService
+from conftest import Phone, RemoteService, in_child
 
 
 def test_a_login(tmp_path: Path) -> None:
@@ -256,14 +255,10 @@ def test_an_invalid_number_of_threads_is_rejected(phone: Phone, tmp_path: Path) 
 def test_a_forked_child_starts_new_threads(remote: RemoteService) -> None:
     remote.body = {"app": {"name": "Example"}, "success": True}
     service = seconder.AsyncService(remote.open())
-    assert asyncio.run(service.app_details()).name == "Example"
-    child = os.fork()
-    if child == 0:
-        try:
-            found = asyncio.run(service.app_details())
-            os._exit(0 if found.name == "Example" else 2)
-        except BaseException:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+
+    def ask() -> None:
+        assert asyncio.run(service.app_details()).name == "Example"
+
+    ask()
+    in_child(ask)
     asyncio.run(service.close())

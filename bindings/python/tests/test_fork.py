@@ -3,33 +3,17 @@ working in the parent."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import seconder
-
-
-def in_child(work: Callable[[], object]) -> None:
-    """Does work in a forked child, whose error is that of the test."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+from conftest import in_child
 
 
 def enrol(service: seconder.Service, number: int) -> None:
@@ -38,19 +22,14 @@ def enrol(service: seconder.Service, number: int) -> None:
 
 def test_a_child_must_open_the_service_again(tmp_path: Path) -> None:
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
-        service.create_user("ada@example.com", "555-010-0123", 1)
-        child = os.fork()
-        if child == 0:
-            with contextlib.suppress(seconder.StorageError):
-                service.app_stats()
-                os._exit(3)
-            try:
-                service.create_user("eve@example.com", "555-010-0199", 1)
-            except seconder.StorageError as error:
-                os._exit(0 if "after the fork" in str(error) else 2)
-            os._exit(1)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
+        enrol(service, 1)
+
+        def work() -> None:
+            for call in (service.app_stats, lambda: enrol(service, 2)):
+                with pytest.raises(seconder.StorageError, match="after the fork"):
+                    call()
+
+        in_child(work)
         assert service.app_stats().total_users == 1
 
 
@@ -64,14 +43,11 @@ def test_calls_without_the_database_work_in_a_child(tmp_path: Path) -> None:
 
     with seconder.open(f"sqlite:{tmp_path / 'fork.db'}") as service:
         before = results(service)
-        child = os.fork()
-        if child == 0:
-            try:
-                os._exit(0 if results(service) == before else 2)
-            finally:
-                os._exit(1)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
+
+        def work() -> None:
+            assert results(service) == before
+
+        in_child(work)
 
 
 def test_a_child_opens_another_database(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import threading
 import time
 
 import seconder
-from conftest import listening
+from conftest import in_child, listening
 
 REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
 
@@ -43,15 +42,7 @@ def test_a_forked_child_establishes_its_own_connection() -> None:
         with seconder.open(url, api_key="key", allow_loopback_http=True) as service:
             service.app_details()
             last = time.monotonic()
-            child = os.fork()
-            if child == 0:
-                try:
-                    service.app_details()
-                    os._exit(0)
-                except BaseException:
-                    os._exit(1)
-            _, status = os.waitpid(child, 0)
-            assert os.waitstatus_to_exitcode(status) == 0
+            in_child(service.app_details)
             service.app_details()
             was_idle = time.monotonic() - last >= 1
         # The parent reuses its connection, and the child establishes another. A connection that

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import seconder
-from conftest import listening
+from conftest import in_child, listening
 
 REPLY = b'{"app": {"name": "Test"}, "message": "x", "success": true}'
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY
@@ -68,15 +68,7 @@ def test_a_call_has_no_key(local: Local) -> None:
 def test_a_forked_child_establishes_its_own_connection(local: Local) -> None:
     with seconder.open(local.url) as service:
         service.app_details()
-        child = os.fork()
-        if child == 0:
-            try:
-                service.app_details()
-                os._exit(0)
-            except BaseException:
-                os._exit(1)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
+        in_child(service.app_details)
     assert local.requests == [1, 2]
 
 

@@ -10,7 +10,6 @@ import ssl
 import subprocess
 import tempfile
 import time
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 import seconder
+from conftest import in_child
 from seconder import totp
 
 ROOT = Path(__file__).parents[3]
@@ -114,25 +114,17 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
         before = sessions(server, "parent")
         assert before
 
-        child = os.fork()
-        if child == 0:
-            try:
-                for call in (lambda: service.verify(code, user, force=True), service.app_stats):
-                    with pytest.raises(seconder.StorageError, match="after the fork"):
-                        call()
-                with seconder.open(url("child"), api_key=KEY, keyring=keyring) as own:
-                    own.verify(code, user, force=True)
-                    assert sessions(server, "child")
-                # The end of what was inherited is not that of the parent's sessions.
-                service.close()
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(1)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
+        def in_another() -> None:
+            for call in (lambda: service.verify(code, user, force=True), service.app_stats):
+                with pytest.raises(seconder.StorageError, match="after the fork"):
+                    call()
+            with seconder.open(url("child"), api_key=KEY, keyring=keyring) as own:
+                own.verify(code, user, force=True)
+                assert sessions(server, "child")
+            # The end of what was inherited is not that of the parent's sessions.
+            service.close()
 
+        in_child(in_another)
         # The same sessions answer the parent, and see what the child did.
         assert sessions(server, "parent") == before
         with pytest.raises(seconder.AlreadyUsed):
@@ -140,22 +132,15 @@ def test_a_child_leaves_the_connections_of_its_parent_alone(server: str, keyring
         service.app_stats()
         assert sessions(server, "parent") == before
 
-        child = os.fork()
-        if child == 0:
-            try:
-                # In place, and with sessions of its own.
-                service.reopen()
-                with pytest.raises(seconder.AlreadyUsed):
-                    service.verify(code, user, force=True)
-                assert sessions(server, "parent") > before
-                service.close()
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(1)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
+        def in_place() -> None:
+            service.reopen()
+            with pytest.raises(seconder.AlreadyUsed):
+                service.verify(code, user, force=True)
+            # With sessions of its own.
+            assert sessions(server, "parent") > before
+            service.close()
+
+        in_child(in_place)
         service.app_stats()
         assert before <= sessions(server, "parent")
 

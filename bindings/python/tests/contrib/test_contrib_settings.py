@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import seconder
-from conftest import RemoteService
+from conftest import RemoteService, in_child
 from seconder.contrib._configured import PerProcess, option_names, options
 
 
@@ -143,19 +143,16 @@ def test_a_forked_child_opens_its_own(remote: RemoteService) -> None:
     holder = PerProcess(remote.open)
     service = holder.get()
     service.app_details()
+
+    def work() -> None:
+        own = holder.get()
+        own.app_details()
+        holder.close()
+        assert own is not service
+
     # As if another thread were opening the service during the fork.
     with holder._lock:
-        child = os.fork()
-        if child == 0:
-            try:
-                own = holder.get()
-                own.app_details()
-                holder.close()
-                os._exit(0 if own is not service else 2)
-            finally:
-                os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+        in_child(work)
     assert holder.get() is service and service.app_details().name == "Test"
     holder.close()
 
