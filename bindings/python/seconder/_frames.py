@@ -44,6 +44,8 @@ def guarded(function: _F) -> _F:
                 async for item in items:
                     yield item
             except BaseException as error:
+                # Otherwise, the event loop would close them, in a task of its own.
+                await items.aclose()
                 raise error.with_traceback(_bare(error))
 
         return each_awaited  # type: ignore[return-value]

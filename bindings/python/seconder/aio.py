@@ -19,7 +19,7 @@ from seconder.results import Approval
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
     from os import PathLike
     from types import TracebackType
@@ -456,8 +456,9 @@ class AsyncService:
         until: datetime | float | None = None,
         verdict: str | None = None,
         most: int = 100,
-    ) -> AsyncIterator[AuditPage]:
-        """As :meth:`seconder.Service.audit_pages`, for ``async for``."""
+    ) -> AsyncGenerator[AuditPage, None]:
+        """As :meth:`seconder.Service.audit_pages`, for ``async for``. Where it may be left early, close it
+        with :func:`contextlib.aclosing`; otherwise the event loop does so in a task of its own."""
         after: str | None = None
         while True:
             page = await self.audit(

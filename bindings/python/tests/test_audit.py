@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+from contextlib import aclosing
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -70,6 +72,32 @@ def test_pages_lead_to_the_end(phone: Phone) -> None:
     assert asyncio.run(ask()) == pages
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_pages_that_are_left_early_leave_nothing(phone: Phone, closed: bool) -> None:
+    log_in(phone)
+
+    async def ask() -> None:
+        trouble: list[dict[str, Any]] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: trouble.append(context))
+        service = seconder.AsyncService(phone.service)
+        if closed:
+            async with aclosing(service.audit_pages(most=1)) as pages:
+                async for _ in pages:
+                    break
+        else:
+            async for _ in service.audit_pages(most=1):
+                break
+        gc.collect()
+        # What is left to the event loop, it closes in a task.
+        for _ in range(1 if closed else 10):
+            await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        assert trouble == []
+
+    asyncio.run(ask())
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -80,6 +108,7 @@ def test_pages_lead_to_the_end(phone: Phone) -> None:
         ("since", "yesterday"),
         ("since", datetime(2026, 5, 1)),  # noqa: DTZ001
         ("until", float("nan")),
+        ("since", -1),
         ("until", -1),
     ],
 )
