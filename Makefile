@@ -207,6 +207,8 @@ test-pam: tools-python pam-module
 	$(CARGO) build -q -p seconder-login
 	SECONDER_PROGRAM="$(abspath $(TARGET))/debug/seconder" SECONDER_MODULE="$(abspath $(PAM_BUILT))" \
 		bindings/pam/tests/run $(abspath $(PY)) bindings/pam/tests $(PAM_OPTIONS)
+	$(call say,The types of its tests)
+	$(PY) -m mypy --strict --config-file= --cache-dir build/mypy-pam bindings/pam/tests
 
 .PHONY: docs
 docs: tools-docs python-module ## Builds the site of the documents in build/docs

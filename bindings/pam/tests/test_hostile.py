@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def users(machine: Machine) -> dict[str, int]:
 
 
 @pytest.fixture
-def own(machine: Machine, tmp_path: Path):
+def own(machine: Machine, tmp_path: Path) -> Iterator[Service]:
     """A service that a test may stop."""
     tmp_path.chmod(0o755)
     service = Service(tmp_path)
@@ -73,7 +74,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_limits_and_signals_do_not_make_a_user_unknown(
-    machine: Machine, own: Service, users, irene: User, hostile: str
+    machine: Machine, own: Service, users: dict[str, int], irene: User, hostile: str
 ) -> None:
     """The program of `users = command:` needs a pipe, so it needs descriptors and processes."""
     map_file = machine.write("map", f"irene {irene.number}\n")
@@ -97,7 +98,7 @@ def test_limits_and_signals_do_not_make_a_user_unknown(
 
 
 def test_what_the_program_of_users_is_run_with(
-    machine: Machine, own: Service, users, irene: User
+    machine: Machine, own: Service, users: dict[str, int], irene: User
 ) -> None:
     seen = machine.etc / "seen"
     program = machine.write(
@@ -118,7 +119,7 @@ def test_what_the_program_of_users_is_run_with(
 
 
 def test_trouble_in_su_is_not_ignored(
-    machine: Machine, own: Service, users, irene: User
+    machine: Machine, own: Service, users: dict[str, int], irene: User
 ) -> None:
     """hank could make it himself: SIGSTOP until the time is over."""
     machine.configure(**own.keys, method="code", timeout=2, on_trouble="ignore")
@@ -140,7 +141,7 @@ def test_trouble_in_su_is_not_ignored(
         assert login.wait() == 0, login.shown
 
 
-def test_su_does_not_go_offline(machine: Machine, users, tmp_path: Path) -> None:
+def test_su_does_not_go_offline(machine: Machine, users: dict[str, int], tmp_path: Path) -> None:
     """hank stops it until the time of the call is over."""
     tmp_path.chmod(0o755)
     MACHINE_ID.unlink(missing_ok=True)
@@ -185,7 +186,7 @@ def test_su_does_not_go_offline(machine: Machine, users, tmp_path: Path) -> None
 
 
 def test_a_socket_of_somebody_else_is_no_trouble_to_ignore(
-    machine: Machine, own: Service, users, irene: User
+    machine: Machine, own: Service, users: dict[str, int], irene: User
 ) -> None:
     keys = {"method": "code", "timeout": 2, "on_trouble": "ignore"}
     regular = own.folder / "regular"
@@ -223,7 +224,7 @@ def test_a_socket_of_somebody_else_is_no_trouble_to_ignore(
 
 
 def test_a_hang_up_ends_the_wait_for_an_approval(
-    machine: Machine, own: Service, users, irene: User
+    machine: Machine, own: Service, users: dict[str, int], irene: User
 ) -> None:
     """sudo blocks the signal that would end other programs."""
     own.add_device(irene.number)
@@ -268,7 +269,7 @@ enum nss_status _nss_caseless_getpwnam_r(const char *name, struct passwd *user, 
 
 
 def test_another_spelling_of_a_name_is_the_same_user(
-    machine: Machine, own: Service, users, irene: User, tmp_path: Path
+    machine: Machine, own: Service, users: dict[str, int], irene: User, tmp_path: Path
 ) -> None:
     source = tmp_path / "caseless.c"
     source.write_text("#define _GNU_SOURCE\n" + CASELESS)

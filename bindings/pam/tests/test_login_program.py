@@ -7,6 +7,7 @@ import signal
 import subprocess
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def shows_what_is_typed(terminal: Terminal) -> bool:
     return bool(termios.tcgetattr(terminal._fd)[3] & termios.ECHO)
 
 
-def until(condition) -> bool:
+def until(condition: Callable[[], bool]) -> bool:
     end = time.monotonic() + PATIENCE
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)

@@ -44,7 +44,7 @@ def test_address_sanitizer(
     path = tmp_path_factory.mktemp("sanitized") / "logins"
     build(path, "-fsanitize=address")
     for stack, code in endings("right", stacks, SANITIZED, machine):
-        command = [path, stacks, stack, "ada", code, "3"]
+        command: list[str | Path] = [path, stacks, stack, "ada", code, "3"]
         environment = {**os.environ, "ASAN_OPTIONS": "exitcode=99:detect_leaks=1"}
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=300, env=environment

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from machine import Machine
@@ -36,8 +37,8 @@ def stacks(machine: Machine, sandbox: Service, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(program: Path, stacks: Path, logins: int, *more: str) -> list[dict[str, object]]:
-    command = [program, stacks, "many", "ada", "1234567", str(logins), *more]
+def run(program: Path, stacks: Path, logins: int, *more: str) -> list[dict[str, Any]]:
+    command: list[str | Path] = [program, stacks, "many", "ada", "1234567", str(logins), *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -84,12 +85,13 @@ def test_the_module_needs_few_libraries_and_stays_loaded() -> None:
 def test_nothing_is_inherited_by_other_programs(program: Path, stacks: Path) -> None:
     """Every descriptor that the module opens is closed on exec from its first moment."""
     trace = stacks / "trace"
-    command = ["strace", "-f", "-o", trace, "-e", "trace=open,openat,socket,dup,fcntl,pipe,pipe2"]
+    calls = "trace=open,openat,socket,dup,fcntl,pipe,pipe2"
+    command: list[str | Path] = ["strace", "-f", "-o", trace, "-e", calls]
     try:
         subprocess.run([*command, "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("strace cannot run here")
-    words = [program, stacks, "many", "ada", "1234567", "1"]
+    words: list[str | Path] = [program, stacks, "many", "ada", "1234567", "1"]
     subprocess.run([*command, *words], check=True, capture_output=True, timeout=60)
     opened = [line for line in trace.read_text().splitlines() if "= -1" not in line]
     ours = [line for line in opened if "pam.conf" in line or "socket(AF_INET" in line]
@@ -124,7 +126,7 @@ def test_what_was_typed_is_wiped_and_no_thread_starts(
     build(path, "-rdynamic", source="wiped.c")
     shifted = ["".join(chr(ord(letter) + 1) for letter in text) for text in [typed, *texts]]
     for how in ("wipe", "keep"):
-        command = [path, stacks, "wiped", "ada", shifted[0], how, *shifted[1:]]
+        command: list[str | Path] = [path, stacks, "wiped", "ada", shifted[0], how, *shifted[1:]]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         status, *found = done.stdout.splitlines()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 import recipes
 from machine import PASSWORD, Machine, append
-from service import Service
+from service import Service, User
 from terminal import Terminal
 
 pytestmark = pytest.mark.private
@@ -26,7 +27,7 @@ def users(machine: Machine) -> dict[str, int]:
 
 
 @pytest.fixture
-def ada(machine: Machine, service: Service):
+def ada(machine: Machine, service: Service) -> User:
     user = service.add_user()
     machine.map_users({"edsger": user.number, "grace": user.number})
     return user
@@ -38,7 +39,7 @@ def su(users: dict[str, int], *arguments: str, **environment: str) -> Terminal:
     return Terminal(*command, user=users["grace"], env=environment)
 
 
-def test_su(machine: Machine, service: Service, users, ada) -> None:
+def test_su(machine: Machine, service: Service, users: dict[str, int], ada: User) -> None:
     with su(users) as login:
         login.expect("Password: ")
         login.type(PASSWORD)
@@ -52,7 +53,9 @@ def test_su(machine: Machine, service: Service, users, ada) -> None:
     assert any("login of edsger by su: accepted" in line for line in machine.logged())
 
 
-def test_su_with_a_wrong_password(machine: Machine, service: Service, users, ada) -> None:
+def test_su_with_a_wrong_password(
+    machine: Machine, service: Service, users: dict[str, int], ada: User
+) -> None:
     """Whoever does not know the password can send nothing to a phone, and lock nobody."""
     service.add_device(ada.number)
     machine.configure(**service.keys, method="push", approval_timeout=5)
@@ -66,7 +69,9 @@ def test_su_with_a_wrong_password(machine: Machine, service: Service, users, ada
     assert not any("pam_seconder" in line for line in machine.logged())
 
 
-def test_an_excepted_user_needs_the_password(machine: Machine, service: Service, users, ada) -> None:
+def test_an_excepted_user_needs_the_password(
+    machine: Machine, service: Service, users: dict[str, int], ada: User
+) -> None:
     machine.configure(**service.keys, **{"except": "edsger"})
     with su(users) as login:
         login.expect("Password: ")
@@ -80,7 +85,9 @@ def test_an_excepted_user_needs_the_password(machine: Machine, service: Service,
         assert login.wait() == 0
 
 
-def test_ctrl_c_ends_the_question(machine: Machine, service: Service, users, ada) -> None:
+def test_ctrl_c_ends_the_question(
+    machine: Machine, service: Service, users: dict[str, int], ada: User
+) -> None:
     with su(users) as login:
         login.expect("Password: ")
         login.type(PASSWORD)
@@ -90,7 +97,9 @@ def test_ctrl_c_ends_the_question(machine: Machine, service: Service, users, ada
         assert "inside" not in login.shown
 
 
-def test_a_hostile_environment(machine: Machine, service: Service, users, ada, tmp_path) -> None:
+def test_a_hostile_environment(
+    machine: Machine, service: Service, users: dict[str, int], ada: User, tmp_path: Path
+) -> None:
     tmp_path.chmod(0o755)
     library = tmp_path / "evil.so"
     library.write_bytes(b"not a library")
@@ -124,7 +133,7 @@ def sudo(users: dict[str, int], *arguments: str) -> Terminal:
     return Terminal("sudo", *arguments, "id", "-un", user=users["grace"])
 
 
-def test_sudo(machine: Machine, service: Service, users, ada) -> None:
+def test_sudo(machine: Machine, service: Service, users: dict[str, int], ada: User) -> None:
     with sudo(users) as login:
         login.expect("(?i)password[^\n]*: ")
         login.type(PASSWORD)
@@ -145,7 +154,9 @@ def test_sudo(machine: Machine, service: Service, users, ada) -> None:
         assert login.wait() == 1
 
 
-def test_sudo_with_a_login_shell(machine: Machine, service: Service, users, ada) -> None:
+def test_sudo_with_a_login_shell(
+    machine: Machine, service: Service, users: dict[str, int], ada: User
+) -> None:
     """Debian's sudo -i has a file of its own in /etc/pam.d."""
     with sudo(users, "-i") as login:
         login.expect("(?i)password[^\n]*: ")
@@ -156,7 +167,7 @@ def test_sudo_with_a_login_shell(machine: Machine, service: Service, users, ada)
         assert login.wait() == 0
 
 
-def test_login(machine: Machine, service: Service, users, ada) -> None:
+def test_login(machine: Machine, service: Service, users: dict[str, int], ada: User) -> None:
     with Terminal("login", "edsger") as login:
         login.expect("Password: ")
         login.type(PASSWORD)
@@ -173,7 +184,7 @@ class TestPush:
     """Approval on a phone, which su and sudo wait for."""
 
     @pytest.fixture(autouse=True)
-    def push(self, machine: Machine, service: Service, ada) -> None:
+    def push(self, machine: Machine, service: Service, ada: User) -> None:
         keys = {**service.keys, "method": "push", "tries": 1, "approval_timeout": 20}
         machine.configure(**keys)
         self.device = service.add_device(ada.number)
@@ -185,25 +196,25 @@ class TestPush:
         login.expect("Approve[^\n]*\n")
         return login
 
-    def test_approved(self, users) -> None:
+    def test_approved(self, users: dict[str, int]) -> None:
         with self.begin(users) as login:
             self.device.respond("approve")
             login.expect("inside as edsger")
             assert login.wait() == 0
 
-    def test_denied(self, users) -> None:
+    def test_denied(self, users: dict[str, int]) -> None:
         with self.begin(users) as login:
             self.device.respond("deny")
             login.expect("Authentication failure")
             assert login.wait() == 1
 
-    def test_expired(self, machine: Machine, service: Service, users) -> None:
+    def test_expired(self, machine: Machine, service: Service, users: dict[str, int]) -> None:
         machine.configure(**service.keys, method="push", tries=1, approval_timeout=2)
         with self.begin(users) as login:
             login.expect("not approved in time")
             assert login.wait() == 1
 
-    def test_given_up_by_enter(self, users) -> None:
+    def test_given_up_by_enter(self, users: dict[str, int]) -> None:
         with self.begin(users) as login:
             assert login.silent_for(0.5)
             began = time.monotonic()
@@ -212,7 +223,7 @@ class TestPush:
             assert login.wait() == 1
             assert time.monotonic() - began < 5
 
-    def test_given_up_by_ctrl_c(self, users) -> None:
+    def test_given_up_by_ctrl_c(self, users: dict[str, int]) -> None:
         with self.begin(users) as login:
             assert login.silent_for(0.5)
             began = time.monotonic()
@@ -220,7 +231,7 @@ class TestPush:
             assert login.wait() != 0
             assert time.monotonic() - began < 5
 
-    def test_in_sudo(self, users) -> None:
+    def test_in_sudo(self, users: dict[str, int]) -> None:
         """sudo sets PAM_SILENT, so the text is a part of the question."""
         with sudo(users) as login:
             login.expect("(?i)password[^\n]*: ")
@@ -232,7 +243,7 @@ class TestPush:
             assert login.wait() == 0
 
     @pytest.mark.parametrize("key", ["^M", "^C"])
-    def test_given_up_in_sudo(self, users, key: str) -> None:
+    def test_given_up_in_sudo(self, users: dict[str, int], key: str) -> None:
         """The wait that follows the question can be ended too."""
         with sudo(users) as login:
             login.expect("(?i)password[^\n]*: ")

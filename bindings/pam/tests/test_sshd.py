@@ -295,7 +295,7 @@ def test_two_logins_at_once_with_one_code(service: Service, server: Server, barb
         for login in (one, other):
             login.expect("used before|$", patience=1)
         first = {"one": one, "other": other}
-        losers = []
+        losers: list[Terminal] = []
         end = time.monotonic() + PATIENCE
         while not losers and time.monotonic() < end:
             for login in first.values():

@@ -113,7 +113,7 @@ def test_a_wrong_key(machine: Machine, own: Service, ada: User) -> None:
         fails(machine, login, "PAM_SERVICE_ERR")
 
 
-def test_a_socket_that_is_missing(machine: Machine, own: Service, ada: User, tmp_path) -> None:
+def test_a_socket_that_is_missing(machine: Machine, own: Service, ada: User, tmp_path: Path) -> None:
     machine.configure(url=f"unix:{tmp_path}/missing.sock", method="code", timeout=2)
     with pamtester(machine) as login:
         login.expect(CODE)
